@@ -1,0 +1,81 @@
+//! The real Claude Code, made to run offline against a loopback model and to ask no questions at its start.
+//! Which plugin and which prompt it gets is the test's matter; the terminal it needs is in `tmux.rs`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::hermetic::Hermetic;
+use crate::messages_api::MessagesApi;
+
+/// Names the `claude` to test with, instead of the pinned one in the repository.
+const PROGRAM_VARIABLE: &str = "TURNBRIDGE_TEST_CLAUDE";
+
+/// Claude asks before it uses an API key from the environment, unless the key's last 20 characters are approved.
+const API_KEY: &str = "dummy";
+
+pub struct Claude {
+    program: PathBuf,
+}
+
+impl Claude {
+    /// The program named by `TURNBRIDGE_TEST_CLAUDE`, else the one that `npm ci` put into `tests/claude`.
+    /// `None` when neither is there: tests then say that they were skipped.
+    #[track_caller]
+    pub fn find() -> Option<Claude> {
+        if let Some(named) = std::env::var_os(PROGRAM_VARIABLE) {
+            let program = PathBuf::from(named);
+            assert!(program.is_file(), "{PROGRAM_VARIABLE} names no file: `{}`", program.display());
+            return Some(Claude { program });
+        }
+        let modules =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/claude/node_modules");
+        // What npm puts into `.bin` on Windows is a script; the program itself has this name on every system.
+        let program = match cfg!(windows) {
+            true => modules.join("@anthropic-ai/claude-code/bin/claude.exe"),
+            false => modules.join(".bin/claude"),
+        };
+        program.canonicalize().ok().map(|program| Claude { program })
+    }
+
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Claude in the hermetic environment and project folder, talking to `api` only and never retrying.
+    pub fn command(&self, hermetic: &Hermetic, api: &MessagesApi) -> Command {
+        let mut command = hermetic.command(&self.program);
+        command.env("ANTHROPIC_BASE_URL", api.base_url()).env("ANTHROPIC_API_KEY", API_KEY);
+        for switch in [
+            "DISABLE_TELEMETRY",
+            "DISABLE_AUTOUPDATER",
+            "DISABLE_ERROR_REPORTING",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        ] {
+            command.env(switch, "1");
+        }
+        command.env("CLAUDE_CODE_MAX_RETRIES", "0");
+        command
+    }
+
+    /// Answers, for `project`, all that an interactive claude asks at its first start: theme, key and trust.
+    /// With `CLAUDE_CONFIG_DIR` set, as it is in a `Hermetic`, claude reads `.claude.json` from that folder.
+    #[track_caller]
+    pub fn accept_first_start(&self, hermetic: &Hermetic, project: &Path) {
+        let path = hermetic.claude_config_dir().join(".claude.json");
+        let mut settings: Value = match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).expect("parse `.claude.json`"),
+            Err(_) => json!({}),
+        };
+        settings["hasCompletedOnboarding"] = true.into();
+        settings["lastOnboardingVersion"] = "2.1.197".into();
+        settings["theme"] = "dark".into();
+        settings["customApiKeyResponses"] = json!({"approved": [API_KEY], "rejected": []});
+        let project = project.to_str().expect("a project path in UTF-8");
+        settings["projects"][project]["hasTrustDialogAccepted"] = true.into();
+        fs::write(&path, settings.to_string())
+            .unwrap_or_else(|error| panic!("write `{}`: {error}", path.display()));
+    }
+}

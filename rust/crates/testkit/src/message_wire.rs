@@ -1,0 +1,107 @@
+//! Replies in the form of Anthropic's Messages API: one object, or the same as a stream of events.
+//! <https://docs.anthropic.com/en/api/messages-streaming>
+//! No network here; the ids are made here because a conversation must not see the same one twice.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::reply::Block;
+
+/// One event of a stream, and whether it carried the first piece of text.
+pub(crate) struct Event {
+    pub(crate) data: Value,
+    pub(crate) is_first_text: bool,
+}
+
+/// The message as one object.
+pub(crate) fn message(model: &str, blocks: &[Block]) -> Value {
+    let content: Vec<Value> = blocks.iter().map(content_block).collect();
+    let mut message = message_head(model);
+    message["content"] = content.into();
+    message["stop_reason"] = stop_reason(blocks).into();
+    message
+}
+
+/// The message as the events of a stream, in order.
+pub(crate) fn events(model: &str, blocks: &[Block]) -> Vec<Event> {
+    let mut events = vec![json!({"type": "message_start", "message": message_head(model)})];
+    let mut first_text = None;
+    for (index, block) in blocks.iter().enumerate() {
+        let mut start = content_block(block);
+        let deltas = match block {
+            Block::Text(text) => {
+                start["text"] = "".into();
+                first_text.get_or_insert(events.len() + 1);
+                let (first, rest) = split_first_piece(text);
+                let pieces = [first, rest].into_iter().filter(|piece| !piece.is_empty());
+                pieces.map(|piece| json!({"type": "text_delta", "text": piece})).collect()
+            }
+            Block::ToolUse { input, .. } => {
+                start["input"] = json!({});
+                vec![json!({"type": "input_json_delta", "partial_json": input.to_string()})]
+            }
+        };
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
+        for delta in deltas {
+            events.push(json!({"type": "content_block_delta", "index": index, "delta": delta}));
+        }
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    let delta = json!({"stop_reason": stop_reason(blocks), "stop_sequence": null});
+    events.push(json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 1}}));
+    events.push(json!({"type": "message_stop"}));
+    let with_mark = |(index, data)| Event { data, is_first_text: first_text == Some(index) };
+    events.into_iter().enumerate().map(with_mark).collect()
+}
+
+/// The body of a failed request.
+pub(crate) fn error(kind: &str, message: &str) -> Value {
+    json!({"type": "error", "error": {"type": kind, "message": message}})
+}
+
+/// All text of the conversation's first message, which is always the user's.
+pub(crate) fn first_user_text(request: &Value) -> String {
+    let content = &request["messages"][0]["content"];
+    match content.as_array() {
+        Some(blocks) => {
+            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        None => content.as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+fn message_head(model: &str) -> Value {
+    json!({
+        "id": unique_id("msg"), "type": "message", "role": "assistant", "model": model, "content": [],
+        "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": 1, "output_tokens": 1},
+    })
+}
+
+fn content_block(block: &Block) -> Value {
+    match block {
+        Block::Text(text) => json!({"type": "text", "text": text}),
+        Block::ToolUse { name, input } => {
+            json!({"type": "tool_use", "id": unique_id("toolu"), "name": name, "input": input})
+        }
+    }
+}
+
+fn stop_reason(blocks: &[Block]) -> &'static str {
+    let calls_a_tool = blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
+    if calls_a_tool { "tool_use" } else { "end_turn" }
+}
+
+/// After the first paragraph, if there are several, else after the first word: Claude's terminal shows nothing of a
+/// line before it has its end.
+fn split_first_piece(text: &str) -> (&str, &str) {
+    let end_of_paragraph = text.find("\n\n").map(|start| start + 2);
+    text.split_at(end_of_paragraph.or_else(|| text.find(' ')).unwrap_or(text.len()))
+}
+
+/// Unique in the process, not in the server: a resumed session meets a second server with the first one's ids in its
+/// history.
+fn unique_id(kind: &str) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("{kind}_test{:06}", NEXT.fetch_add(1, Ordering::Relaxed))
+}

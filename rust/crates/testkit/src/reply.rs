@@ -1,0 +1,134 @@
+//! What the scripted model says: one `Reply` per request, queued in a `Script`.
+//! Values only; how they look on the wire is in `message_wire.rs`, who gets which one in `messages_api.rs`.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// One answer of the model, or one failure of the API.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    pub(crate) body: Body,
+    pub(crate) before_first_byte: Duration,
+    pub(crate) after_first_text: Duration,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    Message(Vec<Block>),
+    Error { status: u16, kind: String, message: String },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    Text(String),
+    ToolUse { name: String, input: Value },
+}
+
+impl Reply {
+    /// A message of one text block. It ends the turn unless a tool call is added.
+    pub fn text(text: &str) -> Reply {
+        Reply::of(Body::Message(vec![Block::Text(text.to_owned())]))
+    }
+
+    /// A message of one tool call.
+    pub fn tool(name: &str, input: Value) -> Reply {
+        Reply::of(Body::Message(vec![Block::ToolUse { name: name.to_owned(), input }]))
+    }
+
+    /// A failed request, for example `(529, "overloaded_error", "Overloaded")`.
+    pub fn error(status: u16, kind: &str, message: &str) -> Reply {
+        Reply::of(Body::Error { status, kind: kind.to_owned(), message: message.to_owned() })
+    }
+
+    /// Adds a text block to the same message.
+    #[track_caller]
+    pub fn and_text(self, text: &str) -> Reply {
+        self.with_block(Block::Text(text.to_owned()))
+    }
+
+    /// Adds a tool call to the same message: the agent gets them together and may run them in parallel.
+    #[track_caller]
+    pub fn and_tool(self, name: &str, input: Value) -> Reply {
+        self.with_block(Block::ToolUse { name: name.to_owned(), input })
+    }
+
+    /// Keeps the client waiting, without even a status line, for this long: room to press Esc before the first token.
+    pub fn delayed(mut self, before_first_byte: Duration) -> Reply {
+        self.before_first_byte = before_first_byte;
+        self
+    }
+
+    /// Stops for this long in the first text, after its first paragraph (if it has several) or its first word: room to
+    /// press Esc while the answer streams. Claude shows whole lines only, so a test that waits for the screen needs
+    /// two paragraphs. Has no effect on a request that does not stream.
+    pub fn pausing(mut self, after_first_text: Duration) -> Reply {
+        self.after_first_text = after_first_text;
+        self
+    }
+
+    fn of(body: Body) -> Reply {
+        Reply { body, before_first_byte: Duration::ZERO, after_first_text: Duration::ZERO }
+    }
+
+    #[track_caller]
+    fn with_block(mut self, block: Block) -> Reply {
+        match &mut self.body {
+            Body::Message(blocks) => blocks.push(block),
+            Body::Error { .. } => panic!("an API error has no content blocks"),
+        }
+        self
+    }
+}
+
+/// The answers of a whole test: a queue for the main conversation, and one per marked conversation.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    main: VecDeque<Reply>,
+    marked: Vec<(String, VecDeque<Reply>)>,
+}
+
+impl Script {
+    pub fn new() -> Script {
+        Script::default()
+    }
+
+    /// Queues an answer for the main conversation.
+    pub fn then(mut self, reply: Reply) -> Script {
+        self.push(reply);
+        self
+    }
+
+    /// Queues answers for the conversation whose first user message contains `marker`.
+    /// A sub-agent's first message is the prompt that the main conversation gave it.
+    pub fn on(mut self, marker: &str, replies: Vec<Reply>) -> Script {
+        self.push_on(marker, replies);
+        self
+    }
+
+    pub(crate) fn push(&mut self, reply: Reply) {
+        self.main.push_back(reply);
+    }
+
+    pub(crate) fn push_on(&mut self, marker: &str, replies: Vec<Reply>) {
+        match self.marked.iter_mut().find(|(known, _)| known == marker) {
+            Some((_, queue)) => queue.extend(replies),
+            None => self.marked.push((marker.to_owned(), replies.into())),
+        }
+    }
+
+    /// The answer to a conversation that began with `first_user_text`; `ok.` when its queue is used up.
+    pub(crate) fn next(&mut self, first_user_text: &str) -> Reply {
+        let marked =
+            self.marked.iter_mut().find(|(marker, _)| first_user_text.contains(marker.as_str()));
+        let queue = marked.map_or(&mut self.main, |(_, queue)| queue);
+        queue.pop_front().unwrap_or_else(|| Reply::text("ok."))
+    }
+}
+
+impl From<Vec<Reply>> for Script {
+    fn from(replies: Vec<Reply>) -> Script {
+        Script { main: replies.into(), marked: Vec::new() }
+    }
+}

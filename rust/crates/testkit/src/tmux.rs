@@ -1,0 +1,170 @@
+//! A terminal for programs that need one: a private tmux server with one pane of 120 by 40.
+//! It shares nothing with the user's tmux: own socket, no configuration, the environment of the command it runs.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::hermetic::Hermetic;
+
+/// One program in one pane; its server is killed when this is dropped.
+pub struct Tmux {
+    socket: PathBuf,
+}
+
+impl Tmux {
+    /// Starts `command` (its program, arguments, variables and folder) in the pane of a new server.
+    /// The pane outlives the program, so that its last screen can still be read; see [`Tmux::is_running`].
+    #[track_caller]
+    pub fn start(hermetic: &Hermetic, command: &Command) -> Tmux {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        // Short, because a socket's path may have 104 bytes on macOS.
+        let name = format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let tmux = Tmux { socket: hermetic.root().join(name) };
+
+        let mut server = tmux.client();
+        // The server's environment is what its panes inherit.
+        for (variable, value) in command.get_envs() {
+            match value {
+                Some(value) => server.env(variable, value),
+                None => server.env_remove(variable),
+            };
+        }
+        server.args(["start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";"]);
+        server.args(["new-session", "-d", "-x", "120", "-y", "40"]);
+        if let Some(folder) = command.get_current_dir() {
+            server.arg("-c").arg(folder);
+        }
+        // A single word would be given to a shell; `env` makes two of it and leaves the pid as it is.
+        server.args(["--", "env"]).arg(command.get_program()).args(command.get_args());
+        succeed(server);
+        tmux
+    }
+
+    /// Types `text` as it is, without Enter.
+    #[track_caller]
+    pub fn send_text(&self, text: &str) {
+        self.run(&["send-keys", "-l", "--", text]);
+    }
+
+    /// Presses one key by tmux's name for it: `Enter`, `Escape`, `Down`, `C-c`.
+    #[track_caller]
+    pub fn send_key(&self, key: &str) {
+        self.run(&["send-keys", "--", key]);
+    }
+
+    /// What the pane shows now.
+    #[track_caller]
+    pub fn screen(&self) -> String {
+        self.run(&["capture-pane", "-p"])
+    }
+
+    /// Waits until the pane shows `text`.
+    #[track_caller]
+    pub fn wait_for(&self, text: &str, timeout: Duration) -> String {
+        self.wait_for_screen(timeout, &format!("`{text}`"), |screen| screen.contains(text))
+    }
+
+    /// Waits until `predicate` holds for the screen and returns that screen; panics with the last one.
+    #[track_caller]
+    pub fn wait_for_screen(
+        &self,
+        timeout: Duration,
+        what: &str,
+        predicate: impl Fn(&str) -> bool,
+    ) -> String {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let screen = self.screen();
+            if predicate(&screen) {
+                return screen;
+            }
+            if Instant::now() >= deadline {
+                panic!(
+                    "not on the screen within {timeout:?}: {what}\n--- last screen ---\n{}",
+                    screen.trim_end()
+                );
+            }
+            // Slower than `wait_until`, because every look starts a process.
+            sleep(Duration::from_millis(40));
+        }
+    }
+
+    /// The process id of the program in the pane.
+    #[track_caller]
+    pub fn pid(&self) -> u32 {
+        let text = self.run(&["display-message", "-p", "#{pane_pid}"]);
+        text.trim().parse().unwrap_or_else(|_| panic!("tmux gave `{text}` for the pane's pid"))
+    }
+
+    /// Whether the program in the pane has not ended yet.
+    #[track_caller]
+    pub fn is_running(&self) -> bool {
+        self.run(&["display-message", "-p", "#{pane_dead}"]).trim() != "1"
+    }
+
+    /// Any other tmux command on this server; returns what it prints.
+    #[track_caller]
+    pub fn run(&self, arguments: &[&str]) -> String {
+        let mut client = self.client();
+        client.args(arguments);
+        let output = succeed(client);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn client(&self) -> Command {
+        let mut client = Command::new("tmux");
+        // Without a UTF-8 locale tmux writes `_` for every other character. `TMUX` of a developer's own session must
+        // not leak in.
+        client.env_clear().env("LANG", "C.UTF-8").env("TERM", "xterm-256color");
+        client.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        client.arg("-u").arg("-S").arg(&self.socket).args(["-f", "/dev/null"]);
+        client
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        // The server may have gone with its last pane.
+        let _ = self.client().arg("kill-server").output();
+    }
+}
+
+#[track_caller]
+fn succeed(mut command: Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("run tmux: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    output
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_gets_keys_and_its_own_environment() {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            return;
+        }
+        let hermetic = Hermetic::new();
+        let mut command = hermetic.command("sh");
+        command
+            .args(["-c", "echo \"marker $MARKER\"; read line; echo \"read <$line>\""])
+            .env("MARKER", "a b");
+        let tmux = Tmux::start(&hermetic, &command);
+        tmux.wait_for("marker a b", Duration::from_secs(10));
+        assert!(tmux.is_running());
+        tmux.send_text("x; y $HOME");
+        tmux.send_key("Enter");
+        tmux.wait_for("read <x; y $HOME>", Duration::from_secs(10));
+        crate::wait_until(Duration::from_secs(10), "end of the program", || {
+            (!tmux.is_running()).then_some(())
+        });
+    }
+}

@@ -1,0 +1,3 @@
+//! The loopback model API, seen from outside: raw HTTP over one socket.
+
+mod messages_api;

@@ -1,0 +1,434 @@
+//! The table, driven by recorded payloads: `check("SessionStart.startup UserPromptSubmit …")`
+//! prints the state after each. `+7s` lets time pass, `@2` makes the next events come from
+//! another process, `~3s` makes the next event that much older than the one before.
+
+use super::*;
+use crate::event::Facts;
+use crate::hook_wire::{CallContext, HookReader, interpret};
+use crate::ids::{SessionId, Tool};
+use crate::session::Host;
+
+struct Driver {
+    session: Session,
+    now: Timestamp,
+    process: ProcessKey,
+    changes: Vec<String>,
+}
+
+impl Driver {
+    fn new() -> Driver {
+        let id = SessionId::parse("s").unwrap();
+        Driver {
+            session: Session::new(Tool::Claude, id, Timestamp::from_millis(0)),
+            now: Timestamp::from_millis(1_000_000),
+            process: ProcessKey { pid: 1, start: 1 },
+            changes: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, word: &str) {
+        if let Some(seconds) = word.strip_prefix('+').and_then(|word| word.strip_suffix('s')) {
+            self.now = self.now.plus(Duration::from_secs_f64(seconds.parse().unwrap()));
+            return;
+        }
+        if let Some(seconds) = word.strip_prefix('~').and_then(|word| word.strip_suffix('s')) {
+            self.now = self.now.minus(Duration::from_secs_f64(seconds.parse().unwrap()));
+            return;
+        }
+        if let Some(pid) = word.strip_prefix('@') {
+            self.process = ProcessKey { pid: pid.parse().unwrap(), start: 1 };
+            return;
+        }
+        self.now = self.now.plus(Duration::from_millis(1));
+        let event = self.event(word);
+        let (session, effect) = advance(self.session.clone(), &event);
+        self.session = session;
+        let detail = match self.session.detail() {
+            Some(Detail::Failed { error }) => format!(" failed:{error}"),
+            Some(detail) => format!(" {}", detail.as_str()),
+            None => String::new(),
+        };
+        let late = if effect == Effect::Late { " (late)" } else { "" };
+        self.changes.push(format!("{word} → {}{detail}{late}", self.session.state().as_str()));
+    }
+
+    fn event(&self, word: &str) -> Event {
+        let (word, agent_id) = match word.split_once('#') {
+            Some((word, agent)) => (word, Some(agent.to_owned())),
+            None => (word, None),
+        };
+        let observed = |kind| Event {
+            tool: Tool::Claude,
+            session_id: self.session.id.clone(),
+            at: self.now,
+            process: self.process,
+            name: word.to_owned(),
+            agent_id: None,
+            facts: Facts::default(),
+            host: None,
+            kind,
+        };
+        match word {
+            "Interrupted" => return observed(EventKind::Interrupted),
+            "Resumed" => return observed(EventKind::Resumed),
+            "ProcessGone" => return observed(EventKind::ProcessGone),
+            _ => {}
+        }
+        let path = format!("{}/testdata/claude/hooks/{word}.json", env!("CARGO_MANIFEST_DIR"));
+        #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
+        let payload = std::fs::read(&path).unwrap_or_else(|_| panic!("no recording {word}"));
+        let mut reader = HookReader::new();
+        reader.feed(&payload).unwrap();
+        let context = CallContext { at: self.now, process: self.process, host: Host::default() };
+        let (mut event, problems) = interpret(reader.finish().unwrap(), context).unwrap();
+        assert!(problems.is_empty(), "{problems:?}");
+        if agent_id.is_some() {
+            event.agent_id = agent_id;
+        }
+        event
+    }
+}
+
+fn run(words: &str) -> Driver {
+    let mut driver = Driver::new();
+    words.split_whitespace().for_each(|word| driver.step(word));
+    driver
+}
+
+#[track_caller]
+fn states(words: &str) -> String {
+    run(words).changes.join("\n")
+}
+
+#[test]
+fn a_turn_with_a_tool_and_a_dialog_kt_36_to_40_tv_12_to_17() {
+    insta::assert_snapshot!(states(
+        "SessionStart.startup UserPromptSubmit PreToolUse.Bash PermissionRequest.Bash +3s
+         PostToolUse.Bash PostToolBatch Stop SessionEnd.prompt_input_exit"
+    ), @"
+    SessionStart.startup → completed
+    UserPromptSubmit → working
+    PreToolUse.Bash → working
+    PermissionRequest.Bash → waiting_user
+    PostToolUse.Bash → working
+    PostToolBatch → working
+    Stop → completed ok
+    SessionEnd.prompt_input_exit → stopped
+    ");
+}
+
+#[test]
+fn a_question_to_the_user_is_waited_for_tv_20() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit PreToolUse.AskUserQuestion PermissionRequest.AskUserQuestion
+         Notification.permission_prompt PostToolUse.AskUserQuestion"
+    ), @"
+    UserPromptSubmit → working
+    PreToolUse.AskUserQuestion → waiting_user
+    PermissionRequest.AskUserQuestion → waiting_user
+    Notification.permission_prompt → waiting_user
+    PostToolUse.AskUserQuestion → working
+    ");
+}
+
+#[test]
+fn an_elicitation_is_waited_for_until_it_is_answered() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit PreToolUse.mcp__plugin_probe_voice__ask Elicitation.form +6s
+         Notification.elicitation_dialog ElicitationResult.accept
+         PostToolUse.mcp__plugin_probe_voice__ask Notification.elicitation_response Stop"
+    ), @"
+    UserPromptSubmit → working
+    PreToolUse.mcp__plugin_probe_voice__ask → working
+    Elicitation.form → waiting_user
+    Notification.elicitation_dialog → waiting_user
+    ElicitationResult.accept → working
+    PostToolUse.mcp__plugin_probe_voice__ask → working
+    Notification.elicitation_response → working
+    Stop → completed ok
+    ");
+}
+
+#[test]
+fn api_errors_end_a_turn_as_failed_with_their_kind() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit StopFailure.server_error UserPromptSubmit StopFailure.rate_limit
+         UserPromptSubmit StopFailure.authentication_failed UserPromptSubmit Stop"
+    ), @"
+    UserPromptSubmit → working
+    StopFailure.server_error → completed failed:server_error
+    UserPromptSubmit → working
+    StopFailure.rate_limit → completed failed:rate_limit
+    UserPromptSubmit → working
+    StopFailure.authentication_failed → completed failed:authentication_failed
+    UserPromptSubmit → working
+    Stop → completed ok
+    ");
+}
+
+#[test]
+fn tool_failures_denials_and_later_tools_are_work() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit PreToolUse.Bash PostToolUseFailure.Bash PreToolUse.Read
+         PostToolUseFailure.Read PermissionRequest.Bash PermissionDenied.Bash PostToolBatch"
+    ), @"
+    UserPromptSubmit → working
+    PreToolUse.Bash → working
+    PostToolUseFailure.Bash → working
+    PreToolUse.Read → working
+    PostToolUseFailure.Read → working
+    PermissionRequest.Bash → waiting_user
+    PermissionDenied.Bash → working
+    PostToolBatch → working
+    ");
+}
+
+#[test]
+fn idle_and_unknown_notifications_change_nothing_kt_41_x4() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit +60s Notification.idle_prompt Stop +60s Notification.idle_prompt
+         Notification.elicitation_response"
+    ), @"
+    UserPromptSubmit → working
+    Notification.idle_prompt → working
+    Stop → completed ok
+    Notification.idle_prompt → completed ok
+    Notification.elicitation_response → completed ok
+    ");
+}
+
+#[test]
+fn a_late_notification_never_overrides_a_newer_event_kt_42() {
+    // The dialog opened six seconds before its notification: a tool that ran since then has
+    // ended it, a tool that ran before has not.
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit PermissionRequest.Bash +5.9s PostToolUse.Bash +0.1s
+         Notification.permission_prompt
+         PreToolUse.Bash +6.01s Notification.permission_prompt PostToolUse.Bash"
+    ), @"
+    UserPromptSubmit → working
+    PermissionRequest.Bash → waiting_user
+    PostToolUse.Bash → working
+    Notification.permission_prompt → working
+    PreToolUse.Bash → working
+    Notification.permission_prompt → waiting_user
+    PostToolUse.Bash → working
+    ");
+}
+
+#[test]
+fn compaction_in_the_middle_of_a_turn_stays_working() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit SubagentStop.compact SessionStart.compact PreToolUse.Bash Stop
+         SessionStart.compact SessionStart.resume"
+    ), @"
+    UserPromptSubmit → working
+    SubagentStop.compact → working
+    SessionStart.compact → working
+    PreToolUse.Bash → working
+    Stop → completed ok
+    SessionStart.compact → completed
+    SessionStart.resume → completed
+    ");
+}
+
+#[test]
+fn sub_agents_never_revive_or_end_their_parent() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit PreToolUse.Agent SubagentStart PreToolUse.Bash.subagent
+         PostToolUse.Bash.subagent SubagentStop PostToolUse.Agent Stop
+         PreToolUse.Bash.subagent SubagentStop SessionEnd.other SubagentStart
+         PostToolUse.Bash.subagent"
+    ), @"
+    UserPromptSubmit → working
+    PreToolUse.Agent → working
+    SubagentStart → working
+    PreToolUse.Bash.subagent → working
+    PostToolUse.Bash.subagent → working
+    SubagentStop → working
+    PostToolUse.Agent → working
+    Stop → completed ok
+    PreToolUse.Bash.subagent → completed ok
+    SubagentStop → completed ok
+    SessionEnd.other → stopped
+    SubagentStart → stopped
+    PostToolUse.Bash.subagent → stopped
+    ");
+    assert!(run("PreToolUse.Bash.subagent SubagentStop").session.runs.is_empty());
+}
+
+#[test]
+fn a_sub_agents_dialog_waits_for_the_user_until_that_agent_goes_on() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit PreToolUse.Agent PermissionRequest.Bash#a PostToolUse.Bash#b
+         SubagentStop#b PreToolUse.Bash PostToolUse.Bash#a
+         PermissionRequest.Bash#a SubagentStop#a
+         Stop PermissionRequest.Bash#a"
+    ), @"
+    UserPromptSubmit → working
+    PreToolUse.Agent → working
+    PermissionRequest.Bash#a → waiting_user
+    PostToolUse.Bash#b → waiting_user
+    SubagentStop#b → waiting_user
+    PreToolUse.Bash → waiting_user
+    PostToolUse.Bash#a → working
+    PermissionRequest.Bash#a → waiting_user
+    SubagentStop#a → working
+    Stop → completed ok
+    PermissionRequest.Bash#a → completed ok
+    ");
+}
+
+#[test]
+fn other_tools_of_a_batch_do_not_close_an_open_dialog() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit PreToolUse.Bash PermissionRequest.Bash PreToolUse.Read
+         PostToolUseFailure.Read PostToolUse.Bash"
+    ), @"
+    UserPromptSubmit → working
+    PreToolUse.Bash → working
+    PermissionRequest.Bash → waiting_user
+    PreToolUse.Read → waiting_user
+    PostToolUseFailure.Read → waiting_user
+    PostToolUse.Bash → working
+    ");
+}
+
+#[test]
+fn esc_and_death_are_told_by_observers_x31() {
+    insta::assert_snapshot!(states(
+        "SessionStart.startup Interrupted UserPromptSubmit PreToolUse.Bash Interrupted
+         UserPromptSubmit PermissionRequest.Bash Resumed PermissionRequest.Bash Interrupted
+         Resumed UserPromptSubmit ProcessGone ProcessGone Interrupted"
+    ), @"
+    SessionStart.startup → completed
+    Interrupted → completed
+    UserPromptSubmit → working
+    PreToolUse.Bash → working
+    Interrupted → completed interrupted
+    UserPromptSubmit → working
+    PermissionRequest.Bash → waiting_user
+    Resumed → working
+    PermissionRequest.Bash → waiting_user
+    Interrupted → completed interrupted
+    Resumed → completed interrupted
+    UserPromptSubmit → working
+    ProcessGone → stopped
+    ProcessGone → stopped
+    Interrupted → stopped
+    ");
+}
+
+#[test]
+fn a_side_run_ends_without_stopping_the_session_of_the_tui() {
+    let mut driver = run("SessionStart.startup UserPromptSubmit PermissionRequest.Bash
+         @2 SessionStart.resume UserPromptSubmit Stop SessionEnd.other");
+    insta::assert_snapshot!(driver.changes.join("\n"), @"
+    SessionStart.startup → completed
+    UserPromptSubmit → working
+    PermissionRequest.Bash → waiting_user
+    SessionStart.resume → completed
+    UserPromptSubmit → working
+    Stop → completed ok
+    SessionEnd.other → waiting_user
+    ");
+    "@1 PostToolUse.Bash Stop SessionEnd.other @3 SessionStart.resume @2 SessionEnd.other"
+        .split_whitespace()
+        .for_each(|word| driver.step(word));
+    insta::assert_snapshot!(driver.changes[7..].join("\n"), @"
+    PostToolUse.Bash → working
+    Stop → completed ok
+    SessionEnd.other → stopped
+    SessionStart.resume → completed
+    SessionEnd.other → completed
+    ");
+}
+
+#[test]
+fn clear_ends_the_old_id_and_coming_back_revives_it() {
+    insta::assert_snapshot!(states(
+        "SessionStart.startup UserPromptSubmit Stop SessionEnd.clear PostToolUse.Bash
+         Notification.idle_prompt SessionStart.resume"
+    ), @"
+    SessionStart.startup → completed
+    UserPromptSubmit → working
+    Stop → completed ok
+    SessionEnd.clear → stopped
+    PostToolUse.Bash → stopped
+    Notification.idle_prompt → stopped
+    SessionStart.resume → completed
+    ");
+}
+
+#[test]
+fn an_event_that_comes_late_is_dropped_and_a_clock_set_back_counts() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit PreToolUse.Bash Stop ~5s PostToolUse.Bash ~3600s UserPromptSubmit Stop"
+    ), @"
+    UserPromptSubmit → working
+    PreToolUse.Bash → working
+    Stop → completed ok
+    PostToolUse.Bash → completed ok (late)
+    UserPromptSubmit → working
+    Stop → completed ok
+    ");
+}
+
+#[test]
+fn a_late_goodbye_is_still_a_goodbye() {
+    let driver = run("UserPromptSubmit Stop ~2s SessionEnd.other");
+    assert_eq!(driver.session.state(), State::Stopped);
+}
+
+#[test]
+fn hooks_installed_in_the_middle_of_a_session_start_from_what_they_see() {
+    assert_eq!(states("PostToolUse.Bash"), "PostToolUse.Bash → working");
+    assert_eq!(states("Stop"), "Stop → completed ok");
+    assert_eq!(states("SessionEnd.other"), "SessionEnd.other → stopped");
+    assert_eq!(states("Notification.idle_prompt"), "Notification.idle_prompt → completed");
+}
+
+#[test]
+fn speech_of_the_turn_is_kept_even_from_a_late_event() {
+    let speaks = |words: &str| {
+        let driver = run(words);
+        let speaks = &driver.session.runs[0].turn.speaks;
+        speaks.iter().map(|call| call.outcome.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    // The recordings call another plugin's speak; see hook_wire's tests for ours.
+    assert_eq!(speaks("UserPromptSubmit PostToolUse.mcp__plugin_probe_voice__speak"), "");
+    let mut driver = run("UserPromptSubmit PreToolUse.Bash");
+    let mut event = driver.event("PostToolUse.Skill");
+    event.at = driver.now.minus(Duration::from_secs(1));
+    event.kind = EventKind::ToolEnded {
+        tool: "Skill".into(),
+        call_id: None,
+        speak: Some(SpeakCall { at: event.at, prompt_id: None, outcome: SpeakOutcome::Spoken }),
+    };
+    let (session, effect) = advance(driver.session.clone(), &event);
+    assert_eq!((session.runs[0].turn.speaks.len(), effect), (1, Effect::Late));
+    event.agent_id = Some("a".into());
+    let (session, _) = advance(driver.session.clone(), &event);
+    assert!(session.runs[0].turn.speaks.is_empty(), "a sub-agent's speech is not the agent's");
+    driver.step("UserPromptSubmit");
+    assert!(driver.session.runs[0].turn.speaks.is_empty(), "a new turn begins silent");
+}
+
+#[test]
+fn since_is_when_the_state_changed_not_when_the_last_event_came() {
+    let driver = run("UserPromptSubmit +10s PreToolUse.Bash +10s PostToolUse.Bash");
+    assert_eq!(driver.session.since(), Timestamp::from_millis(1_000_001));
+    let driver = run("UserPromptSubmit +10s Stop +5s UserPromptSubmit");
+    assert_eq!(driver.session.since(), Timestamp::from_millis(1_015_003));
+}
+
+#[test]
+fn one_ended_run_is_remembered_and_the_others_are_not() {
+    let driver =
+        run("@1 SessionStart.startup SessionEnd.other @2 SessionStart.resume SessionEnd.other
+         @3 SessionStart.resume UserPromptSubmit");
+    let pids: Vec<_> = driver.session.runs.iter().map(|run| run.process.pid).collect();
+    assert_eq!(pids, [2, 3]);
+    let crowd = (1..100).map(|pid| format!("@{pid} SessionStart.startup ")).collect::<String>();
+    assert!(run(&crowd).session.runs.len() <= MAX_RUNS);
+}

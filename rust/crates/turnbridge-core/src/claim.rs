@@ -1,0 +1,101 @@
+//! Counts an event once when it is registered twice.
+//!
+//! With the plugin and settings.json both installed, Claude runs both hooks for every event, in
+//! parallel, with byte-identical input. Each call leaves (payload hash, origin) here; a payload
+//! that stands here from the *other* origin is the same event, and the pair is struck out.
+//! The same payload twice from one origin is two events.
+
+use std::collections::VecDeque;
+
+/// Entries kept. Twins arrive within some 30 ms, so 64 is many times what is ever open.
+pub const RING: usize = 64;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub payload: u64,
+    pub origin: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Claims(VecDeque<Claim>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Ours to process.
+    First,
+    /// The other registration has processed it.
+    Twin,
+}
+
+impl Claims {
+    pub fn claim(&mut self, claim: Claim) -> Verdict {
+        let twin = self
+            .0
+            .iter()
+            .position(|other| other.payload == claim.payload && other.origin != claim.origin);
+        if let Some(position) = twin {
+            self.0.remove(position);
+            return Verdict::Twin;
+        }
+        while self.0.len() >= RING {
+            self.0.pop_front();
+        }
+        self.0.push_back(claim);
+        Verdict::First
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Claim> {
+        self.0.iter()
+    }
+}
+
+impl FromIterator<Claim> for Claims {
+    fn from_iter<I: IntoIterator<Item = Claim>>(claims: I) -> Claims {
+        Claims(claims.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(calls: &[(u64, &str)]) -> Vec<Verdict> {
+        let mut claims = Claims::default();
+        let claim = |(payload, origin): &(u64, &str)| {
+            claims.claim(Claim { payload: *payload, origin: (*origin).to_owned() })
+        };
+        calls.iter().map(claim).collect()
+    }
+
+    #[test]
+    fn the_second_registration_of_an_event_does_nothing_in_either_order_x7() {
+        use Verdict::{First, Twin};
+        assert_eq!(run(&[(1, "plugin"), (1, "settings")]), [First, Twin]);
+        assert_eq!(run(&[(1, "settings"), (1, "plugin")]), [First, Twin]);
+        assert_eq!(
+            run(&[(1, "plugin"), (2, "settings"), (2, "plugin"), (1, "settings")]),
+            [First, First, Twin, Twin]
+        );
+    }
+
+    #[test]
+    fn equal_payloads_of_one_origin_are_different_events() {
+        use Verdict::{First, Twin};
+        assert_eq!(
+            run(&[(1, "plugin"), (1, "plugin"), (1, "settings"), (1, "settings"), (1, "settings")]),
+            [First, First, Twin, Twin, First]
+        );
+    }
+
+    #[test]
+    fn the_ring_forgets_the_oldest() {
+        let mut claims = Claims::default();
+        for payload in 0..=RING as u64 {
+            claims.claim(Claim { payload, origin: "plugin".into() });
+        }
+        assert_eq!(claims.iter().count(), RING);
+        let other = |payload| Claim { payload, origin: "settings".into() };
+        assert_eq!(claims.claim(other(1)), Verdict::Twin);
+        assert_eq!(claims.claim(other(0)), Verdict::First);
+    }
+}

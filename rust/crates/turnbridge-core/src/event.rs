@@ -1,0 +1,194 @@
+//! What happens to a session, whatever it came from: a Claude hook, a Codex rollout line, or
+//! what an observer saw of the process. One `Event` type, so that there is one state table.
+
+use crate::ids::{SessionId, Tool};
+use crate::session::Host;
+use crate::speak::SpeakCall;
+use crate::timestamp::Timestamp;
+
+/// Claude Code's hook events that Turnbridge registers. `hooks/hooks.json` names exactly these
+/// (a test compares the two); any other event is read, and nothing is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HookEventName {
+    SessionStart,
+    UserPromptSubmit,
+    PreToolUse,
+    PostToolUse,
+    PostToolUseFailure,
+    PostToolBatch,
+    PermissionRequest,
+    PermissionDenied,
+    Elicitation,
+    ElicitationResult,
+    Notification,
+    Stop,
+    StopFailure,
+    SubagentStart,
+    SubagentStop,
+    SessionEnd,
+}
+
+impl HookEventName {
+    pub const ALL: [HookEventName; 16] = [
+        HookEventName::SessionStart,
+        HookEventName::UserPromptSubmit,
+        HookEventName::PreToolUse,
+        HookEventName::PostToolUse,
+        HookEventName::PostToolUseFailure,
+        HookEventName::PostToolBatch,
+        HookEventName::PermissionRequest,
+        HookEventName::PermissionDenied,
+        HookEventName::Elicitation,
+        HookEventName::ElicitationResult,
+        HookEventName::Notification,
+        HookEventName::Stop,
+        HookEventName::StopFailure,
+        HookEventName::SubagentStart,
+        HookEventName::SubagentStop,
+        HookEventName::SessionEnd,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            HookEventName::SessionStart => "SessionStart",
+            HookEventName::UserPromptSubmit => "UserPromptSubmit",
+            HookEventName::PreToolUse => "PreToolUse",
+            HookEventName::PostToolUse => "PostToolUse",
+            HookEventName::PostToolUseFailure => "PostToolUseFailure",
+            HookEventName::PostToolBatch => "PostToolBatch",
+            HookEventName::PermissionRequest => "PermissionRequest",
+            HookEventName::PermissionDenied => "PermissionDenied",
+            HookEventName::Elicitation => "Elicitation",
+            HookEventName::ElicitationResult => "ElicitationResult",
+            HookEventName::Notification => "Notification",
+            HookEventName::Stop => "Stop",
+            HookEventName::StopFailure => "StopFailure",
+            HookEventName::SubagentStart => "SubagentStart",
+            HookEventName::SubagentStop => "SubagentStop",
+            HookEventName::SessionEnd => "SessionEnd",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<HookEventName> {
+        HookEventName::ALL.into_iter().find(|name| name.as_str() == text)
+    }
+}
+
+/// One agent process. The start time tells a process from a later one with the same pid;
+/// its unit is the platform's own and means nothing but equality.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ProcessKey {
+    pub pid: u32,
+    pub start: u64,
+}
+
+impl ProcessKey {
+    /// The process could not be found out: such events share one run.
+    pub const UNKNOWN: ProcessKey = ProcessKey { pid: 0, start: 0 };
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    pub tool: Tool,
+    pub session_id: SessionId,
+    pub at: Timestamp,
+    pub process: ProcessKey,
+    /// The event's own name, for the sinks and the log: `Stop`, `task_complete`.
+    pub name: String,
+    /// Set when a sub-agent did it.
+    pub agent_id: Option<String>,
+    pub facts: Facts,
+    /// What a hook found around it; observers have none.
+    pub host: Option<Host>,
+    pub kind: EventKind,
+}
+
+/// What an event says of its session besides what happened. `None` says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Facts {
+    pub cwd: Option<String>,
+    pub transcript_path: Option<String>,
+    pub permission_mode: Option<String>,
+    pub prompt_id: Option<String>,
+    pub model: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventKind {
+    SessionStarted {
+        source: SessionSource,
+    },
+    PromptSubmitted {
+        prompt: String,
+    },
+    ToolStarting {
+        tool: String,
+        call_id: Option<String>,
+    },
+    ToolEnded {
+        tool: String,
+        call_id: Option<String>,
+        speak: Option<SpeakCall>,
+    },
+    /// All tool calls of one answer of the model are over.
+    ToolBatchEnded {
+        speaks: Vec<SpeakCall>,
+    },
+    /// A dialog for the user is on the screen.
+    DialogOpened {
+        tool: Option<String>,
+    },
+    DialogAnswered,
+    Notified {
+        kind: NotificationKind,
+    },
+    TurnEnded {
+        answer: Option<String>,
+        background_tasks: Vec<String>,
+        stop_hook_active: bool,
+    },
+    TurnFailed {
+        error: String,
+        answer: Option<String>,
+    },
+    SubagentStarted,
+    SubagentEnded,
+    RunEnded {
+        reason: String,
+    },
+    /// The user stopped the turn (Esc): no hook tells it, an observer saw it.
+    Interrupted,
+    /// The user has answered the dialog that was open: no hook tells it, an observer saw it.
+    Resumed,
+    /// The process is no more.
+    ProcessGone,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionSource {
+    Fresh,
+    Compact,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotificationKind {
+    /// `permission_prompt`, `elicitation_dialog`: a dialog has been open for six seconds.
+    DialogOpen,
+    /// `idle_prompt`: nothing typed for a minute after the turn's end.
+    Idle,
+    Other,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_name_reads_back_as_itself() {
+        for name in HookEventName::ALL {
+            assert_eq!(HookEventName::parse(name.as_str()), Some(name));
+        }
+        assert_eq!(HookEventName::parse("WorktreeCreate"), None);
+        assert_eq!(HookEventName::parse("stop"), None);
+    }
+}

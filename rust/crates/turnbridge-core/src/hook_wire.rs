@@ -1,0 +1,291 @@
+//! Claude Code's hook payload as it arrives on stdin, and its meaning as an `Event`.
+//!
+//! The payload is scanned while it streams in; only the fields below are kept. Unknown events
+//! and fields are skipped. A field of the wrong type counts as absent and is reported.
+//! Field by field: facts recorded from Claude Code 2.1.197, `testdata/claude/hooks`.
+
+use crate::event::{
+    Event, EventKind, Facts, HookEventName, NotificationKind, ProcessKey, SessionSource,
+};
+use crate::ids::{SessionId, Tool};
+use crate::json_scan::{Capture, Field, Found, Malformed, Scanner, Step};
+use crate::session::Host;
+use crate::speak::{SpeakCall, SpeakOutcome, is_speak_tool};
+use crate::timestamp::Timestamp;
+
+/// Nothing that a person types or a model says is longer; more is cut, and reported.
+const LONG: usize = 16 << 20;
+const PATH: usize = 32 << 10;
+const SHORT: usize = 1 << 10;
+
+macro_rules! fields {
+    ($($name:ident: $limit:expr, [$($step:expr),+];)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum Wanted { $($name),+ }
+        const WANTED: &[Wanted] = &[$(Wanted::$name),+];
+        const FIELDS: &[Field] = &[$(Field { path: &[$($step),+], limit: $limit }),+];
+    };
+}
+
+use Step::{Each, Key};
+
+fields! {
+    EventName: SHORT, [Key("hook_event_name")];
+    SessionId: SHORT, [Key("session_id")];
+    TranscriptPath: PATH, [Key("transcript_path")];
+    Cwd: PATH, [Key("cwd")];
+    PromptId: SHORT, [Key("prompt_id")];
+    PermissionMode: SHORT, [Key("permission_mode")];
+    AgentId: SHORT, [Key("agent_id")];
+    Model: SHORT, [Key("model")];
+    Source: SHORT, [Key("source")];
+    Reason: SHORT, [Key("reason")];
+    Error: SHORT, [Key("error")];
+    NotificationType: SHORT, [Key("notification_type")];
+    Prompt: LONG, [Key("prompt")];
+    LastAssistantMessage: LONG, [Key("last_assistant_message")];
+    StopHookActive: SHORT, [Key("stop_hook_active")];
+    ToolName: SHORT, [Key("tool_name")];
+    ToolUseId: SHORT, [Key("tool_use_id")];
+    ToolInputSkill: SHORT, [Key("tool_input"), Key("skill")];
+    TaskStatus: SHORT, [Key("background_tasks"), Each, Key("status")];
+    TaskDescription: SHORT, [Key("background_tasks"), Each, Key("description")];
+    CallToolName: SHORT, [Key("tool_calls"), Each, Key("tool_name")];
+    CallInputSkill: SHORT, [Key("tool_calls"), Each, Key("tool_input"), Key("skill")];
+}
+
+/// A payload under way. Feed it chunk by chunk, then `finish`.
+pub struct HookReader(Scanner);
+
+/// A whole payload, not yet interpreted.
+#[derive(Debug)]
+pub struct HookPayload(Vec<Capture>);
+
+impl HookReader {
+    #[expect(clippy::new_without_default, reason = "a reader that was not asked for has no use")]
+    pub fn new() -> HookReader {
+        HookReader(Scanner::new(FIELDS))
+    }
+
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
+        self.0.feed(chunk)
+    }
+
+    pub fn finish(self) -> Result<HookPayload, Malformed> {
+        self.0.finish().map(HookPayload)
+    }
+}
+
+/// What the shell knows of the call besides its payload.
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    pub at: Timestamp,
+    pub process: ProcessKey,
+    pub host: Host,
+}
+
+/// Why a payload that is JSON is no event of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unusable {
+    /// An event that is not ours; nothing is wrong.
+    OtherEvent,
+    /// `hook_event_name` or `session_id` is missing, of the wrong type, or unsafe.
+    Invalid(&'static str),
+}
+
+/// The event, and what was wrong with fields that it could do without.
+pub fn interpret(
+    payload: HookPayload,
+    context: CallContext,
+) -> Result<(Event, Vec<&'static str>), Unusable> {
+    let mut fields = Fields { captures: payload.0, problems: Vec::new() };
+    let name = fields.text(Wanted::EventName).ok_or(Unusable::Invalid("hook_event_name"))?;
+    let name = HookEventName::parse(&name).ok_or(Unusable::OtherEvent)?;
+    let session_id = fields
+        .text(Wanted::SessionId)
+        .and_then(|id| SessionId::parse(&id))
+        .ok_or(Unusable::Invalid("session_id"))?;
+    let facts = Facts {
+        cwd: fields.text(Wanted::Cwd),
+        transcript_path: fields.text(Wanted::TranscriptPath),
+        permission_mode: fields.text(Wanted::PermissionMode),
+        prompt_id: fields.text(Wanted::PromptId),
+        model: fields.text(Wanted::Model),
+    };
+    let kind = event_kind(name, &mut fields, context.at, facts.prompt_id.as_deref());
+    let event = Event {
+        tool: Tool::Claude,
+        session_id,
+        at: context.at,
+        process: context.process,
+        name: name.as_str().to_owned(),
+        agent_id: fields.text(Wanted::AgentId),
+        facts,
+        host: Some(context.host),
+        kind,
+    };
+    Ok((event, fields.problems))
+}
+
+fn event_kind(
+    name: HookEventName,
+    fields: &mut Fields,
+    at: Timestamp,
+    prompt_id: Option<&str>,
+) -> EventKind {
+    match name {
+        HookEventName::SessionStart => EventKind::SessionStarted {
+            source: match fields.text(Wanted::Source).as_deref() {
+                Some("compact") => SessionSource::Compact,
+                _ => SessionSource::Fresh,
+            },
+        },
+        HookEventName::UserPromptSubmit => {
+            EventKind::PromptSubmitted { prompt: fields.text(Wanted::Prompt).unwrap_or_default() }
+        }
+        HookEventName::PreToolUse => EventKind::ToolStarting {
+            tool: fields.text(Wanted::ToolName).unwrap_or_default(),
+            call_id: fields.text(Wanted::ToolUseId),
+        },
+        HookEventName::PostToolUse | HookEventName::PostToolUseFailure => {
+            let tool = fields.text(Wanted::ToolName).unwrap_or_default();
+            let skill = fields.text(Wanted::ToolInputSkill);
+            let outcome = if name == HookEventName::PostToolUse {
+                SpeakOutcome::Spoken
+            } else {
+                SpeakOutcome::Failed
+            };
+            let speak = is_speak_tool(&tool, skill.as_deref()).then(|| SpeakCall {
+                at,
+                prompt_id: prompt_id.map(str::to_owned),
+                outcome,
+            });
+            EventKind::ToolEnded { tool, call_id: fields.text(Wanted::ToolUseId), speak }
+        }
+        HookEventName::PostToolBatch => {
+            EventKind::ToolBatchEnded { speaks: fields.refused_speaks(at, prompt_id) }
+        }
+        HookEventName::PermissionRequest => {
+            EventKind::DialogOpened { tool: fields.text(Wanted::ToolName) }
+        }
+        HookEventName::Elicitation => EventKind::DialogOpened { tool: None },
+        HookEventName::PermissionDenied | HookEventName::ElicitationResult => {
+            EventKind::DialogAnswered
+        }
+        HookEventName::Notification => EventKind::Notified {
+            kind: match fields.text(Wanted::NotificationType).as_deref() {
+                Some("permission_prompt" | "elicitation_dialog") => NotificationKind::DialogOpen,
+                Some("idle_prompt") => NotificationKind::Idle,
+                _ => NotificationKind::Other,
+            },
+        },
+        HookEventName::Stop => EventKind::TurnEnded {
+            answer: fields.text(Wanted::LastAssistantMessage),
+            background_tasks: fields.running_tasks(),
+            stop_hook_active: fields.flag(Wanted::StopHookActive),
+        },
+        HookEventName::StopFailure => EventKind::TurnFailed {
+            error: fields.text(Wanted::Error).unwrap_or_else(|| "unknown".to_owned()),
+            answer: fields.text(Wanted::LastAssistantMessage),
+        },
+        HookEventName::SubagentStart => EventKind::SubagentStarted,
+        HookEventName::SubagentStop => EventKind::SubagentEnded,
+        HookEventName::SessionEnd => EventKind::RunEnded {
+            reason: fields.text(Wanted::Reason).unwrap_or_else(|| "other".to_owned()),
+        },
+    }
+}
+
+struct Fields {
+    captures: Vec<Capture>,
+    problems: Vec<&'static str>,
+}
+
+impl Fields {
+    /// The last one counts, as with every JSON parser that Claude uses.
+    fn last(&mut self, wanted: Wanted) -> Option<Found> {
+        let is_it = |capture: &Capture| WANTED[capture.field] == wanted;
+        let position = self.captures.iter().rposition(is_it)?;
+        Some(std::mem::replace(&mut self.captures[position].found, Found::Null))
+    }
+
+    fn text(&mut self, wanted: Wanted) -> Option<String> {
+        match self.last(wanted)? {
+            Found::Text { text, whole } => {
+                if !whole {
+                    self.problems.push(name_of(wanted));
+                }
+                Some(text)
+            }
+            Found::Null => None,
+            Found::Bool(_) | Found::Number(_) | Found::Container => {
+                self.problems.push(name_of(wanted));
+                None
+            }
+        }
+    }
+
+    fn flag(&mut self, wanted: Wanted) -> bool {
+        match self.last(wanted) {
+            Some(Found::Bool(flag)) => flag,
+            None | Some(Found::Null) => false,
+            Some(_) => {
+                self.problems.push(name_of(wanted));
+                false
+            }
+        }
+    }
+
+    fn each(&self, wanted: Wanted, element: u32) -> Option<&str> {
+        self.captures.iter().rev().find_map(|capture| match &capture.found {
+            Found::Text { text, .. }
+                if WANTED[capture.field] == wanted && capture.element == element =>
+            {
+                Some(text.as_str())
+            }
+            _ => None,
+        })
+    }
+
+    fn elements(&self, wanted: Wanted) -> Vec<u32> {
+        let is_it = |capture: &&Capture| WANTED[capture.field] == wanted;
+        self.captures.iter().filter(is_it).map(|capture| capture.element).collect()
+    }
+
+    fn running_tasks(&self) -> Vec<String> {
+        let running = |element: &u32| self.each(Wanted::TaskStatus, *element) == Some("running");
+        let describe = |element: u32| {
+            self.each(Wanted::TaskDescription, element).unwrap_or("background task").to_owned()
+        };
+        self.elements(Wanted::TaskStatus).into_iter().filter(running).map(describe).collect()
+    }
+
+    /// Speak calls of the batch. Those that ran have had their own event; the caller keeps
+    /// these only if there was none.
+    fn refused_speaks(&self, at: Timestamp, prompt_id: Option<&str>) -> Vec<SpeakCall> {
+        let is_speak = |element: &u32| {
+            let tool = self.each(Wanted::CallToolName, *element).unwrap_or_default();
+            is_speak_tool(tool, self.each(Wanted::CallInputSkill, *element))
+        };
+        let refused = |_| SpeakCall {
+            at,
+            prompt_id: prompt_id.map(str::to_owned),
+            outcome: SpeakOutcome::Refused,
+        };
+        self.elements(Wanted::CallToolName).into_iter().filter(is_speak).map(refused).collect()
+    }
+}
+
+fn name_of(wanted: Wanted) -> &'static str {
+    let path = FIELDS[wanted as usize].path;
+    path.iter()
+        .rev()
+        .find_map(|step| match step {
+            Step::Key(name) => Some(*name),
+            Step::Each => None,
+        })
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

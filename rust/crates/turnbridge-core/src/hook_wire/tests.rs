@@ -1,0 +1,113 @@
+use super::*;
+
+fn context() -> CallContext {
+    CallContext {
+        at: Timestamp::from_millis(1),
+        process: ProcessKey { pid: 1, start: 1 },
+        host: Host::default(),
+    }
+}
+
+fn parse(json: &str) -> Result<(Event, Vec<&'static str>), String> {
+    let mut reader = HookReader::new();
+    reader.feed(json.as_bytes()).map_err(|error| error.to_string())?;
+    let payload = reader.finish().map_err(|error| error.to_string())?;
+    interpret(payload, context()).map_err(|unusable| format!("{unusable:?}"))
+}
+
+#[test]
+fn every_recorded_payload_is_read_and_ours_are_understood() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/claude/hooks");
+    let mut understood = std::collections::BTreeSet::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let name = name.split('.').next().unwrap().to_owned();
+        count += 1;
+        match parse(&text) {
+            Ok((event, problems)) => {
+                assert!(problems.is_empty(), "{}: {problems:?}", path.display());
+                assert_eq!(event.name, name);
+                understood.insert(name);
+            }
+            Err(error) => {
+                assert_eq!(error, "OtherEvent", "{}", path.display());
+                assert_eq!(HookEventName::parse(&name), None);
+            }
+        }
+    }
+    assert_eq!(count, 72);
+    let all: std::collections::BTreeSet<_> =
+        HookEventName::ALL.iter().map(|name| name.as_str().to_owned()).collect();
+    assert_eq!(understood, all, "every event of ours has a recording");
+}
+
+#[test]
+fn without_a_safe_session_id_or_an_event_name_there_is_no_event() {
+    let check = |json: &str, expected: &str| assert_eq!(parse(json).unwrap_err(), expected);
+    check("[]", "Invalid(\"hook_event_name\")");
+    check("{}", "Invalid(\"hook_event_name\")");
+    check(r#"{"hook_event_name":7,"session_id":"a"}"#, "Invalid(\"hook_event_name\")");
+    check(r#"{"hook_event_name":"Stop"}"#, "Invalid(\"session_id\")");
+    check(r#"{"hook_event_name":"Stop","session_id":null}"#, "Invalid(\"session_id\")");
+    check(r#"{"hook_event_name":"Stop","session_id":"../../etc"}"#, "Invalid(\"session_id\")");
+    check(r#"{"hook_event_name":"FutureEvent","session_id":"a"}"#, "OtherEvent");
+}
+
+#[test]
+fn a_field_of_the_wrong_type_counts_as_absent_and_is_reported() {
+    let (event, problems) = parse(
+        r#"{"hook_event_name":"Stop","session_id":"a","cwd":7,"stop_hook_active":"yes",
+            "last_assistant_message":{"text":"x"},"background_tasks":"none","prompt_id":null}"#,
+    )
+    .unwrap();
+    assert_eq!(problems, ["cwd", "last_assistant_message", "stop_hook_active"]);
+    assert_eq!(event.facts.cwd, None);
+    let ended =
+        EventKind::TurnEnded { answer: None, background_tasks: vec![], stop_hook_active: false };
+    assert_eq!(event.kind, ended);
+}
+
+#[test]
+fn running_background_tasks_are_kept_by_their_description() {
+    let json = include_str!("../../testdata/claude/hooks/Stop.background_tasks.json");
+    let (event, _) = parse(json).unwrap();
+    let EventKind::TurnEnded { background_tasks, answer, .. } = event.kind else { panic!() };
+    assert_eq!(background_tasks, ["t"]);
+    assert_eq!(answer.as_deref(), Some("started bg."));
+    let (event, _) = parse(&json.replace("running", "completed")).unwrap();
+    let EventKind::TurnEnded { background_tasks, .. } = event.kind else { panic!() };
+    assert!(background_tasks.is_empty());
+}
+
+#[test]
+fn speak_calls_are_noted_with_their_outcome() {
+    let outcome = |json: &str| match parse(json).unwrap().0.kind {
+        EventKind::ToolEnded { speak, .. } => speak.map(|call| call.outcome.as_str()),
+        EventKind::ToolBatchEnded { speaks } => speaks.first().map(|call| call.outcome.as_str()),
+        other => panic!("{other:?}"),
+    };
+    let skill = |event: &str, name: &str| {
+        format!(
+            r#"{{"hook_event_name":"{event}","session_id":"a","tool_name":"Skill","tool_input":{{"skill":"{name}"}}}}"#
+        )
+    };
+    assert_eq!(outcome(&skill("PostToolUse", "cvi:speak")), Some("spoken"));
+    assert_eq!(outcome(&skill("PostToolUseFailure", "cvi:speak")), Some("failed"));
+    assert_eq!(outcome(&skill("PostToolUse", "probe:greet")), None);
+    let batch = r#"{"hook_event_name":"PostToolBatch","session_id":"a","tool_calls":[
+        {"tool_name":"Bash","tool_input":{"command":"ls"}},
+        {"tool_name":"Skill","tool_input":{"skill":"turnbridge:speak"},"tool_response":"no"}]}"#;
+    assert_eq!(outcome(batch), Some("refused"));
+    assert_eq!(outcome(&batch.replace("turnbridge:speak", "other")), None);
+}
+
+#[test]
+fn the_last_of_duplicate_keys_counts() {
+    let (event, _) =
+        parse(r#"{"hook_event_name":"Stop","session_id":"a","session_id":"b"}"#).unwrap();
+    assert_eq!(event.session_id.as_str(), "b");
+}

@@ -1,0 +1,83 @@
+//! Identifiers that become file names and arguments, checked once, here.
+//! A value of these types is safe as a path component and never looks like an option.
+
+use std::fmt;
+
+/// The agent program that a session belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tool {
+    Claude,
+    Codex,
+}
+
+impl Tool {
+    pub const ALL: [Tool; 2] = [Tool::Claude, Tool::Codex];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Tool::Claude => "claude",
+            Tool::Codex => "codex",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Tool> {
+        Tool::ALL.into_iter().find(|tool| tool.as_str() == text)
+    }
+}
+
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A session's id as the agent gives it (a UUID in every version seen so far).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(String);
+
+impl SessionId {
+    pub fn parse(text: &str) -> Option<SessionId> {
+        is_safe_component(text).then(|| SessionId(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Letters, digits, `-`, `_` and inner dots, at most 128, beginning with a letter or digit:
+/// no separator, no `..`, no leading dash, no device name with a colon.
+pub fn is_safe_component(text: &str) -> bool {
+    text.len() <= 128
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && !text.ends_with('.')
+        && !text.contains("..")
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_could_leave_their_folder_or_look_like_options_are_refused() {
+        for good in ["825c8529-ee09-4cb8-8902-dd785b12ca0a", "a", "a.b_c-1"] {
+            assert!(SessionId::parse(good).is_some(), "{good}");
+        }
+        let long = "a".repeat(129);
+        for bad in [
+            "", ".", "..", "a/b", "a\\b", "../x", "-rf", ".x", "a..b", "x.", "a b", "a\0", "日本",
+            &long,
+        ] {
+            assert!(SessionId::parse(bad).is_none(), "{bad:?}");
+        }
+    }
+}

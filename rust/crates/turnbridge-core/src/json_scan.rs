@@ -1,0 +1,396 @@
+//! Picks a few scalar fields out of a JSON text that arrives in chunks, skipping the rest.
+//!
+//! A hook payload can carry megabytes of tool output of which we want the session id. Building
+//! a tree would cost as much memory as the payload, and serde_json's reader goes byte by byte;
+//! this runs at memory speed (strings are skipped with memchr) and keeps only what was asked for.
+//! Strict about structure, so that a payload that was cut off is noticed; lenient inside what is
+//! skipped (number grammar, control characters, escapes).
+
+use std::fmt;
+
+/// One step from a container to a value in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Key(&'static str),
+    /// Every element of an array.
+    Each,
+}
+
+/// A value that the caller wants, and how many bytes of its raw text to keep at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    pub path: &'static [Step],
+    pub limit: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A string, unescaped. `whole` is false when it was cut at the field's limit.
+    Text {
+        text: String,
+        whole: bool,
+    },
+    Bool(bool),
+    Null,
+    /// The digits as they stand.
+    Number(String),
+    /// An object or array where a scalar was wanted.
+    Container,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capture {
+    /// Index into the fields that were asked for.
+    pub field: usize,
+    /// Position in the innermost array on the way, 0 when there is none.
+    pub element: u32,
+    pub found: Found,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Malformed {
+    pub offset: u64,
+    pub what: &'static str,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.what, self.offset)
+    }
+}
+
+/// Nesting beyond this is refused; Claude's payloads have less than 20 levels.
+const MAX_DEPTH: usize = 4_096;
+/// No key that anybody asks for is longer.
+const MAX_KEY: usize = 64;
+
+pub struct Scanner {
+    fields: &'static [Field],
+    open: Vec<Container>,
+    expect: Expect,
+    token: Token,
+    /// Raw text of the key or scalar under way, when it matters.
+    raw: Vec<u8>,
+    whole: bool,
+    /// The fields that the value to come may be, or lead to.
+    value_mask: u64,
+    captures: Vec<Capture>,
+    consumed: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Container {
+    is_object: bool,
+    /// Which fields lie inside, as far as the path to here tells.
+    mask: u64,
+    element: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    Value,
+    ValueOrEnd,
+    Key,
+    KeyOrEnd,
+    Colon,
+    CommaOrEnd,
+    Nothing,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Token {
+    None,
+    Text { is_key: bool, keep: usize, escaped: bool },
+    Bare { keep: bool },
+}
+
+impl Scanner {
+    pub fn new(fields: &'static [Field]) -> Scanner {
+        assert!(fields.len() <= 64, "a field is one bit of a mask");
+        Scanner {
+            fields,
+            open: Vec::with_capacity(16),
+            expect: Expect::Value,
+            token: Token::None,
+            raw: Vec::new(),
+            whole: true,
+            value_mask: u64::MAX >> (64 - fields.len().max(1)),
+            captures: Vec::new(),
+            consumed: 0,
+        }
+    }
+
+    /// Takes the next chunk. After an error the scanner is of no more use.
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
+        let mut at = 0;
+        while at < chunk.len() {
+            at = match self.token {
+                Token::Text { .. } => self.scan_text(chunk, at),
+                Token::Bare { .. } => self.scan_bare(chunk, at)?,
+                Token::None => self.scan_structure(chunk, at)?,
+            };
+        }
+        self.consumed += chunk.len() as u64;
+        Ok(())
+    }
+
+    pub fn finish(mut self) -> Result<Vec<Capture>, Malformed> {
+        if let Token::Bare { keep } = self.token {
+            self.end_bare(keep, 0)?;
+        }
+        if self.expect == Expect::Nothing && self.token == Token::None {
+            return Ok(self.captures);
+        }
+        let empty = self.consumed == 0 || (self.open.is_empty() && self.expect == Expect::Value);
+        Err(self.malformed(
+            0,
+            if empty && self.token == Token::None { "empty input" } else { "input ends too early" },
+        ))
+    }
+
+    fn scan_structure(&mut self, chunk: &[u8], at: usize) -> Result<usize, Malformed> {
+        let byte = chunk[at];
+        match (byte, self.expect) {
+            (b' ' | b'\t' | b'\n' | b'\r', _) => {}
+            (b'"', Expect::Key | Expect::KeyOrEnd) => {
+                let mask = self.open.last().map_or(0, |container| container.mask);
+                self.begin_text(true, if mask == 0 { 0 } else { MAX_KEY });
+            }
+            (b':', Expect::Colon) => self.expect = Expect::Value,
+            (b',', Expect::CommaOrEnd) => self.next_member(),
+            (b'}', Expect::KeyOrEnd | Expect::CommaOrEnd) if self.in_object() => self.close(),
+            (b']', Expect::ValueOrEnd | Expect::CommaOrEnd) if !self.in_object() => self.close(),
+            (_, Expect::Value | Expect::ValueOrEnd) => self.begin_value(byte, at)?,
+            _ => return Err(self.malformed(at, "unexpected character")),
+        }
+        // A bare token begins with the byte that was just looked at.
+        let taken = !matches!(self.token, Token::Bare { .. });
+        Ok(at + usize::from(taken))
+    }
+
+    fn begin_value(&mut self, byte: u8, at: usize) -> Result<(), Malformed> {
+        match byte {
+            b'"' => {
+                let keep = self.wanted_here().map_or(0, |field| self.fields[field].limit);
+                self.begin_text(false, keep);
+            }
+            b'{' | b'[' => {
+                if self.open.len() >= MAX_DEPTH {
+                    return Err(self.malformed(at, "nested too deeply"));
+                }
+                if let Some(field) = self.wanted_here() {
+                    self.capture(field, Found::Container);
+                }
+                let is_object = byte == b'{';
+                let container = Container { is_object, mask: self.value_mask, element: 0 };
+                self.open.push(container);
+                if is_object {
+                    self.expect = Expect::KeyOrEnd;
+                } else {
+                    self.expect = Expect::ValueOrEnd;
+                    self.value_mask = self.narrow(container.mask, |step| step == Step::Each);
+                }
+            }
+            b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
+                self.raw.clear();
+                self.token = Token::Bare { keep: self.wanted_here().is_some() };
+            }
+            _ => return Err(self.malformed(at, "unexpected character")),
+        }
+        Ok(())
+    }
+
+    fn scan_text(&mut self, chunk: &[u8], at: usize) -> usize {
+        let Token::Text { is_key, keep, escaped } = self.token else {
+            return at;
+        };
+        if escaped {
+            self.keep_raw(&chunk[at..=at], keep);
+            self.token = Token::Text { is_key, keep, escaped: false };
+            return at + 1;
+        }
+        let Some(length) = memchr::memchr2(b'"', b'\\', &chunk[at..]) else {
+            self.keep_raw(&chunk[at..], keep);
+            return chunk.len();
+        };
+        let end = at + length;
+        self.keep_raw(&chunk[at..end], keep);
+        if chunk[end] == b'\\' {
+            self.keep_raw(b"\\", keep);
+            self.token = Token::Text { is_key, keep, escaped: true };
+        } else {
+            self.token = Token::None;
+            if is_key {
+                self.end_key(keep);
+            } else {
+                self.end_text();
+            }
+        }
+        end + 1
+    }
+
+    fn scan_bare(&mut self, chunk: &[u8], at: usize) -> Result<usize, Malformed> {
+        let Token::Bare { keep } = self.token else {
+            return Ok(at);
+        };
+        let is_bare =
+            |byte: &u8| matches!(byte, b'+' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'E');
+        let length = chunk[at..].iter().take_while(|byte| is_bare(byte)).count();
+        // Enough of it to tell `true` from `trueish`, and every number that we ask for.
+        self.keep_raw(&chunk[at..at + length], 32);
+        if at + length < chunk.len() {
+            self.end_bare(keep, at + length)?;
+        }
+        Ok(at + length)
+    }
+
+    fn end_bare(&mut self, keep: bool, at: usize) -> Result<(), Malformed> {
+        self.token = Token::None;
+        let found = match self.raw.as_slice() {
+            b"true" => Found::Bool(true),
+            b"false" => Found::Bool(false),
+            b"null" => Found::Null,
+            [b'-' | b'0'..=b'9', rest @ ..]
+                if rest.iter().all(|byte| !byte.is_ascii_lowercase() || *byte == b'e') =>
+            {
+                Found::Number(String::from_utf8_lossy(&self.raw).into_owned())
+            }
+            _ => return Err(self.malformed(at, "unknown word")),
+        };
+        if keep && let Some(field) = self.wanted_here() {
+            self.capture(field, found);
+        }
+        self.value_is_over();
+        Ok(())
+    }
+
+    fn begin_text(&mut self, is_key: bool, keep: usize) {
+        self.raw.clear();
+        self.whole = true;
+        self.token = Token::Text { is_key, keep, escaped: false };
+    }
+
+    fn end_key(&mut self, keep: usize) {
+        self.expect = Expect::Colon;
+        self.value_mask = 0;
+        let mask = self.open.last().map_or(0, |container| container.mask);
+        if keep == 0 || mask == 0 || !self.whole {
+            return;
+        }
+        let key = unescape(&self.raw, true);
+        self.value_mask = self.narrow(mask, |step| matches!(step, Step::Key(name) if name == key));
+    }
+
+    fn end_text(&mut self) {
+        if let Some(field) = self.wanted_here() {
+            let text = unescape(&self.raw, self.whole);
+            let whole = self.whole;
+            self.capture(field, Found::Text { text, whole });
+        }
+        self.value_is_over();
+    }
+
+    fn keep_raw(&mut self, bytes: &[u8], limit: usize) {
+        let room = limit.saturating_sub(self.raw.len());
+        self.whole &= bytes.len() <= room;
+        self.raw.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn close(&mut self) {
+        self.open.pop();
+        self.value_is_over();
+    }
+
+    fn value_is_over(&mut self) {
+        self.expect = if self.open.is_empty() { Expect::Nothing } else { Expect::CommaOrEnd };
+    }
+
+    fn next_member(&mut self) {
+        let Some(container) = self.open.last_mut() else {
+            return;
+        };
+        if container.is_object {
+            self.expect = Expect::Key;
+        } else {
+            container.element = container.element.saturating_add(1);
+            let mask = container.mask;
+            self.expect = Expect::Value;
+            self.value_mask = self.narrow(mask, |step| step == Step::Each);
+        }
+    }
+
+    fn in_object(&self) -> bool {
+        self.open.last().is_some_and(|container| container.is_object)
+    }
+
+    /// Keeps of `mask` the fields whose path goes on, from the innermost container, by `step`.
+    fn narrow(&self, mask: u64, step: impl Fn(Step) -> bool) -> u64 {
+        if mask == 0 {
+            return 0;
+        }
+        let depth = self.open.len() - 1;
+        self.fields
+            .iter()
+            .enumerate()
+            .filter(|(index, field)| {
+                mask & (1 << index) != 0 && field.path.get(depth).copied().is_some_and(&step)
+            })
+            .fold(0, |narrowed, (index, _)| narrowed | (1 << index))
+    }
+
+    /// The field that the value under way is, if its path ends here.
+    fn wanted_here(&self) -> Option<usize> {
+        if self.value_mask == 0 {
+            return None;
+        }
+        let depth = self.open.len();
+        (0..self.fields.len()).find(|index| {
+            self.value_mask & (1 << index) != 0 && self.fields[*index].path.len() == depth
+        })
+    }
+
+    fn capture(&mut self, field: usize, found: Found) {
+        let element = self
+            .open
+            .iter()
+            .rev()
+            .find(|container| !container.is_object)
+            .map_or(0, |container| container.element);
+        self.captures.push(Capture { field, element, found });
+    }
+
+    fn malformed(&self, at: usize, what: &'static str) -> Malformed {
+        Malformed { offset: self.consumed + at as u64, what }
+    }
+}
+
+/// The text of a JSON string without its quotes. What is no valid escape stays as it is, and
+/// what is not UTF-8 is replaced: a broken prompt is still worth showing.
+fn unescape(raw: &[u8], whole: bool) -> String {
+    let raw = if whole { raw } else { without_cut_end(raw) };
+    let text = String::from_utf8_lossy(raw);
+    if !raw.contains(&b'\\') {
+        return text.into_owned();
+    }
+    serde_json::from_str(&format!("\"{text}\"")).unwrap_or_else(|_| text.into_owned())
+}
+
+/// Takes away what the limit cut in two: an escape (up to `\ud83d\ude0`, eleven bytes of a
+/// surrogate pair) or a character. The start of a run of backslashes is always a clean cut.
+fn without_cut_end(raw: &[u8]) -> &[u8] {
+    let tail = raw.len().saturating_sub(12);
+    let mut end = raw.len();
+    if let Some(backslash) = memchr::memchr(b'\\', &raw[tail..]) {
+        end = tail + backslash;
+        while end > 0 && raw[end - 1] == b'\\' {
+            end -= 1;
+        }
+    }
+    match std::str::from_utf8(&raw[..end]) {
+        Err(error) if error.error_len().is_none() => &raw[..error.valid_up_to()],
+        _ => &raw[..end],
+    }
+}
+
+#[cfg(test)]
+mod tests;

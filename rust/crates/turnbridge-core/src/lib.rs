@@ -1,0 +1,23 @@
+//! The pure core of Turnbridge: what events mean, and nothing else.
+//!
+//! No files, no network, no environment, no clock: time, paths and limits come in as arguments.
+//! Shells (`turnbridge-hooks`, `turnbridge-daemon`, the command line) do input and output and
+//! let this crate compute. Types in `*_wire` modules are formats as sent or stored and derive
+//! serde; domain types do not.
+
+pub mod advance;
+pub mod claim;
+//X pub mod claude_process_wire;
+pub mod event;
+pub mod hook_wire;
+pub mod ids;
+pub mod json_scan;
+pub mod kawaii_wire;
+pub mod one_line;
+pub mod session;
+pub mod session_wire;
+pub mod speak;
+pub mod timestamp;
+//X pub mod transcript;
+pub mod turn_wire;
+pub mod tvine_wire;

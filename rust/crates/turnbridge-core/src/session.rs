@@ -1,0 +1,236 @@
+//! A session as Turnbridge knows it: one conversation of an agent, and the processes (runs)
+//! that carry it. How it changes is in `advance`; how it is stored, in `session_wire`.
+//!
+//! State belongs to a run. A `claude -r ID -p` beside an open TUI is a second run of the same
+//! session; when it ends, the session falls back to what the TUI is doing.
+
+use std::collections::BTreeMap;
+
+use crate::claim::Claims;
+use crate::event::ProcessKey;
+use crate::ids::{SessionId, Tool};
+use crate::speak::SpeakCall;
+use crate::timestamp::Timestamp;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    Working,
+    WaitingUser,
+    Completed,
+    Stopped,
+}
+
+impl State {
+    pub const ALL: [State; 4] =
+        [State::Working, State::WaitingUser, State::Completed, State::Stopped];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            State::Working => "working",
+            State::WaitingUser => "waiting_user",
+            State::Completed => "completed",
+            State::Stopped => "stopped",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<State> {
+        State::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+}
+
+/// How a turn came to its end. A session that has just started has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Detail {
+    Ok,
+    /// An API error ended the turn; the kind is Claude's: `rate_limit`, `server_error`.
+    Failed {
+        error: String,
+    },
+    Interrupted,
+}
+
+impl Detail {
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Detail::Ok => "ok",
+            Detail::Failed { .. } => "failed",
+            Detail::Interrupted => "interrupted",
+        }
+    }
+
+    pub fn error(&self) -> Option<&str> {
+        match self {
+            Detail::Failed { error } => Some(error),
+            Detail::Ok | Detail::Interrupted => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    pub tool: Tool,
+    pub id: SessionId,
+    pub created_at: Timestamp,
+    pub cwd: Option<String>,
+    pub transcript_path: Option<String>,
+    pub permission_mode: Option<String>,
+    pub model: Option<String>,
+    /// Counts applied events. Tells which run acted last without asking a clock.
+    pub sequence: u64,
+    pub runs: Vec<Run>,
+    pub claims: Claims,
+}
+
+/// One process that carries, or carried, the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub process: ProcessKey,
+    pub started_at: Timestamp,
+    pub state: State,
+    pub detail: Option<Detail>,
+    /// When state or detail last changed.
+    pub since: Timestamp,
+    pub last_event: String,
+    pub last_at: Timestamp,
+    pub sequence: u64,
+    /// What the run waits for, while it is `WaitingUser`.
+    pub waiting: Option<Waiting>,
+    pub turn: Turn,
+    /// Background tasks that were still running when the last turn ended.
+    pub background_tasks: Vec<String>,
+    pub host: Host,
+    pub ended: Option<Ended>,
+}
+
+/// The dialog that is open: whose tool call it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Waiting {
+    pub tool: Option<String>,
+    pub agent_id: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Turn {
+    pub prompt_id: Option<String>,
+    pub prompt: Option<Prompt>,
+    pub started_at: Option<Timestamp>,
+    pub speaks: Vec<SpeakCall>,
+}
+
+/// The prompt of a turn. A long one is only begun here, because the session file is rewritten
+/// by every hook; the store keeps the whole of it beside the session file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    pub text: String,
+    pub whole: bool,
+}
+
+/// Bytes of a prompt that stay in the session file.
+pub const PROMPT_HEAD: usize = 2_048;
+
+impl Prompt {
+    pub fn head_of(text: &str) -> Prompt {
+        let end = text.floor_char_boundary(PROMPT_HEAD);
+        Prompt { text: text[..end].to_owned(), whole: end == text.len() }
+    }
+}
+
+/// What the hook found around it: how the agent was started, and in which terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Host {
+    /// Which registration reported the run: `plugin`, `settings`.
+    pub origin: String,
+    /// `CLAUDE_CODE_ENTRYPOINT`: `cli` is a person at a terminal.
+    pub entrypoint: Option<String>,
+    /// `CLAUDE_PROJECT_DIR`: where the session was started; `cwd` follows every `cd`.
+    pub project_dir: Option<String>,
+    /// `CLAUDE_CONFIG_DIR`, when set.
+    pub config_dir: Option<String>,
+    pub plugin: Option<Plugin>,
+    /// Pane ids, `TVINE_*` and `KAWAII_*`, by their names.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Host {
+    pub fn is_interactive(&self) -> bool {
+        self.entrypoint.as_deref() == Some("cli")
+    }
+
+    pub fn env(&self, name: &str) -> Option<&str> {
+        self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugin {
+    pub root: String,
+    /// Loaded by `--plugin-dir`: a resume has to pass it on.
+    pub by_plugin_dir: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    pub at: Timestamp,
+    pub reason: String,
+}
+
+impl Session {
+    pub fn new(tool: Tool, id: SessionId, created_at: Timestamp) -> Session {
+        Session {
+            tool,
+            id,
+            created_at,
+            cwd: None,
+            transcript_path: None,
+            permission_mode: None,
+            model: None,
+            sequence: 0,
+            runs: Vec::new(),
+            claims: Claims::default(),
+        }
+    }
+
+    /// The run that speaks for the session: of the live ones the last that acted, else the
+    /// last that ended.
+    pub fn current_run(&self) -> Option<&Run> {
+        let live = self.live_runs().max_by_key(|run| run.sequence);
+        live.or_else(|| self.runs.iter().max_by_key(|run| run.sequence))
+    }
+
+    pub fn live_runs(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(|run| run.ended.is_none())
+    }
+
+    pub fn run(&self, process: ProcessKey) -> Option<&Run> {
+        self.runs.iter().find(|run| run.process == process)
+    }
+
+    pub fn state(&self) -> State {
+        self.live_runs().max_by_key(|run| run.sequence).map_or(State::Stopped, |run| run.state)
+    }
+
+    pub fn detail(&self) -> Option<&Detail> {
+        match self.state() {
+            State::Completed => self.current_run().and_then(|run| run.detail.as_ref()),
+            State::Working | State::WaitingUser | State::Stopped => None,
+        }
+    }
+
+    /// When what `state` and `detail` say began.
+    pub fn since(&self) -> Timestamp {
+        self.current_run()
+            .map_or(self.created_at, |run| run.ended.as_ref().map_or(run.since, |ended| ended.at))
+    }
+
+    /// The folder that the session belongs to, for resuming and for its name.
+    pub fn project_dir(&self) -> Option<&str> {
+        let started_in = self.current_run().and_then(|run| run.host.project_dir.as_deref());
+        started_in.or(self.cwd.as_deref())
+    }
+
+    /// The last part of the project's folder, whichever slashes it is written with.
+    pub fn project(&self) -> Option<&str> {
+        let folder = self.project_dir()?.trim_end_matches(['/', '\\']);
+        folder.rsplit(['/', '\\']).next().filter(|name| !name.is_empty())
+    }
+}

@@ -1,0 +1,282 @@
+//! A session as it stands in `sessions/<tool>-<id>.json`. Written by every hook, so it is kept
+//! small; read by every version of Turnbridge, so unknown fields are skipped and all but the
+//! identity have defaults. What cannot be understood reads as absent.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::claim::Claim;
+use crate::event::ProcessKey;
+use crate::ids::{SessionId, Tool};
+use crate::session::{Detail, Ended, Host, Plugin, Prompt, Run, Session, State, Turn, Waiting};
+use crate::speak::{SpeakCall, SpeakOutcome};
+use crate::timestamp::Timestamp;
+
+pub const VERSION: u32 = 1;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct SessionFile {
+    version: u32,
+    tool: String,
+    session_id: String,
+    /// For readers that want no more; derived from the runs.
+    #[serde(default)]
+    state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(default)]
+    updated_at: String,
+    #[serde(default)]
+    created_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    transcript_path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    permission_mode: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default)]
+    sequence: u64,
+    #[serde(default)]
+    runs: Vec<RunFile>,
+    /// `<payload hash> <origin>`, oldest first.
+    #[serde(default)]
+    claims: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct RunFile {
+    pid: u32,
+    start: u64,
+    started_at: String,
+    state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    since: String,
+    last_event: String,
+    last_at: String,
+    #[serde(default)]
+    sequence: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    waiting: Option<WaitingFile>,
+    #[serde(default)]
+    turn: TurnFile,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    background_tasks: Vec<String>,
+    #[serde(default)]
+    origin: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    entrypoint: Option<String>,
+    #[serde(default)]
+    interactive: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    project_dir: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    config_dir: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plugin_root: Option<String>,
+    #[serde(default)]
+    by_plugin_dir: bool,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    env: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended: Option<EndedFile>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WaitingFile {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent_id: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct TurnFile {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompt_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    /// The prompt goes on in the file beside this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    prompt_is_longer: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    speaks: Vec<SpeakFile>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct SpeakFile {
+    at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompt_id: Option<String>,
+    outcome: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct EndedFile {
+    at: String,
+    reason: String,
+}
+
+pub fn write_session(session: &Session) -> Vec<u8> {
+    let file = SessionFile {
+        version: VERSION,
+        tool: session.tool.as_str().to_owned(),
+        session_id: session.id.as_str().to_owned(),
+        state: session.state().as_str().to_owned(),
+        detail: session.detail().map(|detail| detail.as_str().to_owned()),
+        error: session.detail().and_then(Detail::error).map(str::to_owned),
+        updated_at: session.since().to_string(),
+        created_at: session.created_at.to_string(),
+        cwd: session.cwd.clone(),
+        transcript_path: session.transcript_path.clone(),
+        permission_mode: session.permission_mode.clone(),
+        model: session.model.clone(),
+        sequence: session.sequence,
+        runs: session.runs.iter().map(run_to_wire).collect(),
+        claims: session.claims.iter().map(claim_to_wire).collect(),
+    };
+    // A struct of strings and numbers always serialises; an empty file would read as absent.
+    serde_json::to_vec(&file).unwrap_or_default()
+}
+
+/// `None` when the bytes are no session of this or an earlier version.
+pub fn read_session(bytes: &[u8]) -> Option<Session> {
+    let file: SessionFile = serde_json::from_slice(bytes).ok()?;
+    if file.version > VERSION {
+        return None;
+    }
+    Some(Session {
+        tool: Tool::parse(&file.tool)?,
+        id: SessionId::parse(&file.session_id)?,
+        created_at: Timestamp::parse(&file.created_at).unwrap_or_default(),
+        cwd: file.cwd,
+        transcript_path: file.transcript_path,
+        permission_mode: file.permission_mode,
+        model: file.model,
+        sequence: file.sequence,
+        runs: file.runs.into_iter().filter_map(run_from_wire).collect(),
+        claims: file.claims.iter().filter_map(|claim| claim_from_wire(claim)).collect(),
+    })
+}
+
+fn run_to_wire(run: &Run) -> RunFile {
+    RunFile {
+        pid: run.process.pid,
+        start: run.process.start,
+        started_at: run.started_at.to_string(),
+        state: run.state.as_str().to_owned(),
+        detail: run.detail.as_ref().map(|detail| detail.as_str().to_owned()),
+        error: run.detail.as_ref().and_then(Detail::error).map(str::to_owned),
+        since: run.since.to_string(),
+        last_event: run.last_event.clone(),
+        last_at: run.last_at.to_string(),
+        sequence: run.sequence,
+        waiting: run.waiting.as_ref().map(|waiting| WaitingFile {
+            tool: waiting.tool.clone(),
+            agent_id: waiting.agent_id.clone(),
+        }),
+        turn: turn_to_wire(&run.turn),
+        background_tasks: run.background_tasks.clone(),
+        origin: run.host.origin.clone(),
+        entrypoint: run.host.entrypoint.clone(),
+        interactive: run.host.is_interactive(),
+        project_dir: run.host.project_dir.clone(),
+        config_dir: run.host.config_dir.clone(),
+        plugin_root: run.host.plugin.as_ref().map(|plugin| plugin.root.clone()),
+        by_plugin_dir: run.host.plugin.as_ref().is_some_and(|plugin| plugin.by_plugin_dir),
+        env: run.host.env.clone(),
+        ended: run
+            .ended
+            .as_ref()
+            .map(|ended| EndedFile { at: ended.at.to_string(), reason: ended.reason.clone() }),
+    }
+}
+
+fn run_from_wire(file: RunFile) -> Option<Run> {
+    let detail = match (file.detail.as_deref(), file.error) {
+        (Some("ok"), _) => Some(Detail::Ok),
+        (Some("failed"), error) => Some(Detail::Failed { error: error.unwrap_or_default() }),
+        (Some("interrupted"), _) => Some(Detail::Interrupted),
+        _ => None,
+    };
+    Some(Run {
+        process: ProcessKey { pid: file.pid, start: file.start },
+        started_at: Timestamp::parse(&file.started_at)?,
+        state: State::parse(&file.state)?,
+        detail,
+        since: Timestamp::parse(&file.since)?,
+        last_event: file.last_event,
+        last_at: Timestamp::parse(&file.last_at)?,
+        sequence: file.sequence,
+        waiting: file
+            .waiting
+            .map(|waiting| Waiting { tool: waiting.tool, agent_id: waiting.agent_id }),
+        turn: turn_from_wire(file.turn),
+        background_tasks: file.background_tasks,
+        host: Host {
+            origin: file.origin,
+            entrypoint: file.entrypoint,
+            project_dir: file.project_dir,
+            config_dir: file.config_dir,
+            plugin: file.plugin_root.map(|root| Plugin { root, by_plugin_dir: file.by_plugin_dir }),
+            env: file.env,
+        },
+        ended: match file.ended {
+            Some(ended) => Some(Ended { at: Timestamp::parse(&ended.at)?, reason: ended.reason }),
+            None => None,
+        },
+    })
+}
+
+fn turn_to_wire(turn: &Turn) -> TurnFile {
+    let speak = |call: &SpeakCall| SpeakFile {
+        at: call.at.to_string(),
+        prompt_id: call.prompt_id.clone(),
+        outcome: call.outcome.as_str().to_owned(),
+    };
+    TurnFile {
+        prompt_id: turn.prompt_id.clone(),
+        prompt: turn.prompt.as_ref().map(|prompt| prompt.text.clone()),
+        prompt_is_longer: turn.prompt.as_ref().is_some_and(|prompt| !prompt.whole),
+        started_at: turn.started_at.map(|at| at.to_string()),
+        speaks: turn.speaks.iter().map(speak).collect(),
+    }
+}
+
+fn turn_from_wire(file: TurnFile) -> Turn {
+    let speak = |call: SpeakFile| {
+        Some(SpeakCall {
+            at: Timestamp::parse(&call.at)?,
+            prompt_id: call.prompt_id,
+            outcome: SpeakOutcome::parse(&call.outcome)?,
+        })
+    };
+    Turn {
+        prompt_id: file.prompt_id,
+        prompt: file.prompt.map(|text| Prompt { text, whole: !file.prompt_is_longer }),
+        started_at: file.started_at.as_deref().and_then(Timestamp::parse),
+        speaks: file.speaks.into_iter().filter_map(speak).collect(),
+    }
+}
+
+fn claim_to_wire(claim: &Claim) -> String {
+    format!("{:016x} {}", claim.payload, claim.origin)
+}
+
+fn claim_from_wire(text: &str) -> Option<Claim> {
+    let (payload, origin) = text.split_once(' ')?;
+    let payload = u64::from_str_radix(payload, 16).ok()?;
+    Some(Claim { payload, origin: origin.to_owned() })
+}
+
+#[cfg(test)]
+mod tests;

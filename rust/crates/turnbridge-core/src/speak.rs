@@ -1,0 +1,109 @@
+//! Recognises the calls by which an agent speaks its summary: `/cvi:speak` and our own speak,
+//! typed, through the Skill tool, or as an MCP tool. What the Stop gate makes of them is not here.
+
+use crate::timestamp::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpeakCall {
+    pub at: Timestamp,
+    pub prompt_id: Option<String>,
+    pub outcome: SpeakOutcome,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpeakOutcome {
+    Spoken,
+    /// The tool ran and failed.
+    Failed,
+    /// The call never ran: no permission, or no such tool. Only `PostToolBatch` tells of it.
+    Refused,
+}
+
+impl SpeakOutcome {
+    pub const ALL: [SpeakOutcome; 3] =
+        [SpeakOutcome::Spoken, SpeakOutcome::Failed, SpeakOutcome::Refused];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            SpeakOutcome::Spoken => "spoken",
+            SpeakOutcome::Failed => "failed",
+            SpeakOutcome::Refused => "refused",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<SpeakOutcome> {
+        SpeakOutcome::ALL.into_iter().find(|outcome| outcome.as_str() == text)
+    }
+}
+
+/// The plugins whose `speak` counts: the original one and ours.
+const PLUGINS: [&str; 2] = ["cvi", "turnbridge"];
+
+/// Whether a call of `tool` is a speak call; `skill` is `tool_input.skill` of the Skill tool.
+pub fn is_speak_tool(tool: &str, skill: Option<&str>) -> bool {
+    match tool {
+        "Skill" => skill.is_some_and(is_speak_skill),
+        _ => is_speak_mcp_tool(tool),
+    }
+}
+
+/// Whether a prompt is the typed command: `/cvi:speak All done.`
+pub fn is_speak_prompt(prompt: &str) -> bool {
+    let command = prompt.split_whitespace().next().unwrap_or_default();
+    command.starts_with('/') && is_speak_skill(command)
+}
+
+/// `cvi:speak`, `/turnbridge:speak`, or the bare name, which Claude accepts for a skill too.
+fn is_speak_skill(skill: &str) -> bool {
+    let name = skill.strip_prefix('/').unwrap_or(skill);
+    match name.split_once(':') {
+        Some((plugin, command)) => PLUGINS.contains(&plugin) && command == "speak",
+        None => name == "speak",
+    }
+}
+
+/// `mcp__plugin_<plugin>_<server>__speak` from a plugin, `mcp__<server>__speak` set up by hand.
+fn is_speak_mcp_tool(tool: &str) -> bool {
+    let Some(server) = tool.strip_prefix("mcp__").and_then(|rest| rest.strip_suffix("__speak"))
+    else {
+        return false;
+    };
+    PLUGINS.iter().any(|plugin| {
+        server == *plugin
+            || server
+                .strip_prefix("plugin_")
+                .and_then(|rest| rest.strip_prefix(plugin))
+                .is_some_and(|rest| rest.starts_with('_'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speak_calls_are_known_by_every_name_claude_uses() {
+        for skill in ["cvi:speak", "/cvi:speak", "turnbridge:speak", "speak", "/speak"] {
+            assert!(is_speak_tool("Skill", Some(skill)), "{skill}");
+        }
+        for skill in ["other:speak", "cvi:speak-test", "speaker", "", "/"] {
+            assert!(!is_speak_tool("Skill", Some(skill)), "{skill}");
+        }
+        assert!(!is_speak_tool("Skill", None));
+        assert!(is_speak_tool("mcp__plugin_turnbridge_voice__speak", None));
+        assert!(is_speak_tool("mcp__plugin_cvi_voice__speak", None));
+        assert!(is_speak_tool("mcp__turnbridge__speak", None));
+        for tool in ["Bash", "mcp__plugin_probe_voice__speak", "mcp__plugin_cvix__speak", "speak"] {
+            assert!(!is_speak_tool(tool, Some("cvi:speak")), "{tool}");
+        }
+    }
+
+    #[test]
+    fn a_typed_command_is_known_by_its_first_word() {
+        assert!(is_speak_prompt("/cvi:speak done"));
+        assert!(is_speak_prompt("/turnbridge:speak"));
+        assert!(!is_speak_prompt("please /cvi:speak"));
+        assert!(!is_speak_prompt("speak up"));
+        assert!(!is_speak_prompt(""));
+    }
+}

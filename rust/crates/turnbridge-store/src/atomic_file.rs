@@ -1,0 +1,123 @@
+//! Replaces a file whole: a reader sees the old one or the new one, never half of either.
+//! Not for other people's settings, which also need a backup and a comparison; and without
+//! fsync, because a hook is not worth a disk flush: after a power cut the last state may be lost.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes `bytes` beside `path` and renames. Missing folders are made (0700), the file is 0600
+/// from the moment it exists. The temporary name carries the process id, so that two writers
+/// of one path do not meet in it.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = temporary_beside(path);
+    let written = create_private(&temporary).and_then(|mut file| file.write_all(bytes));
+    let renamed = written.and_then(|()| rename(&temporary, path));
+    if renamed.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    renamed
+}
+
+fn temporary_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+}
+
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    open_making_folders(path, &mut options)
+}
+
+/// Opens with mode 0600 for a new file; makes the folders only when they are missing, which
+/// spares every call but the first the look.
+pub fn open_making_folders(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    private(options);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = path.parent().ok_or(error)?;
+            make_private_folder(folder)?;
+            options.open(path)
+        }
+        opened => opened,
+    }
+}
+
+pub fn make_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn private(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
+#[cfg(unix)]
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
+/// On Windows a reader or a virus scanner that has the file open makes the rename fail for a
+/// moment.
+#[cfg(windows)]
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    use std::time::Duration;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match fs::rename(from, to) {
+            Err(error)
+                if error.kind() == io::ErrorKind::PermissionDenied
+                    && pause < Duration::from_millis(64) =>
+            {
+                std::thread::sleep(pause);
+                pause *= 2;
+            }
+            renamed => return renamed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/file.json");
+        write_atomically(&path, b"one").unwrap();
+        write_atomically(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_are_0700_and_files_0600() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/file.json");
+        write_atomically(&path, b"secret").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(path.parent().unwrap()), 0o700);
+        assert_eq!(mode(&folder.path().join("a")), 0o700);
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_the_old_file_and_no_temporary_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("taken");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("x"), b"x").unwrap();
+        assert!(write_atomically(&path, b"new").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,17 @@
+//! Turnbridge's own files, and the status files that others asked for.
+//!
+//! A session changes only through `session_store::update`, under the session's lock, whoever
+//! calls it: hooks, daemon, command line. What an event means is decided in `turnbridge-core`;
+//! Slack and agents are elsewhere. Nothing here waits long: every caller may be a hook.
+
+pub mod append;
+pub mod atomic_file;
+pub mod clock;
+pub mod file_lock;
+pub mod log;
+pub mod paths;
+pub mod process;
+pub mod prune;
+pub mod session_store;
+pub mod sinks;
+pub mod turn_store;

@@ -1,0 +1,100 @@
+//! Where things lie. Reads the environment once; ids are checked types before they become names.
+
+use std::path::{Path, PathBuf};
+
+use turnbridge_core::ids::{SessionId, Tool};
+
+/// The folder of our state and, on macOS, the other one of our logs.
+#[derive(Debug, Clone)]
+pub struct StatePaths {
+    state: PathBuf,
+    logs: PathBuf,
+}
+
+impl StatePaths {
+    /// `None` when the environment names no home at all.
+    pub fn from_env() -> Option<StatePaths> {
+        let state = platform_state_dir()?.join("turnbridge");
+        let logs = platform_log_dir().unwrap_or_else(|| state.join("logs"));
+        Some(StatePaths { state, logs })
+    }
+
+    /// Everything below one folder, wherever the platform would put it.
+    pub fn below(state: &Path) -> StatePaths {
+        StatePaths { state: state.to_owned(), logs: state.join("logs") }
+    }
+
+    pub fn state_dir(&self) -> &Path {
+        &self.state
+    }
+
+    pub fn sessions_dir(&self) -> PathBuf {
+        self.state.join("sessions")
+    }
+
+    pub fn session_file(&self, tool: Tool, id: &SessionId) -> PathBuf {
+        self.sessions_dir().join(format!("{tool}-{id}.json"))
+    }
+
+    pub fn session_lock(&self, tool: Tool, id: &SessionId) -> PathBuf {
+        self.sessions_dir().join(format!("{tool}-{id}.lock"))
+    }
+
+    pub fn turns_dir(&self) -> PathBuf {
+        self.state.join("turns")
+    }
+
+    pub fn turns_file(&self, tool: Tool, id: &SessionId) -> PathBuf {
+        self.turns_dir().join(format!("{tool}-{id}.jsonl"))
+    }
+
+    /// The whole of a prompt that is too long for the session file, one per process: a side
+    /// run has its own.
+    pub fn prompt_file(&self, tool: Tool, id: &SessionId, pid: u32) -> PathBuf {
+        self.turns_dir().join(format!("{tool}-{id}.{pid}.prompt"))
+    }
+
+    pub fn logs_dir(&self) -> &Path {
+        &self.logs
+    }
+
+    pub fn hooks_log(&self) -> PathBuf {
+        self.logs.join("hooks.log")
+    }
+
+    /// Its modification time is when old files were last looked for.
+    pub fn prune_mark(&self) -> PathBuf {
+        self.state.join("pruned")
+    }
+}
+
+/// An absolute path from the environment. XDG says that a relative one is to be ignored.
+fn absolute(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+pub fn home_dir() -> Option<PathBuf> {
+    absolute(if cfg!(windows) { "USERPROFILE" } else { "HOME" })
+}
+
+/// Claude's own folder: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
+pub fn claude_config_dir() -> Option<PathBuf> {
+    absolute("CLAUDE_CONFIG_DIR").or_else(|| home_dir().map(|home| home.join(".claude")))
+}
+
+fn platform_state_dir() -> Option<PathBuf> {
+    let xdg = absolute("XDG_STATE_HOME");
+    if cfg!(windows) {
+        return xdg
+            .or_else(|| absolute("LOCALAPPDATA"))
+            .or_else(|| home_dir().map(|home| home.join("AppData").join("Local")));
+    }
+    xdg.or_else(|| home_dir().map(|home| home.join(".local").join("state")))
+}
+
+fn platform_log_dir() -> Option<PathBuf> {
+    if !cfg!(target_os = "macos") || absolute("XDG_STATE_HOME").is_some() {
+        return None;
+    }
+    home_dir().map(|home| home.join("Library").join("Logs").join("turnbridge"))
+}

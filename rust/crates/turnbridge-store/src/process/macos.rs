@@ -1,0 +1,37 @@
+//! macOS: `proc_pidinfo`.
+
+use super::ProcessInfo;
+
+pub const CAN_INSPECT: bool = true;
+
+pub fn parent_id() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
+pub fn inspect(pid: u32) -> Option<ProcessInfo> {
+    let pid = libc::c_int::try_from(pid).ok()?;
+    // SAFETY: all-zero is a valid value of this plain C struct.
+    let mut info: libc::proc_bsdinfo = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::proc_bsdinfo>() as libc::c_int;
+    // SAFETY: the buffer is ours and `size` is its length; the call writes at most that.
+    let written =
+        unsafe { libc::proc_pidinfo(pid, libc::PROC_PIDTBSDINFO, 0, (&raw mut info).cast(), size) };
+    if written != size {
+        return None;
+    }
+    let name: Vec<u8> =
+        info.pbi_comm.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
+    Some(ProcessInfo {
+        parent: info.pbi_ppid,
+        start: info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec,
+        name: String::from_utf8_lossy(&name).into_owned(),
+        is_zombie: info.pbi_status == libc::SZOMB,
+    })
+}
+
+pub fn is_absent(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
+        return true;
+    };
+    rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
+}

@@ -1,0 +1,190 @@
+//! The session files. `update` is the only function that changes one.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use turnbridge_core::advance::{Effect, advance, runs_to_check};
+use turnbridge_core::claim::{Claim, Verdict};
+use turnbridge_core::event::{Event, EventKind, ProcessKey};
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::session::{Session, State};
+use turnbridge_core::session_wire::{read_session, write_session};
+
+use crate::atomic_file::write_atomically;
+use crate::file_lock::FileLock;
+use crate::paths::StatePaths;
+use crate::process::{Liveness, liveness};
+use crate::sinks;
+use crate::turn_store;
+
+/// Two hundred hooks at once take a fraction of this; all of Claude's SessionEnd hooks
+/// together have 1.5 s.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub struct Updated {
+    pub session: Session,
+    pub outcome: Outcome,
+    /// What went wrong on the way without stopping it. For the log.
+    pub problems: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Applied,
+    /// Older than what the session knows already.
+    Late,
+    /// Another registration of the same hook has counted it.
+    Twin,
+}
+
+/// Applies one event: lock, read, claim, advance, turn record, session file, sinks.
+///
+/// Without a writable home the sinks are still served, from what can be known then. `Err` only
+/// when another process holds the session for longer than a hook may wait.
+pub fn update(
+    paths: Option<&StatePaths>,
+    event: &Event,
+    claim: Option<Claim>,
+) -> Result<Updated, String> {
+    let mut problems = Vec::new();
+    let lock = match paths {
+        Some(paths) => lock_session(paths, event, &mut problems)?,
+        None => None,
+    };
+    // Files are written only under the lock; without one, what is there is still worth reading.
+    let writable = paths.filter(|_| lock.is_some());
+    let mut session = paths
+        .and_then(|paths| load(paths, event.tool, &event.session_id, &mut problems))
+        .unwrap_or_else(|| Session::new(event.tool, event.session_id.clone(), event.at));
+    if let Some(claim) = claim
+        && session.claims.claim(claim) == Verdict::Twin
+    {
+        save(writable, &session, &mut problems);
+        return Ok(Updated { session, outcome: Outcome::Twin, problems });
+    }
+    let before = session.current_run().map(|_| session.state());
+    let session = end_dead_runs(session, event);
+    let (session, effect) = advance(session, event);
+    if effect == Effect::Applied
+        && let Some(paths) = writable
+        && let Err(error) = turn_store::record(paths, &session, event)
+    {
+        problems.push(format!("turn record: {error}"));
+    }
+    save(writable, &session, &mut problems);
+    if effect == Effect::Applied {
+        publish(before, &session, event, &mut problems);
+    }
+    drop(lock);
+    let outcome = match effect {
+        Effect::Applied => Outcome::Applied,
+        Effect::Late => Outcome::Late,
+    };
+    Ok(Updated { session, outcome, problems })
+}
+
+/// The session as its file has it.
+pub fn read(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Session> {
+    read_session(&fs::read(paths.session_file(tool, id)).ok()?)
+}
+
+/// Every session that has a readable file, in no order.
+pub fn read_all(paths: &StatePaths) -> io::Result<Vec<Session>> {
+    let entries = match fs::read_dir(paths.sessions_dir()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut sessions = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.ends_with(".json")
+            && !name.starts_with('.')
+            && let Some(session) = fs::read(&path).ok().and_then(|bytes| read_session(&bytes))
+        {
+            sessions.push(session);
+        }
+    }
+    Ok(sessions)
+}
+
+fn lock_session(
+    paths: &StatePaths,
+    event: &Event,
+    problems: &mut Vec<String>,
+) -> Result<Option<FileLock>, String> {
+    let path = paths.session_lock(event.tool, &event.session_id);
+    match FileLock::acquire(&path, LOCK_PATIENCE) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            Err("the session's lock was not to be had".to_owned())
+        }
+        Err(error) => {
+            problems.push(format!("session lock: {error}"));
+            Ok(None)
+        }
+    }
+}
+
+fn load(
+    paths: &StatePaths,
+    tool: Tool,
+    id: &SessionId,
+    problems: &mut Vec<String>,
+) -> Option<Session> {
+    match fs::read(paths.session_file(tool, id)) {
+        Ok(bytes) => {
+            let session = read_session(&bytes).filter(|session| session.id == *id);
+            if session.is_none() {
+                problems.push("session file: not readable, begun anew".to_owned());
+            }
+            session
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            problems.push(format!("session file: {error}"));
+            None
+        }
+    }
+}
+
+fn save(writable: Option<&StatePaths>, session: &Session, problems: &mut Vec<String>) {
+    let Some(paths) = writable else { return };
+    let path = paths.session_file(session.tool, &session.id);
+    if let Err(error) = write_atomically(&path, &write_session(session)) {
+        problems.push(format!("session file: {error}"));
+    }
+}
+
+/// A process that was killed never said goodbye; it must not keep the session alive.
+fn end_dead_runs(mut session: Session, event: &Event) -> Session {
+    for process in runs_to_check(&session, event.process) {
+        if liveness(process) == Liveness::Gone {
+            session = advance(session, &process_gone(event, process)).0;
+        }
+    }
+    session
+}
+
+fn process_gone(event: &Event, process: ProcessKey) -> Event {
+    Event {
+        tool: event.tool,
+        session_id: event.session_id.clone(),
+        at: event.at,
+        process,
+        name: "ProcessGone".to_owned(),
+        agent_id: None,
+        facts: Default::default(),
+        host: None,
+        kind: EventKind::ProcessGone,
+    }
+}
+
+fn publish(before: Option<State>, session: &Session, event: &Event, problems: &mut Vec<String>) {
+    let host = event.host.as_ref().or_else(|| session.run(event.process).map(|run| &run.host));
+    if let Some(host) = host {
+        problems.extend(sinks::publish(before, session, event, host));
+    }
+}

@@ -1,0 +1,93 @@
+//! The record of finished turns, and prompts that are too long for the session file.
+//! Called by `session_store::update` with the session's lock held.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use turnbridge_core::event::{Event, EventKind, ProcessKey};
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::session::{Prompt, Session};
+use turnbridge_core::turn_wire::{TurnRecord, finished_turn};
+
+use crate::append::append_line;
+use crate::atomic_file::write_atomically;
+use crate::paths::StatePaths;
+
+/// A session's turns beyond this are cut down to the newest half.
+const MAX_TURNS: u64 = 8 << 20;
+
+/// Keeps what the session file has no room for: the whole prompt, the finished turn.
+pub fn record(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<()> {
+    if event.agent_id.is_some() {
+        return Ok(());
+    }
+    match &event.kind {
+        EventKind::PromptSubmitted { prompt } if !Prompt::head_of(prompt).whole => {
+            let path = paths.prompt_file(session.tool, &session.id, event.process.pid);
+            write_atomically(&path, prompt.as_bytes())
+        }
+        EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => {
+            let prompt = whole_prompt(paths, session, event.process);
+            let Some(record) = finished_turn(session, event, prompt) else {
+                return Ok(());
+            };
+            let mut line = serde_json::to_vec(&record)?;
+            line.push(b'\n');
+            let path = paths.turns_file(session.tool, &session.id);
+            if append_line(&path, &line)? > MAX_TURNS {
+                drop_older_half(&path)?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The prompt of the turn that `process` is in.
+pub fn whole_prompt(paths: &StatePaths, session: &Session, process: ProcessKey) -> Option<String> {
+    let prompt = session.run(process)?.turn.prompt.clone()?;
+    if prompt.whole {
+        return Some(prompt.text);
+    }
+    let path = paths.prompt_file(session.tool, &session.id, process.pid);
+    Some(fs::read_to_string(path).unwrap_or(prompt.text))
+}
+
+/// The turns of a session, oldest first. Lines that cannot be read are skipped.
+pub fn read_turns(paths: &StatePaths, tool: Tool, id: &SessionId) -> Vec<TurnRecord> {
+    let bytes = fs::read(paths.turns_file(tool, id)).unwrap_or_default();
+    let lines = bytes.split(|byte| *byte == b'\n');
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+fn drop_older_half(path: &Path) -> io::Result<()> {
+    let bytes = fs::read(path)?;
+    let middle = bytes.len() / 2;
+    let is_line_end = |byte: &u8| *byte == b'\n';
+    let newest = bytes[..bytes.len().saturating_sub(1)].iter().rposition(is_line_end);
+    let half = bytes[middle..].iter().position(is_line_end).map(|at| middle + at);
+    // At least the newest turn stays, however long it is.
+    let cut = newest.min(half.or(newest)).map_or(0, |at| at + 1);
+    write_atomically(path, &bytes[cut..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_turns_survive_when_the_file_is_cut_down() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let check = |before: &str, after: &str| {
+            fs::write(&path, before).unwrap();
+            drop_older_half(&path).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), after);
+        };
+        check("1\n2\n3\n4\n", "4\n");
+        check("1\n2\n3\n4\n5\n6\n", "5\n6\n");
+        check("1\n2\na very long last line\n", "a very long last line\n");
+        check("only\n", "only\n");
+    }
+}
