@@ -6,14 +6,19 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
-/// Removed with everything in it when dropped.
+/// Removed with everything in it when dropped, but not before the last [`Lease`] on it.
 pub struct Hermetic {
     root: PathBuf,
-    _folder: TempDir,
+    folder: Lease,
 }
+
+/// Keeps the folder there for something that still runs in it: the fields of a struct are dropped in the order they are
+/// written in, so a test's `Hermetic` may well go before what it started.
+pub(crate) type Lease = Arc<TempDir>;
 
 impl Default for Hermetic {
     fn default() -> Self {
@@ -32,7 +37,7 @@ impl Hermetic {
             true => folder.path().to_owned(),
             false => folder.path().canonicalize().expect("resolve the temporary folder"),
         };
-        let hermetic = Hermetic { root, _folder: folder };
+        let hermetic = Hermetic { root, folder: Arc::new(folder) };
         for (_, folder) in hermetic.folders() {
             create_private_folder(&folder);
         }
@@ -104,6 +109,11 @@ impl Hermetic {
             variables.extend(std::env::var_os(name).map(|value| (*name, value)));
         }
         variables
+    }
+
+    #[cfg_attr(not(unix), allow(dead_code, reason = "only `tmux.rs` takes one"))]
+    pub(crate) fn lease(&self) -> Lease {
+        Arc::clone(&self.folder)
     }
 
     fn folders(&self) -> Vec<(&'static str, PathBuf)> {

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::hermetic::Hermetic;
+use crate::hermetic::{Hermetic, Lease};
 
 /// One program in one pane; its server is killed when this is dropped.
 pub struct Tmux {
     socket: PathBuf,
+    _folder: Lease,
 }
 
 impl Tmux {
@@ -22,7 +23,7 @@ impl Tmux {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         // Short, because a socket's path may have 104 bytes on macOS.
         let name = format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        let tmux = Tmux { socket: hermetic.root().join(name) };
+        let tmux = Tmux { socket: hermetic.root().join(name), _folder: hermetic.lease() };
 
         let mut server = tmux.client();
         // The server's environment is what its panes inherit.
@@ -126,10 +127,30 @@ impl Tmux {
 }
 
 impl Drop for Tmux {
+    /// Closes the terminal, and waits for the program: it may still write (claude runs its `SessionEnd` hooks then) into
+    /// folders that are about to be removed.
     fn drop(&mut self) {
-        // The server may have gone with its last pane.
+        // Nothing for a program that has ended: its pid may be another's by now.
+        let running = ["display-message", "-p", "#{?pane_dead,,#{pane_pid}}"];
+        let Ok(pane) = self.client().args(running).output() else { return };
         let _ = self.client().arg("kill-server").output();
+        let pid = String::from_utf8_lossy(&pane.stdout).trim().to_owned();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while is_alive(&pid) {
+            if Instant::now() >= deadline {
+                let _ = Command::new("kill").args(["-KILL", &pid]).output();
+                return;
+            }
+            sleep(Duration::from_millis(20));
+        }
     }
+}
+
+/// A process that has ended but is not yet waited for does not count.
+fn is_alive(pid: &str) -> bool {
+    let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output();
+    let state = state.map(|output| output.stdout).unwrap_or_default();
+    state.first().is_some_and(|letter| *letter != b'Z')
 }
 
 #[track_caller]
@@ -166,5 +187,23 @@ mod tests {
         crate::wait_until(Duration::from_secs(10), "end of the program", || {
             (!tmux.is_running()).then_some(())
         });
+    }
+
+    #[test]
+    fn the_program_ends_even_when_the_environment_is_dropped_first() {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            return;
+        }
+        let hermetic = Hermetic::new();
+        let root = hermetic.root().to_owned();
+        let mut command = hermetic.command("sleep");
+        command.arg("60");
+        let tmux = Tmux::start(&hermetic, &command);
+        let pid = tmux.pid().to_string();
+        drop(hermetic);
+        assert!(is_alive(&pid));
+        drop(tmux);
+        assert!(!is_alive(&pid));
+        assert!(!root.exists());
     }
 }

@@ -5,18 +5,15 @@
 
 use std::time::Duration;
 
-use crate::event::{Event, EventKind, NotificationKind, ProcessKey, SessionSource};
-use crate::session::{Detail, Ended, Prompt, Run, Session, State, Turn, Waiting};
+use crate::dialogs::track_dialogs;
+use crate::event::{Event, EventKind, ProcessKey, SessionSource};
+use crate::session::{Activity, Detail, Ended, Prompt, Run, Session, Turn};
 use crate::speak::{SpeakCall, SpeakOutcome, is_speak_prompt};
 use crate::timestamp::Timestamp;
 
 /// An event that is older than the last one by up to this came late and is dropped; by more,
 /// the clock was set back, and it counts.
 pub const LATE: Duration = Duration::from_secs(10);
-
-/// Claude sends its dialog notifications six seconds after the dialog. An event that is newer
-/// than the dialog (with half a second for the way of both) has overtaken the notification.
-const NOTIFICATION_DELAY: Duration = Duration::from_millis(5_500);
 
 /// Runs kept of one session. A session with more live processes does not exist outside tests.
 const MAX_RUNS: usize = 32;
@@ -33,17 +30,48 @@ pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
         return (session, Effect::Applied);
     };
     let run = &mut session.runs[index];
+    let before = (run.state(), run.detail().cloned());
     note_speaks(&mut run.turn, &event.kind, event.agent_id.is_some());
     let ends_run = matches!(event.kind, EventKind::RunEnded { .. } | EventKind::ProcessGone);
-    if !ends_run && is_late(event.at, run.last_at) {
-        return (session, Effect::Late);
+    let is_late = !ends_run && is_late(event.at, run.last_at);
+    // Which dialogs are open does not depend on the order in which parallel hooks got here.
+    let order = if is_late { Order::Late } else { Order::InTime };
+    track_dialogs(run, event, order);
+    let is_subagent = event.agent_id.is_some();
+    if !is_late && !is_subagent {
+        begin_turn(run, event);
+        run.activity = next_activity(run, event);
+        note_end(run, event);
     }
-    if event.agent_id.is_none() {
+    let has_changed = before != (run.state(), run.detail().cloned());
+    if has_changed {
+        run.since = event.at.max(if is_late { run.last_at } else { event.at });
+    }
+    // A sub-agent that changes nothing is no sign of life of its parent either: after Esc a
+    // background agent may go on for long.
+    let counts = has_changed || (!is_late && !is_subagent);
+    if !counts {
+        let effect = if is_late { Effect::Late } else { Effect::Applied };
+        return (session, effect);
+    }
+    note_host(run, event);
+    session.sequence += 1;
+    run.sequence = session.sequence;
+    if !is_late {
+        run.last_at = event.at;
+    }
+    run.last_event.clone_from(&event.name);
+    if !is_late && !is_subagent {
         merge_facts(&mut session, event);
     }
-    apply(&mut session, index, event);
     drop_old_runs(&mut session);
     (session, Effect::Applied)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    InTime,
+    Late,
 }
 
 fn is_late(at: Timestamp, last: Timestamp) -> bool {
@@ -75,8 +103,10 @@ fn can_revive(event: &Event) -> bool {
 }
 
 fn can_begin(event: &Event) -> bool {
-    let observed =
-        matches!(event.kind, EventKind::Interrupted | EventKind::Resumed | EventKind::ProcessGone);
+    let observed = matches!(
+        event.kind,
+        EventKind::Interrupted | EventKind::DialogsClosed | EventKind::ProcessGone
+    );
     event.agent_id.is_none() && !observed
 }
 
@@ -84,13 +114,13 @@ fn begin_run(session: &mut Session, event: &Event) -> usize {
     session.runs.push(Run {
         process: event.process,
         started_at: event.at,
-        state: State::Completed,
-        detail: None,
+        activity: Activity::Completed(None),
+        waits: Vec::new(),
+        calls: Vec::new(),
         since: event.at,
         last_event: event.name.clone(),
         last_at: event.at,
         sequence: session.sequence,
-        waiting: None,
         turn: Turn::default(),
         background_tasks: Vec::new(),
         host: event.host.clone().unwrap_or_default(),
@@ -112,169 +142,81 @@ fn merge_facts(session: &mut Session, event: &Event) {
     merge(&mut session.model, &facts.model);
 }
 
-fn apply(session: &mut Session, index: usize, event: &Event) {
-    let run = &mut session.runs[index];
-    let next = next_status(run, event);
-    let is_subagent = event.agent_id.is_some();
-    // A sub-agent that changes nothing is no sign of life of its parent either: after Esc a
-    // background agent may go on for long.
-    if is_subagent && next.is_none() {
-        return;
-    }
-    if let Some(host) = &event.host
-        && *host != run.host
-    {
-        run.host = host.clone();
-    }
-    session.sequence += 1;
-    run.sequence = session.sequence;
-    run.last_at = event.at;
-    run.last_event.clone_from(&event.name);
-    if let Some(next) = next {
-        if run.state != next.state || run.detail != next.detail {
-            run.since = event.at;
-        }
-        run.state = next.state;
-        run.detail = next.detail;
-        run.waiting = next.waiting;
-    }
+/// What the agent is doing after an event of its own.
+fn next_activity(run: &Run, event: &Event) -> Activity {
+    let completed = |detail| Activity::Completed(Some(detail));
     match &event.kind {
-        EventKind::PromptSubmitted { prompt } => {
-            run.turn = Turn {
-                prompt_id: event.facts.prompt_id.clone(),
-                prompt: Some(Prompt::head_of(prompt)),
-                started_at: Some(event.at),
-                speaks: Vec::new(),
-            };
-            run.background_tasks.clear();
-            if is_speak_prompt(prompt) {
-                run.turn.speaks.push(SpeakCall {
-                    at: event.at,
-                    prompt_id: event.facts.prompt_id.clone(),
-                    outcome: SpeakOutcome::Spoken,
-                });
-            }
-        }
+        EventKind::SessionStarted { source: SessionSource::Fresh } => Activity::Completed(None),
+        // Compaction in the middle of a turn: the turn goes on.
+        EventKind::SessionStarted { source: SessionSource::Compact } => match run.activity {
+            Activity::Working => Activity::Working,
+            Activity::Completed(_) => Activity::Completed(None),
+        },
+        EventKind::PromptSubmitted { .. }
+        | EventKind::ToolStarting { .. }
+        | EventKind::ToolEnded { .. }
+        | EventKind::ToolBatchEnded { .. }
+        | EventKind::DialogOpened { .. }
+        | EventKind::DialogAnswered { .. } => Activity::Working,
+        EventKind::TurnEnded { .. } => completed(Detail::Ok),
+        EventKind::TurnFailed { error, .. } => completed(Detail::Failed { error: error.clone() }),
+        EventKind::Interrupted => match &run.activity {
+            Activity::Working => completed(Detail::Interrupted),
+            at_rest @ Activity::Completed(_) => at_rest.clone(),
+        },
+        EventKind::Notified { .. }
+        | EventKind::SubagentStarted
+        | EventKind::SubagentEnded
+        | EventKind::DialogsClosed
+        | EventKind::RunEnded { .. }
+        | EventKind::ProcessGone => run.activity.clone(),
+    }
+}
+
+fn begin_turn(run: &mut Run, event: &Event) {
+    let EventKind::PromptSubmitted { prompt } = &event.kind else { return };
+    let prompt_id = event.facts.prompt_id.clone();
+    let typed = is_speak_prompt(prompt).then(|| SpeakCall {
+        at: event.at,
+        prompt_id: prompt_id.clone(),
+        outcome: SpeakOutcome::Spoken,
+    });
+    run.turn = Turn {
+        prompt_id,
+        prompt: Some(Prompt::head_of(prompt)),
+        started_at: Some(event.at),
+        speaks: typed.into_iter().collect(),
+    };
+    run.background_tasks.clear();
+}
+
+fn note_end(run: &mut Run, event: &Event) {
+    let end = |reason: &str| Some(Ended { at: event.at, reason: reason.to_owned() });
+    match &event.kind {
         EventKind::TurnEnded { background_tasks, .. } => {
             run.background_tasks.clone_from(background_tasks);
         }
-        EventKind::RunEnded { reason } => end_run(run, event.at, reason),
-        EventKind::ProcessGone => end_run(run, event.at, "process gone"),
+        EventKind::RunEnded { reason } => run.ended = end(reason),
+        EventKind::ProcessGone => run.ended = end("process gone"),
         _ => {}
     }
 }
 
-fn end_run(run: &mut Run, at: Timestamp, reason: &str) {
-    run.ended = Some(Ended { at, reason: reason.to_owned() });
-}
-
-struct Status {
-    state: State,
-    detail: Option<Detail>,
-    waiting: Option<Waiting>,
-}
-
-impl Status {
-    const fn of(state: State) -> Option<Status> {
-        Some(Status { state, detail: None, waiting: None })
-    }
-
-    const fn completed(detail: Detail) -> Option<Status> {
-        Some(Status { state: State::Completed, detail: Some(detail), waiting: None })
-    }
-
-    fn waiting(tool: Option<&str>, agent_id: Option<&str>) -> Option<Status> {
-        let waiting =
-            Waiting { tool: tool.map(str::to_owned), agent_id: agent_id.map(str::to_owned) };
-        Some(Status { state: State::WaitingUser, detail: None, waiting: Some(waiting) })
+/// What the second registration of an event adds: only the plugin's own hook knows of the
+/// plugin.
+pub fn note_twin(session: &mut Session, event: &Event) {
+    if let Some(run) = session.runs.iter_mut().find(|run| run.process == event.process) {
+        note_host(run, event);
     }
 }
 
-/// THE table. `None`: the event changes nothing.
-fn next_status(run: &Run, event: &Event) -> Option<Status> {
-    let agent_id = event.agent_id.as_deref();
-    if agent_id.is_some() {
-        return next_status_by_subagent(run, event);
+fn note_host(run: &mut Run, event: &Event) {
+    let Some(host) = &event.host else { return };
+    let plugin = host.plugin.clone().or_else(|| run.host.plugin.take());
+    if run.host != *host {
+        run.host.clone_from(host);
     }
-    match &event.kind {
-        EventKind::SessionStarted { source: SessionSource::Fresh } => Status::of(State::Completed),
-        // Compaction in the middle of a turn: the turn goes on.
-        EventKind::SessionStarted { source: SessionSource::Compact } => match run.state {
-            State::Working | State::WaitingUser => None,
-            State::Completed | State::Stopped => Status::of(State::Completed),
-        },
-        EventKind::PromptSubmitted { .. } => Status::of(State::Working),
-        EventKind::ToolStarting { tool, .. } if asks_the_user(tool) => {
-            Status::waiting(Some(tool), None)
-        }
-        EventKind::ToolStarting { tool, .. } | EventKind::ToolEnded { tool, .. } => {
-            // With parallel calls others go on while one's dialog is open.
-            if run.is_waiting_for_another(tool, None) { None } else { Status::of(State::Working) }
-        }
-        EventKind::ToolBatchEnded { .. } | EventKind::DialogAnswered => Status::of(State::Working),
-        EventKind::DialogOpened { tool } => Status::waiting(tool.as_deref(), None),
-        EventKind::Notified { kind: NotificationKind::DialogOpen } => {
-            let overtaken = run.last_at > event.at.minus(NOTIFICATION_DELAY);
-            match run.state {
-                State::WaitingUser => None,
-                _ if overtaken => None,
-                _ => Status::waiting(None, None),
-            }
-        }
-        EventKind::Notified { kind: NotificationKind::Idle | NotificationKind::Other } => None,
-        EventKind::TurnEnded { .. } => Status::completed(Detail::Ok),
-        EventKind::TurnFailed { error, .. } => {
-            Status::completed(Detail::Failed { error: error.clone() })
-        }
-        EventKind::Interrupted => match run.state {
-            State::Working | State::WaitingUser => Status::completed(Detail::Interrupted),
-            State::Completed | State::Stopped => None,
-        },
-        EventKind::Resumed => match run.state {
-            State::WaitingUser => Status::of(State::Working),
-            State::Working | State::Completed | State::Stopped => None,
-        },
-        EventKind::RunEnded { .. } | EventKind::ProcessGone => Status::of(State::Stopped),
-        EventKind::SubagentStarted | EventKind::SubagentEnded => None,
-    }
-}
-
-/// A sub-agent never starts, revives or ends its parent's turn. But its dialog is one for the
-/// same user, so it is shown while the parent is at work, until that very agent goes on.
-fn next_status_by_subagent(run: &Run, event: &Event) -> Option<Status> {
-    let agent_id = event.agent_id.as_deref();
-    let waits_for_it = run.waiting.as_ref().is_some_and(|waiting| {
-        waiting.agent_id.is_some() && waiting.agent_id.as_deref() == agent_id
-    });
-    match (&event.kind, run.state) {
-        (EventKind::DialogOpened { tool }, State::Working) => {
-            Status::waiting(tool.as_deref(), agent_id)
-        }
-        (EventKind::ToolStarting { tool, .. } | EventKind::ToolEnded { tool, .. }, _)
-            if waits_for_it && !run.is_waiting_for_another(tool, agent_id) =>
-        {
-            Status::of(State::Working)
-        }
-        (
-            EventKind::ToolBatchEnded { .. } | EventKind::DialogAnswered | EventKind::SubagentEnded,
-            _,
-        ) if waits_for_it => Status::of(State::Working),
-        _ => None,
-    }
-}
-
-/// Tools that are themselves a dialog; PermissionRequest does not always tell of them (TV-20).
-fn asks_the_user(tool: &str) -> bool {
-    matches!(tool, "AskUserQuestion" | "ExitPlanMode")
-}
-
-impl Run {
-    fn is_waiting_for_another(&self, tool: &str, agent_id: Option<&str>) -> bool {
-        self.waiting.as_ref().is_some_and(|waiting| {
-            waiting.agent_id.as_deref() != agent_id
-                || waiting.tool.as_deref().is_some_and(|other| other != tool)
-        })
-    }
+    run.host.plugin = plugin;
 }
 
 /// Speech is kept even from an event that came late: parallel tools finish in any order, and

@@ -122,12 +122,10 @@ pub enum EventKind {
         prompt: String,
     },
     ToolStarting {
-        tool: String,
-        call_id: Option<String>,
+        call: ToolCall,
     },
     ToolEnded {
-        tool: String,
-        call_id: Option<String>,
+        call: ToolCall,
         speak: Option<SpeakCall>,
     },
     /// All tool calls of one answer of the model are over.
@@ -136,9 +134,11 @@ pub enum EventKind {
     },
     /// A dialog for the user is on the screen.
     DialogOpened {
-        tool: Option<String>,
+        call: Option<ToolCall>,
     },
-    DialogAnswered,
+    DialogAnswered {
+        call: Option<ToolCall>,
+    },
     Notified {
         kind: NotificationKind,
     },
@@ -158,10 +158,20 @@ pub enum EventKind {
     },
     /// The user stopped the turn (Esc): no hook tells it, an observer saw it.
     Interrupted,
-    /// The user has answered the dialog that was open: no hook tells it, an observer saw it.
-    Resumed,
+    /// No dialog is open any more: an approval fires no hook, an observer saw it.
+    DialogsClosed,
     /// The process is no more.
     ProcessGone,
+}
+
+/// A call of a tool, as far as it has to be known again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolCall {
+    pub tool: String,
+    /// Absent in PermissionRequest, which is matched to its call by tool and input.
+    pub id: Option<String>,
+    /// Fingerprint of the input, 0 when unknown.
+    pub input: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

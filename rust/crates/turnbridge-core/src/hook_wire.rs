@@ -5,25 +5,25 @@
 //! Field by field: facts recorded from Claude Code 2.1.197, `testdata/claude/hooks`.
 
 use crate::event::{
-    Event, EventKind, Facts, HookEventName, NotificationKind, ProcessKey, SessionSource,
+    Event, EventKind, Facts, HookEventName, NotificationKind, ProcessKey, SessionSource, ToolCall,
 };
 use crate::ids::{SessionId, Tool};
-use crate::json_scan::{Capture, Field, Found, Malformed, Scanner, Step};
+use crate::json_scan::{Capture, Field, Found, Keep, Malformed, Scanner, Step};
 use crate::session::Host;
 use crate::speak::{SpeakCall, SpeakOutcome, is_speak_tool};
 use crate::timestamp::Timestamp;
 
 /// Nothing that a person types or a model says is longer; more is cut, and reported.
-const LONG: usize = 16 << 20;
-const PATH: usize = 32 << 10;
-const SHORT: usize = 1 << 10;
+const LONG: Keep = Keep::Scalar(16 << 20);
+const PATH: Keep = Keep::Scalar(32 << 10);
+const SHORT: Keep = Keep::Scalar(1 << 10);
 
 macro_rules! fields {
-    ($($name:ident: $limit:expr, [$($step:expr),+];)+) => {
+    ($($name:ident: $keep:expr, [$($step:expr),+];)+) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         enum Wanted { $($name),+ }
         const WANTED: &[Wanted] = &[$(Wanted::$name),+];
-        const FIELDS: &[Field] = &[$(Field { path: &[$($step),+], limit: $limit }),+];
+        const FIELDS: &[Field] = &[$(Field { path: &[$($step),+], keep: $keep }),+];
     };
 }
 
@@ -47,6 +47,7 @@ fields! {
     StopHookActive: SHORT, [Key("stop_hook_active")];
     ToolName: SHORT, [Key("tool_name")];
     ToolUseId: SHORT, [Key("tool_use_id")];
+    ToolInput: Keep::Fingerprint, [Key("tool_input")];
     ToolInputSkill: SHORT, [Key("tool_input"), Key("skill")];
     TaskStatus: SHORT, [Key("background_tasks"), Each, Key("status")];
     TaskDescription: SHORT, [Key("background_tasks"), Each, Key("description")];
@@ -143,35 +144,33 @@ fn event_kind(
         HookEventName::UserPromptSubmit => {
             EventKind::PromptSubmitted { prompt: fields.text(Wanted::Prompt).unwrap_or_default() }
         }
-        HookEventName::PreToolUse => EventKind::ToolStarting {
-            tool: fields.text(Wanted::ToolName).unwrap_or_default(),
-            call_id: fields.text(Wanted::ToolUseId),
-        },
+        HookEventName::PreToolUse => EventKind::ToolStarting { call: fields.tool_call() },
         HookEventName::PostToolUse | HookEventName::PostToolUseFailure => {
-            let tool = fields.text(Wanted::ToolName).unwrap_or_default();
+            let call = fields.tool_call();
             let skill = fields.text(Wanted::ToolInputSkill);
             let outcome = if name == HookEventName::PostToolUse {
                 SpeakOutcome::Spoken
             } else {
                 SpeakOutcome::Failed
             };
-            let speak = is_speak_tool(&tool, skill.as_deref()).then(|| SpeakCall {
+            let speak = is_speak_tool(&call.tool, skill.as_deref()).then(|| SpeakCall {
                 at,
                 prompt_id: prompt_id.map(str::to_owned),
                 outcome,
             });
-            EventKind::ToolEnded { tool, call_id: fields.text(Wanted::ToolUseId), speak }
+            EventKind::ToolEnded { call, speak }
         }
         HookEventName::PostToolBatch => {
             EventKind::ToolBatchEnded { speaks: fields.refused_speaks(at, prompt_id) }
         }
         HookEventName::PermissionRequest => {
-            EventKind::DialogOpened { tool: fields.text(Wanted::ToolName) }
+            EventKind::DialogOpened { call: Some(fields.tool_call()) }
         }
-        HookEventName::Elicitation => EventKind::DialogOpened { tool: None },
-        HookEventName::PermissionDenied | HookEventName::ElicitationResult => {
-            EventKind::DialogAnswered
+        HookEventName::PermissionDenied => {
+            EventKind::DialogAnswered { call: Some(fields.tool_call()) }
         }
+        HookEventName::Elicitation => EventKind::DialogOpened { call: None },
+        HookEventName::ElicitationResult => EventKind::DialogAnswered { call: None },
         HookEventName::Notification => EventKind::Notified {
             kind: match fields.text(Wanted::NotificationType).as_deref() {
                 Some("permission_prompt" | "elicitation_dialog") => NotificationKind::DialogOpen,
@@ -218,10 +217,22 @@ impl Fields {
                 Some(text)
             }
             Found::Null => None,
-            Found::Bool(_) | Found::Number(_) | Found::Container => {
+            Found::Bool(_) | Found::Number(_) | Found::Container | Found::Fingerprint(_) => {
                 self.problems.push(name_of(wanted));
                 None
             }
+        }
+    }
+
+    fn tool_call(&mut self) -> ToolCall {
+        let input = match self.last(Wanted::ToolInput) {
+            Some(Found::Fingerprint(fingerprint)) => fingerprint,
+            _ => 0,
+        };
+        ToolCall {
+            tool: self.text(Wanted::ToolName).unwrap_or_default(),
+            id: self.text(Wanted::ToolUseId),
+            input,
         }
     }
 

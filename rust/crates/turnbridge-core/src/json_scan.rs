@@ -8,6 +8,8 @@
 
 use std::fmt;
 
+use xxhash_rust::xxh3::Xxh3;
+
 /// One step from a container to a value in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -16,11 +18,19 @@ pub enum Step {
     Each,
 }
 
-/// A value that the caller wants, and how many bytes of its raw text to keep at most.
+/// A value that the caller wants.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     pub path: &'static [Step],
-    pub limit: usize,
+    pub keep: Keep,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// A scalar; of its raw text at most so many bytes.
+    Scalar(usize),
+    /// Of an object or array only a hash of its text: enough to know it again.
+    Fingerprint,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +46,7 @@ pub enum Found {
     Number(String),
     /// An object or array where a scalar was wanted.
     Container,
+    Fingerprint(u64),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,8 +85,17 @@ pub struct Scanner {
     whole: bool,
     /// The fields that the value to come may be, or lead to.
     value_mask: u64,
+    /// The container under way whose fingerprint is wanted.
+    digest: Option<Digest>,
     captures: Vec<Capture>,
     consumed: u64,
+}
+
+struct Digest {
+    field: usize,
+    /// How many containers are open outside of it.
+    depth: usize,
+    hash: Xxh3,
 }
 
 #[derive(Clone, Copy)]
@@ -115,6 +135,7 @@ impl Scanner {
             raw: Vec::new(),
             whole: true,
             value_mask: u64::MAX >> (64 - fields.len().max(1)),
+            digest: None,
             captures: Vec::new(),
             consumed: 0,
         }
@@ -124,11 +145,15 @@ impl Scanner {
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
         let mut at = 0;
         while at < chunk.len() {
-            at = match self.token {
+            let next = match self.token {
                 Token::Text { .. } => self.scan_text(chunk, at),
                 Token::Bare { .. } => self.scan_bare(chunk, at)?,
                 Token::None => self.scan_structure(chunk, at)?,
             };
+            if self.digest.is_some() {
+                self.continue_digest(&chunk[at..next]);
+            }
+            at = next;
         }
         self.consumed += chunk.len() as u64;
         Ok(())
@@ -171,15 +196,23 @@ impl Scanner {
     fn begin_value(&mut self, byte: u8, at: usize) -> Result<(), Malformed> {
         match byte {
             b'"' => {
-                let keep = self.wanted_here().map_or(0, |field| self.fields[field].limit);
+                let keep = self.wanted_here().map_or(0, |field| match self.fields[field].keep {
+                    Keep::Scalar(limit) => limit,
+                    Keep::Fingerprint => 0,
+                });
                 self.begin_text(false, keep);
             }
             b'{' | b'[' => {
                 if self.open.len() >= MAX_DEPTH {
                     return Err(self.malformed(at, "nested too deeply"));
                 }
-                if let Some(field) = self.wanted_here() {
-                    self.capture(field, Found::Container);
+                match self.wanted_here() {
+                    Some(field) if self.fields[field].keep == Keep::Fingerprint => {
+                        let depth = self.open.len();
+                        self.digest = Some(Digest { field, depth, hash: Xxh3::new() });
+                    }
+                    Some(field) => self.capture(field, Found::Container),
+                    None => {}
                 }
                 let is_object = byte == b'{';
                 let container = Container { is_object, mask: self.value_mask, element: 0 };
@@ -262,6 +295,16 @@ impl Scanner {
         }
         self.value_is_over();
         Ok(())
+    }
+
+    fn continue_digest(&mut self, bytes: &[u8]) {
+        let Some(digest) = &mut self.digest else { return };
+        digest.hash.update(bytes);
+        if self.open.len() == digest.depth {
+            let (field, fingerprint) = (digest.field, digest.hash.digest());
+            self.digest = None;
+            self.capture(field, Found::Fingerprint(fingerprint));
+        }
     }
 
     fn begin_text(&mut self, is_key: bool, keep: usize) {

@@ -7,7 +7,9 @@
 
 pub mod advance;
 pub mod claim;
-//X pub mod claude_process_wire;
+
+pub mod claude_process_wire;
+mod dialogs;
 pub mod event;
 pub mod hook_wire;
 pub mod ids;
@@ -18,6 +20,7 @@ pub mod session;
 pub mod session_wire;
 pub mod speak;
 pub mod timestamp;
-//X pub mod transcript;
+pub mod transcript;
 pub mod turn_wire;
 pub mod tvine_wire;
+pub mod utf8_check;

@@ -86,15 +86,16 @@ pub struct Session {
 pub struct Run {
     pub process: ProcessKey,
     pub started_at: Timestamp,
-    pub state: State,
-    pub detail: Option<Detail>,
-    /// When state or detail last changed.
+    pub activity: Activity,
+    /// Dialogs that are open for the user.
+    pub waits: Vec<Wait>,
+    /// Tool calls that have begun and not ended: a dialog belongs to one of them.
+    pub calls: Vec<OpenCall>,
+    /// When what `state` and `detail` say began.
     pub since: Timestamp,
     pub last_event: String,
     pub last_at: Timestamp,
     pub sequence: u64,
-    /// What the run waits for, while it is `WaitingUser`.
-    pub waiting: Option<Waiting>,
     pub turn: Turn,
     /// Background tasks that were still running when the last turn ended.
     pub background_tasks: Vec<String>,
@@ -102,11 +103,48 @@ pub struct Run {
     pub ended: Option<Ended>,
 }
 
-/// The dialog that is open: whose tool call it belongs to.
+/// What the agent itself is doing. Whether it waits for the user is told by the open dialogs,
+/// whether it lives by the run's end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Activity {
+    Working,
+    Completed(Option<Detail>),
+}
+
+/// An open dialog.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Waiting {
+pub struct Wait {
+    /// The tool call that it is about, when that is known.
+    pub call_id: Option<String>,
     pub tool: Option<String>,
+    /// The sub-agent whose dialog it is.
     pub agent_id: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenCall {
+    pub id: String,
+    pub tool: String,
+    pub input: u64,
+    pub agent_id: Option<String>,
+}
+
+impl Run {
+    pub fn state(&self) -> State {
+        match self.activity {
+            _ if self.ended.is_some() => State::Stopped,
+            _ if !self.waits.is_empty() => State::WaitingUser,
+            Activity::Working => State::Working,
+            Activity::Completed(_) => State::Completed,
+        }
+    }
+
+    pub fn detail(&self) -> Option<&Detail> {
+        match (self.state(), &self.activity) {
+            (State::Completed, Activity::Completed(detail)) => detail.as_ref(),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -206,14 +244,11 @@ impl Session {
     }
 
     pub fn state(&self) -> State {
-        self.live_runs().max_by_key(|run| run.sequence).map_or(State::Stopped, |run| run.state)
+        self.current_run().map_or(State::Stopped, Run::state)
     }
 
     pub fn detail(&self) -> Option<&Detail> {
-        match self.state() {
-            State::Completed => self.current_run().and_then(|run| run.detail.as_ref()),
-            State::Working | State::WaitingUser | State::Stopped => None,
-        }
+        self.current_run().and_then(Run::detail)
     }
 
     /// When what `state` and `detail` say began.

@@ -9,11 +9,15 @@ use serde::{Deserialize, Serialize};
 use crate::claim::Claim;
 use crate::event::ProcessKey;
 use crate::ids::{SessionId, Tool};
-use crate::session::{Detail, Ended, Host, Plugin, Prompt, Run, Session, State, Turn, Waiting};
+use crate::session::{
+    Activity, Detail, Ended, Host, OpenCall, Plugin, Prompt, Run, Session, Turn, Wait,
+};
 use crate::speak::{SpeakCall, SpeakOutcome};
 use crate::timestamp::Timestamp;
 
 pub const VERSION: u32 = 1;
+const WORKING: &str = "working";
+const COMPLETED: &str = "completed";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct SessionFile {
@@ -53,18 +57,21 @@ struct RunFile {
     pid: u32,
     start: u64,
     started_at: String,
-    state: String,
+    /// `working` or `completed`.
+    activity: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    waits: Vec<WaitFile>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<CallFile>,
     since: String,
     last_event: String,
     last_at: String,
     #[serde(default)]
     sequence: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    waiting: Option<WaitingFile>,
     #[serde(default)]
     turn: TurnFile,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -90,9 +97,20 @@ struct RunFile {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct WaitingFile {
+struct WaitFile {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent_id: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CallFile {
+    id: String,
+    tool: String,
+    input: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent_id: Option<String>,
 }
@@ -169,21 +187,23 @@ pub fn read_session(bytes: &[u8]) -> Option<Session> {
 }
 
 fn run_to_wire(run: &Run) -> RunFile {
+    let (activity, detail) = match &run.activity {
+        Activity::Working => (WORKING, None),
+        Activity::Completed(detail) => (COMPLETED, detail.as_ref()),
+    };
     RunFile {
         pid: run.process.pid,
         start: run.process.start,
         started_at: run.started_at.to_string(),
-        state: run.state.as_str().to_owned(),
-        detail: run.detail.as_ref().map(|detail| detail.as_str().to_owned()),
-        error: run.detail.as_ref().and_then(Detail::error).map(str::to_owned),
+        activity: activity.to_owned(),
+        detail: detail.map(|detail| detail.as_str().to_owned()),
+        error: detail.and_then(Detail::error).map(str::to_owned),
+        waits: run.waits.iter().map(wait_to_wire).collect(),
+        calls: run.calls.iter().map(call_to_wire).collect(),
         since: run.since.to_string(),
         last_event: run.last_event.clone(),
         last_at: run.last_at.to_string(),
         sequence: run.sequence,
-        waiting: run.waiting.as_ref().map(|waiting| WaitingFile {
-            tool: waiting.tool.clone(),
-            agent_id: waiting.agent_id.clone(),
-        }),
         turn: turn_to_wire(&run.turn),
         background_tasks: run.background_tasks.clone(),
         origin: run.host.origin.clone(),
@@ -211,15 +231,17 @@ fn run_from_wire(file: RunFile) -> Option<Run> {
     Some(Run {
         process: ProcessKey { pid: file.pid, start: file.start },
         started_at: Timestamp::parse(&file.started_at)?,
-        state: State::parse(&file.state)?,
-        detail,
+        activity: match file.activity.as_str() {
+            WORKING => Activity::Working,
+            COMPLETED => Activity::Completed(detail),
+            _ => return None,
+        },
+        waits: file.waits.into_iter().map(wait_from_wire).collect(),
+        calls: file.calls.into_iter().map(call_from_wire).collect(),
         since: Timestamp::parse(&file.since)?,
         last_event: file.last_event,
         last_at: Timestamp::parse(&file.last_at)?,
         sequence: file.sequence,
-        waiting: file
-            .waiting
-            .map(|waiting| Waiting { tool: waiting.tool, agent_id: waiting.agent_id }),
         turn: turn_from_wire(file.turn),
         background_tasks: file.background_tasks,
         host: Host {
@@ -235,6 +257,24 @@ fn run_from_wire(file: RunFile) -> Option<Run> {
             None => None,
         },
     })
+}
+
+fn wait_to_wire(wait: &Wait) -> WaitFile {
+    let Wait { call_id, tool, agent_id } = wait.clone();
+    WaitFile { call_id, tool, agent_id }
+}
+
+fn wait_from_wire(file: WaitFile) -> Wait {
+    Wait { call_id: file.call_id, tool: file.tool, agent_id: file.agent_id }
+}
+
+fn call_to_wire(call: &OpenCall) -> CallFile {
+    let OpenCall { id, tool, input, agent_id } = call.clone();
+    CallFile { id, tool, input, agent_id }
+}
+
+fn call_from_wire(file: CallFile) -> OpenCall {
+    OpenCall { id: file.id, tool: file.tool, input: file.input, agent_id: file.agent_id }
 }
 
 fn turn_to_wire(turn: &Turn) -> TurnFile {

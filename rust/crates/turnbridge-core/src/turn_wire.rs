@@ -34,9 +34,13 @@ pub fn finished_turn(
     if event.agent_id.is_some() {
         return None;
     }
-    let (answer, background_tasks) = match &event.kind {
-        EventKind::TurnEnded { answer, background_tasks, .. } => (answer, background_tasks.clone()),
-        EventKind::TurnFailed { answer, .. } => (answer, Vec::new()),
+    let (answer, detail, background_tasks) = match &event.kind {
+        EventKind::TurnEnded { answer, background_tasks, .. } => {
+            (answer, Detail::Ok, background_tasks.clone())
+        }
+        EventKind::TurnFailed { answer, error } => {
+            (answer, Detail::Failed { error: error.clone() }, Vec::new())
+        }
         _ => return None,
     };
     let run = session.run(event.process)?;
@@ -47,8 +51,8 @@ pub fn finished_turn(
         turn_id: event.facts.prompt_id.clone().or_else(|| run.turn.prompt_id.clone()),
         prompt,
         answer: answer.clone(),
-        detail: run.detail.as_ref().map_or("ok", Detail::as_str).to_owned(),
-        error: run.detail.as_ref().and_then(Detail::error).map(str::to_owned),
+        detail: detail.as_str().to_owned(),
+        error: detail.error().map(str::to_owned),
         started_at: run.turn.started_at.map(|at| at.to_string()),
         ended_at: event.at.to_string(),
         cwd: session.cwd.clone(),

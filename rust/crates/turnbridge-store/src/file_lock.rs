@@ -3,8 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
-use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fs4::{FileExt, TryLockError};
 
@@ -21,7 +20,7 @@ impl FileLock {
     pub fn acquire(path: &Path, patience: Duration) -> io::Result<FileLock> {
         loop {
             let file = open(path)?;
-            let file = if try_lock(&file)? { file } else { wait_for(file, patience)? };
+            wait_for(&file, patience)?;
             // Whoever clears old files away may have removed it while we waited: then we hold
             // a lock that nobody else will see.
             if is_still_at(&file, path) {
@@ -52,15 +51,19 @@ fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// The kernel's queue is fair and exact, but cannot be left: so a thread stands in it. If time
-/// is up first, the thread is left behind; callers are about to exit.
-fn wait_for(file: File, patience: Duration) -> io::Result<File> {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::Builder::new().name("lock".to_owned()).spawn(move || {
-        let locked = FileExt::lock(&file).map(|()| file);
-        let _ = sender.send(locked);
-    })?;
-    receiver.recv_timeout(patience).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+/// Asks again and again, ever more slowly: a blocking lock has no time limit, and a thread that
+/// stands in the kernel's queue for us would cost every hook 70 KB of executable.
+fn wait_for(file: &File, patience: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + patience;
+    let mut pause = Duration::from_micros(100);
+    while !try_lock(file)? {
+        if Instant::now() >= deadline {
+            return Err(io::Error::from(io::ErrorKind::TimedOut));
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(3));
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

@@ -1,8 +1,8 @@
 //! Our logs: one JSON object a line, rotated. Never a token, never what people or models said.
 
+use std::fmt::Write;
 use std::path::Path;
 
-use serde_json::{Map, Value};
 use turnbridge_core::timestamp::Timestamp;
 
 use crate::append::append_line;
@@ -11,22 +11,49 @@ use crate::file_lock::FileLock;
 /// A log is renamed to `<name>.1` when it has grown beyond this.
 const MAX_LOG: u64 = 1 << 20;
 
+/// What stands in an entry. Not serde_json's `Value`: the hooks log little and stay small.
+#[derive(Debug, Clone)]
+pub enum Field {
+    Text(String),
+    Number(u64),
+    List(Vec<String>),
+}
+
 /// Writes one entry. A log that cannot be written is nobody's problem but the log's.
-pub fn write_log(path: &Path, at: Timestamp, level: &str, message: &str, fields: &[(&str, Value)]) {
-    let mut entry = Map::new();
-    entry.insert("ts".to_owned(), Value::from(at.to_string()));
-    entry.insert("level".to_owned(), Value::from(level));
-    entry.insert("message".to_owned(), Value::from(message));
-    for (name, value) in fields {
-        entry.insert((*name).to_owned(), value.clone());
+pub fn write_log(path: &Path, at: Timestamp, level: &str, message: &str, fields: &[(&str, Field)]) {
+    let mut line = String::from("{");
+    push_text(&mut line, "ts", &at.to_string());
+    push_text(&mut line, "level", level);
+    push_text(&mut line, "message", message);
+    for (name, field) in fields {
+        match field {
+            Field::Text(text) => push_text(&mut line, name, text),
+            Field::Number(number) => push(&mut line, name, &number.to_string()),
+            Field::List(items) => {
+                let items: Vec<_> = items.iter().map(|item| quoted(item)).collect();
+                push(&mut line, name, &format!("[{}]", items.join(",")));
+            }
+        }
     }
-    let mut line = Value::Object(entry).to_string();
-    line.push('\n');
+    line.push_str("}\n");
     if let Ok(length) = append_line(path, line.as_bytes())
         && length > MAX_LOG
     {
         rotate(path);
     }
+}
+
+fn push_text(line: &mut String, name: &str, text: &str) {
+    push(line, name, &quoted(text));
+}
+
+fn push(line: &mut String, name: &str, json: &str) {
+    let comma = if line.len() > 1 { "," } else { "" };
+    let _ = write!(line, "{comma}\"{name}\":{json}");
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 /// Under a lock, and only if it is still too long: of two processes that see a long log, one
@@ -43,6 +70,7 @@ fn rotate(path: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     #[test]
     fn a_long_log_is_rotated_and_no_line_is_lost() {
@@ -50,7 +78,8 @@ mod tests {
         let path = folder.path().join("hooks.log");
         let filler = "x".repeat(100_000);
         for number in 0..15 {
-            let fields = [("number", Value::from(number)), ("filler", Value::from(&*filler))];
+            let problems = vec!["a \"b\"\n".to_owned(), filler.clone()];
+            let fields = [("number", Field::Number(number)), ("problems", Field::List(problems))];
             write_log(&path, Timestamp::from_millis(0), "warn", "test", &fields);
         }
         let old = std::fs::read_to_string(folder.path().join("hooks.log.1")).unwrap();
@@ -60,8 +89,9 @@ mod tests {
             .chain(new.lines())
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        let numbers: Vec<_> = lines.iter().map(|line| line["number"].as_i64().unwrap()).collect();
+        let numbers: Vec<_> = lines.iter().map(|line| line["number"].as_u64().unwrap()).collect();
         assert_eq!(numbers, (0..15).collect::<Vec<_>>());
+        assert_eq!(lines[0]["problems"][0], "a \"b\"\n");
         assert_eq!(lines[0]["ts"], "1970-01-01T00:00:00.000000Z");
     }
 }

@@ -79,12 +79,11 @@ fn prune_turns(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
             kept.push((metadata.modified().unwrap_or(now), metadata.len(), path));
         }
     }
-    kept.sort();
     let mut total: u64 = kept.iter().map(|(_, length, _)| length).sum();
-    for (_, length, path) in kept {
-        if total <= MAX_TURNS {
-            break;
-        }
+    while total > MAX_TURNS {
+        let oldest = (0..kept.len()).min_by_key(|index| kept[*index].0);
+        let Some(oldest) = oldest else { break };
+        let (_, length, path) = kept.swap_remove(oldest);
         fs::remove_file(path)?;
         total -= length;
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
-use turnbridge_core::advance::{Effect, advance, runs_to_check};
+use turnbridge_core::advance::{Effect, advance, note_twin, runs_to_check};
 use turnbridge_core::claim::{Claim, Verdict};
 use turnbridge_core::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::ids::{SessionId, Tool};
@@ -61,6 +61,7 @@ pub fn update(
     if let Some(claim) = claim
         && session.claims.claim(claim) == Verdict::Twin
     {
+        note_twin(&mut session, event);
         save(writable, &session, &mut problems);
         return Ok(Updated { session, outcome: Outcome::Twin, problems });
     }

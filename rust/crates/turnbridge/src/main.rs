@@ -1,1 +1,12 @@
-fn main() {}
+//! `turnbridge`: the command line.
+
+mod commands;
+mod failure;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    failure::report(commands::Cli::parse().run())
+}

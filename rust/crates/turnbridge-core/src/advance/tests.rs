@@ -6,7 +6,7 @@ use super::*;
 use crate::event::Facts;
 use crate::hook_wire::{CallContext, HookReader, interpret};
 use crate::ids::{SessionId, Tool};
-use crate::session::Host;
+use crate::session::{Host, State};
 
 struct Driver {
     session: Session,
@@ -70,7 +70,7 @@ impl Driver {
         };
         match word {
             "Interrupted" => return observed(EventKind::Interrupted),
-            "Resumed" => return observed(EventKind::Resumed),
+            "DialogsClosed" => return observed(EventKind::DialogsClosed),
             "ProcessGone" => return observed(EventKind::ProcessGone),
             _ => {}
         }
@@ -178,7 +178,7 @@ fn tool_failures_denials_and_later_tools_are_work() {
     PreToolUse.Read → working
     PostToolUseFailure.Read → working
     PermissionRequest.Bash → waiting_user
-    PermissionDenied.Bash → working
+    PermissionDenied.Bash → waiting_user
     PostToolBatch → working
     ");
 }
@@ -275,22 +275,103 @@ fn a_sub_agents_dialog_waits_for_the_user_until_that_agent_goes_on() {
     PermissionRequest.Bash#a → waiting_user
     SubagentStop#a → working
     Stop → completed ok
-    PermissionRequest.Bash#a → completed ok
+    PermissionRequest.Bash#a → waiting_user
     ");
+}
+
+/// `Read` of two files, of which `out` needs the user's approval.
+fn read_event(driver: &Driver, name: &str, file: &str) -> Event {
+    let id = if name == "PermissionRequest" {
+        String::new()
+    } else {
+        format!(",\"tool_use_id\":\"{file}\"")
+    };
+    let payload = format!(
+        r#"{{"session_id":"s","hook_event_name":"{name}","tool_name":"Read","tool_input":{{"file_path":"{file}"}}{id}}}"#
+    );
+    let mut reader = HookReader::new();
+    reader.feed(payload.as_bytes()).unwrap();
+    let context = CallContext { at: driver.now, process: driver.process, host: Host::default() };
+    interpret(reader.finish().unwrap(), context).unwrap().0
+}
+
+impl Driver {
+    fn read(&mut self, name: &str, file: &str) -> State {
+        self.now = self.now.plus(Duration::from_millis(1));
+        let event = read_event(self, name, file);
+        self.session = advance(self.session.clone(), &event).0;
+        self.session.state()
+    }
 }
 
 #[test]
 fn other_tools_of_a_batch_do_not_close_an_open_dialog() {
+    let mut driver = run("UserPromptSubmit");
+    assert_eq!(driver.read("PreToolUse", "out"), State::Working);
+    assert_eq!(driver.read("PreToolUse", "in"), State::Working);
+    assert_eq!(driver.read("PermissionRequest", "out"), State::WaitingUser);
+    assert_eq!(driver.read("PostToolUse", "in"), State::WaitingUser);
+    assert_eq!(driver.read("PostToolUse", "out"), State::Working);
+}
+
+#[test]
+fn two_dialogs_of_one_batch_are_both_waited_for() {
+    let mut driver = run("UserPromptSubmit");
+    for file in ["one", "two"] {
+        driver.read("PreToolUse", file);
+    }
+    assert_eq!(driver.read("PermissionRequest", "one"), State::WaitingUser);
+    assert_eq!(driver.read("PermissionRequest", "two"), State::WaitingUser);
+    assert_eq!(driver.read("PostToolUse", "two"), State::WaitingUser);
+    assert_eq!(driver.read("PostToolUseFailure", "one"), State::Working);
+    assert!(driver.session.runs[0].calls.is_empty());
+}
+
+#[test]
+fn a_dialog_counts_in_whatever_order_parallel_hooks_arrive() {
+    let mut driver = run("UserPromptSubmit");
+    driver.read("PreToolUse", "out");
+    driver.read("PreToolUse", "in");
+    let mut request = read_event(&driver, "PermissionRequest", "out");
+    request.at = driver.now;
+    driver.read("PostToolUse", "in");
+    let (session, effect) = advance(driver.session.clone(), &request);
+    assert_eq!((session.state(), effect), (State::WaitingUser, Effect::Applied));
+    // But one whose call is over says nothing any more.
+    driver.read("PostToolUse", "out");
+    let (session, effect) = advance(driver.session.clone(), &request);
+    assert_eq!((session.state(), effect), (State::Working, Effect::Late));
+}
+
+#[test]
+fn a_dialog_whose_call_is_not_known_is_closed_by_the_next_tool_event() {
     insta::assert_snapshot!(states(
-        "UserPromptSubmit PreToolUse.Bash PermissionRequest.Bash PreToolUse.Read
-         PostToolUseFailure.Read PostToolUse.Bash"
+        "UserPromptSubmit PermissionRequest.Bash PostToolUse.Write PermissionRequest.Bash
+         PreToolUse.Read"
     ), @"
     UserPromptSubmit → working
-    PreToolUse.Bash → working
     PermissionRequest.Bash → waiting_user
-    PreToolUse.Read → waiting_user
-    PostToolUseFailure.Read → waiting_user
-    PostToolUse.Bash → working
+    PostToolUse.Write → working
+    PermissionRequest.Bash → waiting_user
+    PreToolUse.Read → working
+    ");
+}
+
+#[test]
+fn a_background_agents_dialog_outlives_the_turn() {
+    insta::assert_snapshot!(states(
+        "UserPromptSubmit PreToolUse.Agent PermissionRequest.Bash#a Stop UserPromptSubmit
+         Stop PostToolUse.Bash#a PermissionRequest.Bash#a Interrupted"
+    ), @"
+    UserPromptSubmit → working
+    PreToolUse.Agent → working
+    PermissionRequest.Bash#a → waiting_user
+    Stop → waiting_user
+    UserPromptSubmit → waiting_user
+    Stop → waiting_user
+    PostToolUse.Bash#a → completed ok
+    PermissionRequest.Bash#a → waiting_user
+    Interrupted → completed ok
     ");
 }
 
@@ -298,8 +379,8 @@ fn other_tools_of_a_batch_do_not_close_an_open_dialog() {
 fn esc_and_death_are_told_by_observers_x31() {
     insta::assert_snapshot!(states(
         "SessionStart.startup Interrupted UserPromptSubmit PreToolUse.Bash Interrupted
-         UserPromptSubmit PermissionRequest.Bash Resumed PermissionRequest.Bash Interrupted
-         Resumed UserPromptSubmit ProcessGone ProcessGone Interrupted"
+         UserPromptSubmit PermissionRequest.Bash DialogsClosed PermissionRequest.Bash Interrupted
+         DialogsClosed UserPromptSubmit ProcessGone ProcessGone Interrupted"
     ), @"
     SessionStart.startup → completed
     Interrupted → completed
@@ -308,10 +389,10 @@ fn esc_and_death_are_told_by_observers_x31() {
     Interrupted → completed interrupted
     UserPromptSubmit → working
     PermissionRequest.Bash → waiting_user
-    Resumed → working
+    DialogsClosed → working
     PermissionRequest.Bash → waiting_user
     Interrupted → completed interrupted
-    Resumed → completed interrupted
+    DialogsClosed → completed interrupted
     UserPromptSubmit → working
     ProcessGone → stopped
     ProcessGone → stopped
@@ -401,8 +482,7 @@ fn speech_of_the_turn_is_kept_even_from_a_late_event() {
     let mut event = driver.event("PostToolUse.Skill");
     event.at = driver.now.minus(Duration::from_secs(1));
     event.kind = EventKind::ToolEnded {
-        tool: "Skill".into(),
-        call_id: None,
+        call: Default::default(),
         speak: Some(SpeakCall { at: event.at, prompt_id: None, outcome: SpeakOutcome::Spoken }),
     };
     let (session, effect) = advance(driver.session.clone(), &event);
@@ -431,4 +511,16 @@ fn one_ended_run_is_remembered_and_the_others_are_not() {
     assert_eq!(pids, [2, 3]);
     let crowd = (1..100).map(|pid| format!("@{pid} SessionStart.startup ")).collect::<String>();
     assert!(run(&crowd).session.runs.len() <= MAX_RUNS);
+}
+
+#[test]
+fn the_plugin_is_remembered_whichever_registration_came_first() {
+    let plugin = crate::session::Plugin { root: "/opt/tb".into(), by_plugin_dir: true };
+    let mut driver = run("SessionStart.startup");
+    let mut twin = driver.event("SessionStart.startup");
+    twin.host = Some(Host { plugin: Some(plugin.clone()), ..Host::default() });
+    note_twin(&mut driver.session, &twin);
+    assert_eq!(driver.session.runs[0].host.plugin, Some(plugin.clone()));
+    driver.step("UserPromptSubmit");
+    assert_eq!(driver.session.runs[0].host.plugin, Some(plugin));
 }

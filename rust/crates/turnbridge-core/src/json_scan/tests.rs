@@ -2,15 +2,15 @@ use super::*;
 use serde_json::Value;
 
 const FIELDS: &[Field] = &[
-    Field { path: &[Step::Key("name")], limit: 1_000 },
-    Field { path: &[Step::Key("flag")], limit: 1_000 },
-    Field { path: &[Step::Key("input"), Step::Key("skill")], limit: 1_000 },
-    Field { path: &[Step::Key("calls"), Step::Each, Step::Key("name")], limit: 1_000 },
+    Field { path: &[Step::Key("name")], keep: Keep::Scalar(1_000) },
+    Field { path: &[Step::Key("flag")], keep: Keep::Scalar(1_000) },
+    Field { path: &[Step::Key("input"), Step::Key("skill")], keep: Keep::Scalar(1_000) },
+    Field { path: &[Step::Key("calls"), Step::Each, Step::Key("name")], keep: Keep::Scalar(1_000) },
     Field {
         path: &[Step::Key("calls"), Step::Each, Step::Key("input"), Step::Key("skill")],
-        limit: 1_000,
+        keep: Keep::Scalar(1_000),
     },
-    Field { path: &[Step::Key("short")], limit: 8 },
+    Field { path: &[Step::Key("short")], keep: Keep::Scalar(8) },
 ];
 
 fn scan(text: &[u8], chunk: usize) -> Result<Vec<Capture>, Malformed> {
@@ -200,4 +200,30 @@ fn a_field_is_cut_at_its_limit_between_characters() {
 fn bytes_that_are_not_utf_8_are_replaced_not_refused() {
     let captures = scan(b"{\"other\":\"\xff\",\"name\":\"a\xffb\\n\"}", 2).unwrap();
     assert_eq!(captures[0].found, Found::Text { text: "a\u{fffd}b\n".into(), whole: true });
+}
+
+const INPUT: &[Field] = &[
+    Field { path: &[Step::Key("input")], keep: Keep::Fingerprint },
+    Field { path: &[Step::Key("input"), Step::Key("skill")], keep: Keep::Scalar(100) },
+];
+
+#[test]
+fn a_fingerprint_is_of_the_container_alone_however_the_text_is_cut() {
+    let fingerprints = |text: &str| {
+        let scan = |chunk: usize| {
+            let mut scanner = Scanner::new(INPUT);
+            text.as_bytes().chunks(chunk).for_each(|piece| scanner.feed(piece).unwrap());
+            let captures = scanner.finish().unwrap();
+            captures.into_iter().map(|capture| capture.found).collect::<Vec<_>>()
+        };
+        let whole = scan(text.len());
+        assert_eq!(scan(1), whole);
+        assert_eq!(scan(3), whole);
+        whole
+    };
+    let one = fingerprints(r#"{"a":1,"input":{"x":[{}],"skill":"s"},"b":2}"#);
+    assert_eq!(one, fingerprints(r#"{"input":{"x":[{}],"skill":"s"},"c":[3]}"#));
+    assert!(one.contains(&Found::Text { text: "s".into(), whole: true }));
+    assert_ne!(one[1], fingerprints(r#"{"input":{"x":[[]],"skill":"s"}}"#)[1]);
+    assert_eq!(fingerprints(r#"{"other":{"input":{}}}"#), []);
 }

@@ -44,7 +44,14 @@ fn a_session_file_reads_back_as_the_same_session() {
     assert_eq!(read_session(&write_session(&session)), Some(session.clone()));
     let mut ended = session;
     ended.runs[0].ended = Some(Ended { at: Timestamp::from_millis(3), reason: "other".into() });
-    ended.runs[0].detail = Some(Detail::Failed { error: "rate_limit".into() });
+    let failed = Detail::Failed { error: "rate_limit".into() };
+    ended.runs[0].activity = Activity::Completed(Some(failed));
+    ended.runs[0].calls.push(OpenCall {
+        id: "toolu_1".into(),
+        tool: "Bash".into(),
+        input: u64::MAX,
+        agent_id: Some("a".into()),
+    });
     ended.runs[0].turn.prompt = Some(Prompt { text: "long".into(), whole: false });
     assert_eq!(read_session(&write_session(&ended)), Some(ended));
 }
@@ -67,12 +74,12 @@ fn the_file_is_plain_json_with_the_state_on_top() {
     "runs":[{"pid":42,
     "start":4242,
     "started_at":"1970-01-01T00:00:02.000000Z",
-    "state":"waiting_user",
+    "activity":"working",
+    "waits":[{"tool":"Bash"}],
     "since":"1970-01-01T00:00:02.002000Z",
     "last_event":"PermissionRequest",
     "last_at":"1970-01-01T00:00:02.002000Z",
     "sequence":3,
-    "waiting":{"tool":"Bash"},
     "turn":{"prompt_id":"57523bab-912f-40c0-844c-6acc66f1df0b",
     "prompt":"hello there",
     "started_at":"1970-01-01T00:00:02.001000Z",

@@ -1,0 +1,146 @@
+//! Claude Code's own note of a running process, `sessions/<pid>.json` in its config folder.
+//!
+//! Undocumented, so its absence means nothing. It tells what no hook tells: that the user
+//! interrupted a turn (status `idle` behind our last event) or approved a dialog (`busy`).
+//! Seen with 2.1.197: times in milliseconds, `procStart` a string with field 22 of
+//! `/proc/<pid>/stat`, no status in `-p`; `shell` is idle with a background command running.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::event::EventKind;
+use crate::ids::SessionId;
+use crate::session::{Run, State};
+use crate::timestamp::Timestamp;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ProcessFile {
+    pid: u32,
+    session_id: String,
+    proc_start: Option<String>,
+    status: Option<String>,
+    status_updated_at: Option<i64>,
+}
+
+/// Claude does not wait for its StopFailure hook before it notes `idle`, and notes `busy` up to
+/// a tenth of a second around the hook of a dialog: younger than this, a status proves nothing.
+const SETTLED: Duration = Duration::from_millis(400);
+
+/// What the note tells of `run` beyond its hooks, and since when.
+pub fn observe_claude_process(
+    note: &[u8],
+    session_id: &SessionId,
+    run: &Run,
+    now: Timestamp,
+) -> Observation {
+    let Ok(file) = serde_json::from_slice::<ProcessFile>(note) else {
+        return Observation::NoNote;
+    };
+    let is_it = file.pid == run.process.pid
+        && file.session_id == session_id.as_str()
+        && file.proc_start.is_some_and(|start| start == run.process.start.to_string());
+    let (Some(status), Some(at), true) = (file.status, file.status_updated_at, is_it) else {
+        return Observation::NoNote;
+    };
+    let at = Timestamp::from_millis(at);
+    if at <= run.last_at || now.since(at) < SETTLED {
+        return Observation::Nothing;
+    }
+    match (status.as_str(), run.state()) {
+        ("idle" | "shell", State::Working | State::WaitingUser) => {
+            Observation::Happened(EventKind::Interrupted, at)
+        }
+        ("busy", State::WaitingUser) => Observation::Happened(EventKind::DialogsClosed, at),
+        _ => Observation::Nothing,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Observation {
+    /// There is no note of this run that could be trusted.
+    NoNote,
+    /// The note agrees with the hooks.
+    Nothing,
+    Happened(EventKind, Timestamp),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::ProcessKey;
+    use crate::session::{Activity, Host, Turn, Wait};
+
+    fn run(activity: Activity, waits: Vec<Wait>) -> Run {
+        Run {
+            process: ProcessKey { pid: 42, start: 4_242 },
+            started_at: Timestamp::from_millis(0),
+            activity,
+            waits,
+            calls: Vec::new(),
+            since: Timestamp::from_millis(10_000),
+            last_event: "PreToolUse".into(),
+            last_at: Timestamp::from_millis(10_000),
+            sequence: 1,
+            turn: Turn::default(),
+            background_tasks: Vec::new(),
+            host: Host::default(),
+            ended: None,
+        }
+    }
+
+    fn observe(run: &Run, status: &str, at: i64, now: i64) -> Observation {
+        let note = format!(
+            r#"{{"pid":42,"sessionId":"s","cwd":"/x","startedAt":1,"procStart":"4242","status":"{status}","updatedAt":{at},"statusUpdatedAt":{at}}}"#
+        );
+        let id = SessionId::parse("s").unwrap();
+        observe_claude_process(note.as_bytes(), &id, run, Timestamp::from_millis(now))
+    }
+
+    #[test]
+    fn a_status_behind_the_last_event_tells_of_esc_and_of_approval_x31() {
+        let working = run(Activity::Working, vec![]);
+        let waiting = run(Activity::Working, vec![Wait::default()]);
+        let completed = run(Activity::Completed(None), vec![]);
+        let esc = Observation::Happened(EventKind::Interrupted, Timestamp::from_millis(10_100));
+        assert_eq!(observe(&working, "idle", 10_100, 11_000), esc);
+        assert_eq!(observe(&working, "shell", 10_100, 11_000), esc);
+        assert_eq!(observe(&waiting, "idle", 10_100, 11_000), esc);
+        let closed =
+            Observation::Happened(EventKind::DialogsClosed, Timestamp::from_millis(10_100));
+        assert_eq!(observe(&waiting, "busy", 10_100, 11_000), closed);
+        for (run, status, at, now) in [
+            (&working, "busy", 10_100, 11_000),
+            (&waiting, "waiting", 10_100, 11_000),
+            (&completed, "idle", 10_100, 11_000),
+            // Older than our last event: from the turn before.
+            (&working, "idle", 9_999, 11_000),
+            // Too young: the StopFailure hook may be on its way.
+            (&working, "idle", 10_700, 11_000),
+            (&working, "new word", 10_100, 11_000),
+        ] {
+            assert_eq!(observe(run, status, at, now), Observation::Nothing, "{status} {at}");
+        }
+    }
+
+    #[test]
+    fn a_note_of_another_process_or_session_is_none() {
+        let run = run(Activity::Working, vec![]);
+        let check = |note: &str| {
+            let id = SessionId::parse("s").unwrap();
+            let now = Timestamp::from_millis(20_000);
+            assert_eq!(
+                observe_claude_process(note.as_bytes(), &id, &run, now),
+                Observation::NoNote
+            );
+        };
+        let good = r#"{"pid":42,"sessionId":"s","procStart":"4242","status":"idle","statusUpdatedAt":10100}"#;
+        check("");
+        check(&good[..good.len() - 1]);
+        check(&good.replace("42,", "43,"));
+        check(&good.replace("4242", "4243"));
+        check(&good.replace("\"s\"", "\"t\""));
+        check(r#"{"pid":42,"sessionId":"s","procStart":"4242"}"#);
+    }
+}

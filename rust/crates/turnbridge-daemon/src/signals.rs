@@ -1,0 +1,92 @@
+//! What no hook tells of a session: Esc, an approved dialog, a process that was killed.
+//!
+//! Looks, decides nothing: each signal is an event for `advance`. The daemon writes them down;
+//! readers apply them to what they show, so that they tell the truth without a daemon too.
+//! Nothing is ever inferred from silence.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use turnbridge_core::advance::advance;
+use turnbridge_core::claude_process_wire::{Observation, observe_claude_process};
+use turnbridge_core::event::{Event, EventKind, Facts};
+use turnbridge_core::ids::Tool;
+use turnbridge_core::session::{Run, Session, State};
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::transcript::last_interruption;
+use turnbridge_store::process::{Liveness, liveness};
+
+/// Enough for the records that Claude writes after an interruption, tool result included.
+const TAIL: u64 = 64 << 10;
+
+/// The session as it is now: as its file has it, and what has happened since without a hook.
+/// `config_dir` is Claude's folder for runs that were started without `CLAUDE_CONFIG_DIR`.
+pub fn with_signals(session: Session, config_dir: Option<&Path>, now: Timestamp) -> Session {
+    let events = signals(&session, config_dir, now);
+    events.iter().fold(session, |session, event| advance(session, event).0)
+}
+
+pub fn signals(session: &Session, config_dir: Option<&Path>, now: Timestamp) -> Vec<Event> {
+    let signal = |run: &Run| {
+        let (kind, at) = signal_of(session, run, config_dir, now)?;
+        Some(event(session, run, kind, at))
+    };
+    session.live_runs().filter_map(signal).collect()
+}
+
+fn signal_of(
+    session: &Session,
+    run: &Run,
+    config_dir: Option<&Path>,
+    now: Timestamp,
+) -> Option<(EventKind, Timestamp)> {
+    if liveness(run.process) == Liveness::Gone {
+        // When it died is not known; not before its last event.
+        return Some((EventKind::ProcessGone, run.last_at));
+    }
+    if session.tool != Tool::Claude || !matches!(run.state(), State::Working | State::WaitingUser) {
+        return None;
+    }
+    let own_dir = run.host.config_dir.as_deref().map(Path::new);
+    let note = own_dir.or(config_dir).and_then(|folder| {
+        fs::read(folder.join("sessions").join(format!("{}.json", run.process.pid))).ok()
+    });
+    match observe_claude_process(&note.unwrap_or_default(), &session.id, run, now) {
+        Observation::Happened(kind, at) => Some((kind, at)),
+        Observation::Nothing => None,
+        Observation::NoNote => {
+            let tail = read_tail(Path::new(session.transcript_path.as_deref()?))?;
+            let at = last_interruption(&tail).filter(|at| *at > run.last_at)?;
+            Some((EventKind::Interrupted, at))
+        }
+    }
+}
+
+fn read_tail(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn event(session: &Session, run: &Run, kind: EventKind, at: Timestamp) -> Event {
+    let name = match kind {
+        EventKind::ProcessGone => "ProcessGone",
+        EventKind::DialogsClosed => "DialogsClosed",
+        _ => "Interrupted",
+    };
+    Event {
+        tool: session.tool,
+        session_id: session.id.clone(),
+        at,
+        process: run.process,
+        name: name.to_owned(),
+        agent_id: None,
+        facts: Facts::default(),
+        host: None,
+        kind,
+    }
+}

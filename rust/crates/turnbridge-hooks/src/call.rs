@@ -1,0 +1,89 @@
+//! The steps of one call: read, interpret, update the session, leave a trace of what failed.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use turnbridge_core::claim::Claim;
+use turnbridge_core::event::{Event, EventKind};
+use turnbridge_core::hook_wire::{CallContext, Unusable, interpret};
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::log::Field;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{log, process, prune, session_store, sinks};
+
+use crate::Program;
+use crate::arguments::{self, Options, Text};
+use crate::input::{self, Raw};
+use crate::surroundings;
+
+pub fn handle(program: Program, options: &Options, at: Timestamp) {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        arguments::print(program, Text::Help);
+        return;
+    }
+    let host = surroundings::host(&options.origin, std::env::vars_os());
+    let debug_path = host.env("KAWAII_NOTIFY_DEBUG_PATH").map(str::to_owned);
+    let raw = if debug_path.is_some() { Raw::Keep } else { Raw::Drop };
+    let input = input::read(stdin.lock(), raw);
+    if let (Some(path), Some(raw)) = (&debug_path, &input.raw)
+        && let Err(error) = sinks::append_debug(Path::new(path), raw)
+    {
+        let fields = [("problems", Field::List(vec![format!("debug file: {error}")]))];
+        log_problem(program, at, "something could not be written", &fields);
+    }
+    let payload = match input.payload {
+        Ok(payload) => payload,
+        Err(reason) => {
+            let fields = [("reason", Field::Text(reason)), ("bytes", Field::Number(input.bytes))];
+            log_problem(program, at, "the input is no hook event", &fields);
+            return;
+        }
+    };
+    let context = CallContext { at, process: process::calling_agent(), host };
+    let (event, mut wrong_fields) = match interpret(payload, context) {
+        Ok(interpreted) => interpreted,
+        Err(Unusable::OtherEvent) => return,
+        Err(Unusable::Invalid(field)) => {
+            let reason = format!("`{field}` is missing or not usable");
+            let fields = [("reason", Field::Text(reason)), ("bytes", Field::Number(input.bytes))];
+            log_problem(program, at, "the input is no hook event", &fields);
+            return;
+        }
+    };
+    if !input.is_utf8 {
+        wrong_fields.push("not UTF-8");
+    }
+    let claim = Claim { payload: input.hash, origin: options.origin.clone() };
+    record(program, &event, claim, &wrong_fields);
+}
+
+fn record(program: Program, event: &Event, claim: Claim, wrong_fields: &[&str]) {
+    let paths = StatePaths::from_env();
+    let mut problems: Vec<String> =
+        wrong_fields.iter().map(|field| format!("input: {field}")).collect();
+    match session_store::update(paths.as_ref(), event, Some(claim)) {
+        Ok(updated) => problems.extend(updated.problems),
+        Err(problem) => problems.push(problem),
+    }
+    if let (Some(paths), EventKind::SessionStarted { .. }) = (&paths, &event.kind)
+        && let Err(error) = prune::prune_daily(paths)
+    {
+        problems.push(format!("clearing away old files: {error}"));
+    }
+    if !problems.is_empty() {
+        let fields = [
+            ("event", Field::Text(event.name.clone())),
+            ("session_id", Field::Text(event.session_id.to_string())),
+            ("problems", Field::List(problems)),
+        ];
+        log_problem(program, event.at, "recorded with problems", &fields);
+    }
+}
+
+pub fn log_problem(program: Program, at: Timestamp, message: &str, fields: &[(&str, Field)]) {
+    let Some(paths) = StatePaths::from_env() else { return };
+    let mut all = vec![("program", Field::Text(program.name().to_owned()))];
+    all.extend_from_slice(fields);
+    log::write_log(&paths.hooks_log(), at, "warn", message, &all);
+}

@@ -1,0 +1,100 @@
+//! What a hook finds around it: who called it, in which terminal, with which plugin.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use turnbridge_core::session::{Host, Plugin};
+
+/// Kept whole: what a host application hands to its panes.
+const PREFIXES: [&str; 3] = ["TVINE_", "KAWAII_", "ZELLIJ"];
+
+/// How to find the pane again, and how to talk to the terminal that has it.
+const NAMES: [&str; 8] = [
+    "TMUX",
+    "TMUX_PANE",
+    "WEZTERM_PANE",
+    "WEZTERM_UNIX_SOCKET",
+    "KITTY_WINDOW_ID",
+    "KITTY_LISTEN_ON",
+    "ITERM_SESSION_ID",
+    "WT_SESSION",
+];
+
+/// A value longer than any id or path is not one, and would be rewritten by every hook.
+const MAX_VALUE: usize = 4_096;
+
+pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>) -> Host {
+    let mut host = Host { origin: origin.to_owned(), ..Host::default() };
+    let mut plugin_root = None;
+    let mut plugin_data = String::new();
+    let mut env = BTreeMap::new();
+    for (name, value) in variables {
+        let Some(name) = name.to_str() else { continue };
+        let value = || Some(value.to_string_lossy().into_owned()).filter(|text| !text.is_empty());
+        match name {
+            "CLAUDE_CODE_ENTRYPOINT" => host.entrypoint = value(),
+            "CLAUDE_PROJECT_DIR" => host.project_dir = value(),
+            "CLAUDE_CONFIG_DIR" => host.config_dir = value(),
+            "CLAUDE_PLUGIN_ROOT" => plugin_root = value(),
+            "CLAUDE_PLUGIN_DATA" => plugin_data = value().unwrap_or_default(),
+            _ if NAMES.contains(&name)
+                || PREFIXES.iter().any(|prefix| name.starts_with(prefix)) =>
+            {
+                if let Some(value) = value().filter(|value| value.len() <= MAX_VALUE) {
+                    env.insert(name.to_owned(), value);
+                }
+            }
+            _ => {}
+        }
+    }
+    // Claude names the data folder of a plugin `<plugin>-<marketplace>`, and `-inline` when it
+    // came by `--plugin-dir`.
+    let by_plugin_dir = plugin_data.trim_end_matches(['/', '\\']).ends_with("-inline");
+    host.plugin = plugin_root.map(|root| Plugin { root, by_plugin_dir });
+    host.env = env;
+    host
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host_of(variables: &[(&str, &str)]) -> Host {
+        let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
+        host("plugin", variables)
+    }
+
+    #[test]
+    fn pane_ids_and_host_variables_are_kept_and_nothing_else() {
+        let host = host_of(&[
+            ("TMUX", "/tmp/tmux-1000/default,1,0"),
+            ("TMUX_PANE", "%3"),
+            ("ZELLIJ", "0"),
+            ("ZELLIJ_PANE_ID", "5"),
+            ("TVINE_SESSION_ID", "abc"),
+            ("KAWAII_PANE_ID", "p1"),
+            ("KAWAII_EMPTY", ""),
+            ("ANTHROPIC_API_KEY", "secret"),
+            ("SLACK_TOKEN", "secret"),
+            ("MY_TVINE_X", "no"),
+            ("CLAUDE_CODE_ENTRYPOINT", "cli"),
+        ]);
+        let names: Vec<_> = host.env.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["KAWAII_PANE_ID", "TMUX", "TMUX_PANE", "TVINE_SESSION_ID", "ZELLIJ", "ZELLIJ_PANE_ID"]
+        );
+        assert!(host.is_interactive());
+        assert_eq!(host.plugin, None);
+    }
+
+    #[test]
+    fn a_plugin_that_came_by_plugin_dir_is_told_from_an_installed_one() {
+        let by_plugin_dir = |data: &str| {
+            let host = host_of(&[("CLAUDE_PLUGIN_ROOT", "/p"), ("CLAUDE_PLUGIN_DATA", data)]);
+            host.plugin.unwrap().by_plugin_dir
+        };
+        assert!(by_plugin_dir("/home/user/.claude/plugins/data/turnbridge-inline"));
+        assert!(!by_plugin_dir("/home/user/.claude/plugins/data/turnbridge-turnbridge"));
+    }
+}

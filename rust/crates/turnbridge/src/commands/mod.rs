@@ -1,0 +1,30 @@
+//! The commands, one file each.
+
+mod completions;
+mod sessions;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Keeps you in touch with coding agents that work without you
+#[derive(Debug, Parser)]
+#[command(name = "turnbridge", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Sessions(sessions::Arguments),
+    Completions(completions::Arguments),
+}
+
+impl Cli {
+    pub fn run(self) -> Result<()> {
+        match self.command {
+            Command::Sessions(arguments) => sessions::run(&arguments),
+            Command::Completions(arguments) => completions::run(&arguments),
+        }
+    }
+}

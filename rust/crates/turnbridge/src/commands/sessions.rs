@@ -1,0 +1,116 @@
+//! `turnbridge sessions`: what every session is doing. Reads files only, changes nothing, and
+//! needs no daemon: what hooks cannot tell is looked up on the spot.
+
+mod json;
+mod show;
+mod table;
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use turnbridge_core::session::{Session, State};
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_daemon::signals::with_signals;
+use turnbridge_store::paths::{StatePaths, claude_config_dir};
+use turnbridge_store::{clock, session_store};
+
+use crate::failure::hinted;
+
+/// Show the sessions of your agents and what each is doing
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Print JSON (docs/schemas/sessions.schema.json)
+    #[arg(long)]
+    json: bool,
+    /// Show stopped sessions too
+    #[arg(long, short)]
+    all: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show one session with its runs and its last turns
+    Show {
+        /// The session's id, or the beginning of it
+        id: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let paths = StatePaths::from_env().ok_or_else(|| {
+        hinted("could not find your home folder", "set HOME (on Windows USERPROFILE)")
+    })?;
+    let now = clock::now();
+    let sessions = current_sessions(&paths, now)?;
+    let mut out = std::io::stdout().lock();
+    match &arguments.command {
+        Some(Command::Show { id, json }) => {
+            let session = find(&sessions, id)?;
+            let text = if *json {
+                json::one(session, &paths)?
+            } else {
+                show::render(session, &paths, now)
+            };
+            writeln!(out, "{}", text.trim_end())?;
+        }
+        None if arguments.json => {
+            let shown = sessions.iter().filter(|session| arguments.shows(session));
+            writeln!(out, "{}", json::list(shown)?)?;
+        }
+        None => {
+            let shown: Vec<_> = sessions.iter().filter(|s| arguments.shows(s)).collect();
+            let hidden = sessions.len() - shown.len();
+            out.write_all(
+                table::render(&shown, hidden, now, &table::Look::of_stdout()).as_bytes(),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+impl Arguments {
+    fn shows(&self, session: &Session) -> bool {
+        self.all || session.state() != State::Stopped
+    }
+}
+
+/// Every session as it is now, the one that changed longest ago first.
+fn current_sessions(paths: &StatePaths, now: Timestamp) -> Result<Vec<Session>> {
+    let sessions = session_store::read_all(paths)
+        .with_context(|| format!("could not read `{}`", paths.sessions_dir().display()))?;
+    let config_dir = claude_config_dir();
+    let mut sessions: Vec<_> = sessions
+        .into_iter()
+        .map(|session| with_signals(session, config_dir.as_deref(), now))
+        .collect();
+    sessions.sort_by(|a, b| (a.since(), &a.id).cmp(&(b.since(), &b.id)));
+    Ok(sessions)
+}
+
+fn find<'a>(sessions: &'a [Session], id: &str) -> Result<&'a Session> {
+    let exact = sessions.iter().find(|session| session.id.as_str() == id);
+    let matching: Vec<_> =
+        sessions.iter().filter(|session| session.id.as_str().starts_with(id)).collect();
+    match (exact, matching.as_slice()) {
+        (Some(session), _) => Ok(session),
+        (None, [session]) => Ok(session),
+        (None, []) => Err(hinted(
+            format!("there is no session `{id}`"),
+            "run `turnbridge sessions --all --json` to see every id",
+        )),
+        (None, several) => {
+            let ids: Vec<_> = several.iter().take(5).map(|session| session.id.as_str()).collect();
+            Err(hinted(
+                format!("`{id}` is the beginning of {} sessions", several.len()),
+                format!("give more of the id: {}", ids.join(", ")),
+            ))
+        }
+    }
+}

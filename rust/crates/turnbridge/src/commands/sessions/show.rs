@@ -1,0 +1,63 @@
+//! `turnbridge sessions show ID`: one session for people, with its runs and last turns.
+
+use std::fmt::Write;
+
+use turnbridge_core::one_line::one_line;
+use turnbridge_core::session::{Run, Session};
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::turn_store::read_turns;
+
+use super::table::{age, state_text};
+
+const TURNS: usize = 5;
+
+pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "{name:<12} {}", one_line(value));
+        }
+    };
+    line("session", session.id.as_str());
+    line("tool", session.tool.as_str());
+    line("state", &state_text(session, now));
+    line("project", session.project_dir().unwrap_or_default());
+    line("cwd", session.cwd.as_deref().unwrap_or_default());
+    line("model", session.model.as_deref().unwrap_or_default());
+    line("permissions", session.permission_mode.as_deref().unwrap_or_default());
+    line("transcript", session.transcript_path.as_deref().unwrap_or_default());
+    let run = session.current_run();
+    let prompt = run.and_then(|run| run.turn.prompt.as_ref());
+    line("prompt", prompt.map_or("", |prompt| &prompt.text));
+    for task in run.map_or(&[][..], |run| &run.background_tasks) {
+        line("background", task);
+    }
+    for run in &session.runs {
+        line("run", &run_text(run, now));
+    }
+    let turns = read_turns(paths, session.tool, &session.id);
+    for turn in turns.iter().rev().take(TURNS).rev() {
+        let _ = writeln!(text);
+        let error = turn.error.as_deref().map(|error| format!(": {error}")).unwrap_or_default();
+        let _ = writeln!(text, "turn of {} ({}{error})", turn.ended_at, turn.detail);
+        let prompt = turn.prompt.as_deref().map_or_else(|| "-".to_owned(), one_line);
+        let _ = writeln!(text, "  > {prompt}");
+        for answer in turn.answer.as_deref().unwrap_or_default().lines() {
+            let printable: String = answer.chars().filter(|c| !c.is_control()).collect();
+            let _ = writeln!(text, "  {printable}");
+        }
+    }
+    text
+}
+
+fn run_text(run: &Run, now: Timestamp) -> String {
+    let mut text = format!("pid {}, {}", run.process.pid, run.state().as_str());
+    let kind = if run.host.is_interactive() { "interactive" } else { "headless" };
+    let _ = write!(text, ", {kind}, hooks from {}", run.host.origin);
+    let _ = write!(text, ", last event {} {} ago", run.last_event, age(now.since(run.last_at)));
+    if let Some(ended) = &run.ended {
+        let _ = write!(text, ", ended: {}", ended.reason);
+    }
+    text
+}
