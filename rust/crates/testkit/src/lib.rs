@@ -21,3 +21,9 @@ pub use reply::{Reply, Script};
 #[cfg(unix)]
 pub use tmux::Tmux;
 pub use wait::wait_until;
+
+/// Says that a test did not run, and why. Shown by `cargo test -- --nocapture` and by nextest.
+#[expect(clippy::print_stderr, reason = "a test that is skipped has to say so")]
+pub fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}

@@ -178,7 +178,7 @@ fn tool_failures_denials_and_later_tools_are_work() {
     PreToolUse.Read → working
     PostToolUseFailure.Read → working
     PermissionRequest.Bash → waiting_user
-    PermissionDenied.Bash → waiting_user
+    PermissionDenied.Bash → working
     PostToolBatch → working
     ");
 }

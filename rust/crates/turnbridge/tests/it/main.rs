@@ -1,0 +1,11 @@
+//! The executables as their callers see them: Claude's hooks on one side, people on the other.
+
+mod bad_input;
+mod concurrency;
+mod double_registration;
+mod homes;
+mod manifest;
+mod recordings;
+mod sessions_command;
+mod sinks;
+mod world;

@@ -1,0 +1,155 @@
+//! `turnbridge sessions`, as people and programs see it.
+
+use serde_json::{Value, json};
+
+use crate::world::{SESSION, World, payload};
+
+/// Three sessions, as old as their names say, seen at a fixed time.
+fn three_sessions() -> World {
+    let world = World::new().with("COLUMNS", "80");
+    let call = |world: &World, id: &str, seconds_ago: i64, event: &str, more: Value| {
+        let mut payload = payload(event, more);
+        payload["session_id"] = json!(id);
+        payload["cwd"] = json!(format!("/home/user/{id}"));
+        let mut command = world.command("turnbridge-status");
+        let at = 1_800_000_000 - seconds_ago;
+        command.env("TURNBRIDGE_NOW", format!("{at}000000"));
+        let output = crate::world::feed(command, payload.to_string().as_bytes());
+        crate::world::assert_silent_success(&output);
+    };
+    call(
+        &world,
+        "beta",
+        300,
+        "UserPromptSubmit",
+        json!({"prompt": "Fix the\n  failing tests, all of them, in every crate of the workspace"}),
+    );
+    call(&world, "beta", 200, "PermissionRequest", json!({"tool_name": "Bash"}));
+    call(
+        &world,
+        "alpha",
+        7_200,
+        "UserPromptSubmit",
+        json!({"prompt": "日本語の長いプロンプトを一行に収める必要があります。とても長いです。"}),
+    );
+    call(&world, "gamma", 20, "UserPromptSubmit", json!({"prompt": "hi"}));
+    call(&world, "gamma", 10, "StopFailure", json!({"error": "rate_limit"}));
+    call(&world, "old", 90_000, "SessionEnd", json!({"reason": "other"}));
+    world.with("TURNBRIDGE_NOW", "1800000000000000")
+}
+
+#[test]
+fn the_table_shows_live_sessions_oldest_change_first() {
+    let world = three_sessions();
+    insta::assert_snapshot!(world.turnbridge(&["sessions"]), @"
+      TOOL    PROJECT  STATE                   PROMPT
+    * claude  alpha    working 2h              日本語の長いプロンプトを一行に収める…
+    ! claude  beta     waiting (Bash) 3m       Fix the failing tests, all of them, …
+    - claude  gamma    failed: rate_limit 10s  hi
+    ");
+    insta::assert_snapshot!(world.turnbridge(&["sessions", "--all"]), @"
+      TOOL    PROJECT  STATE                   PROMPT
+      claude  old      stopped 1d
+    * claude  alpha    working 2h              日本語の長いプロンプトを一行に収める…
+    ! claude  beta     waiting (Bash) 3m       Fix the failing tests, all of them, …
+    - claude  gamma    failed: rate_limit 10s  hi
+    ");
+}
+
+#[test]
+fn a_narrow_terminal_gets_narrow_lines() {
+    let world = three_sessions().with("COLUMNS", "40");
+    insta::assert_snapshot!(world.turnbridge(&["sessions"]), @"
+      TOOL    PROJECT  STATE
+    * claude  alpha    working 2h
+    ! claude  beta     waiting (Bash) 3m
+    - claude  gamma    failed: rate_limit 1…
+    ");
+}
+
+#[test]
+fn no_session_at_all_is_said_plainly() {
+    let world = World::new();
+    assert_eq!(world.turnbridge(&["sessions"]), "no live sessions\n");
+    assert_eq!(world.turnbridge(&["sessions", "--json"]), "{\"version\":1,\"sessions\":[]}\n");
+    world.status(&payload("SessionEnd", json!({"reason": "other"})));
+    insta::assert_snapshot!(world.turnbridge(&["sessions"]), @"no live sessions; 1 stopped (`turnbridge sessions --all`)");
+}
+
+#[test]
+fn the_json_keeps_to_its_schema() {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/schemas/sessions.schema.json");
+    let schema: Value = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let check = |world: &World| {
+        let list: Value =
+            serde_json::from_str(&world.turnbridge(&["sessions", "--json", "--all"])).unwrap();
+        let errors: Vec<_> = validator.iter_errors(&list).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}\n{list}");
+        list
+    };
+    let list = check(&three_sessions());
+    let sessions = list["sessions"].as_array().unwrap();
+    let ids: Vec<_> = sessions.iter().map(|session| session["session_id"].clone()).collect();
+    assert_eq!(ids, ["old", "alpha", "beta", "gamma"]);
+    let updated: Vec<_> = sessions.iter().map(|session| session["updated_at"].as_str()).collect();
+    assert!(updated.is_sorted());
+    let world = World::new();
+    for (_, bytes) in crate::world::recordings() {
+        world.status(&serde_json::from_slice(&bytes).unwrap());
+    }
+    check(&world);
+    // And the schema is no rubber stamp.
+    assert!(!validator.is_valid(&json!({"version": 1, "sessions": [{"tool": "claude"}]})));
+}
+
+#[test]
+fn one_session_is_shown_by_the_beginning_of_its_id() {
+    let world = three_sessions();
+    world.status(&payload("UserPromptSubmit", json!({"prompt": "x"})));
+    assert!(world.turnbridge(&["sessions", "show", &SESSION[..8]]).contains(SESSION));
+    let error = |id: &str| {
+        let output = world.command("turnbridge").args(["sessions", "show", id]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    insta::assert_snapshot!(error("zzz"), @"
+    error: there is no session `zzz`
+    hint: run `turnbridge sessions --all --json` to see every id
+    ");
+    let ambiguous = World::new();
+    for id in ["aa1", "aa2"] {
+        let mut start = payload("SessionStart", json!({"source": "startup"}));
+        start["session_id"] = json!(id);
+        ambiguous.status(&start);
+    }
+    let output = ambiguous.command("turnbridge").args(["sessions", "show", "aa"]).output().unwrap();
+    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"
+    error: `aa` is the beginning of 2 sessions
+    hint: give more of the id: aa1, aa2
+    ");
+}
+
+#[test]
+fn a_session_whose_process_was_killed_is_stopped_without_anybody_writing_it() {
+    let world = World::new();
+    world.status(&payload("UserPromptSubmit", json!({"prompt": "x"})));
+    assert_eq!(world.sessions()[0]["state"], "working");
+    // The caller of the hook is the agent; give the run a process that never was.
+    let path = world.session_file(SESSION);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let pid = format!("\"pid\":{}", std::process::id());
+    std::fs::write(&path, text.replace(&pid, "\"pid\":4194304000")).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    assert_eq!(world.sessions()[0]["state"], "stopped");
+    assert_eq!(world.turnbridge(&["sessions", "--json"]), "{\"version\":1,\"sessions\":[]}\n");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn completion_scripts_are_printed() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(world.turnbridge(&["completions", shell]).contains("sessions"), "{shell}");
+    }
+}

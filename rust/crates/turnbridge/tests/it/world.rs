@@ -1,0 +1,132 @@
+//! A home of its own, and the executables of this build called in it.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use testkit::Hermetic;
+
+pub const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+
+pub struct World {
+    pub hermetic: Hermetic,
+    variables: Vec<(String, String)>,
+}
+
+impl World {
+    pub fn new() -> World {
+        World { hermetic: Hermetic::new(), variables: Vec::new() }
+    }
+
+    pub fn with(mut self, name: &str, value: &str) -> World {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn command(&self, program: &str) -> Command {
+        let path = match program {
+            "turnbridge" => env!("CARGO_BIN_EXE_turnbridge"),
+            "turnbridge-status" => env!("CARGO_BIN_EXE_turnbridge-status"),
+            "turnbridge-stop-gate" => env!("CARGO_BIN_EXE_turnbridge-stop-gate"),
+            other => panic!("no executable {other}"),
+        };
+        let mut command = self.hermetic.command(path);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Calls a hook as Claude does and checks what holds for every call: exit 0, not a word.
+    #[track_caller]
+    pub fn hook(&self, program: &str, arguments: &[&str], input: &[u8]) {
+        let mut command = self.command(program);
+        command.args(arguments);
+        let output = feed(command, input);
+        assert_silent_success(&output);
+    }
+
+    #[track_caller]
+    pub fn status(&self, payload: &Value) {
+        let program = if payload["hook_event_name"] == "Stop" {
+            "turnbridge-stop-gate"
+        } else {
+            "turnbridge-status"
+        };
+        self.hook(program, &["--origin", "plugin"], payload.to_string().as_bytes());
+    }
+
+    /// The output of `turnbridge`, which must succeed.
+    #[track_caller]
+    pub fn turnbridge(&self, arguments: &[&str]) -> String {
+        let output = self.command("turnbridge").args(arguments).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[track_caller]
+    pub fn sessions(&self) -> Vec<Value> {
+        let list: Value =
+            serde_json::from_str(&self.turnbridge(&["sessions", "--json", "--all"])).unwrap();
+        list["sessions"].as_array().unwrap().clone()
+    }
+
+    pub fn session_file(&self, id: &str) -> PathBuf {
+        self.hermetic.state_dir().join("sessions").join(format!("claude-{id}.json"))
+    }
+
+    pub fn hooks_log(&self) -> Vec<Value> {
+        let path = self.hermetic.state_dir().join("logs/hooks.log");
+        lines_of(&std::fs::read_to_string(path).unwrap_or_default())
+    }
+}
+
+#[track_caller]
+pub fn lines_of(jsonl: &str) -> Vec<Value> {
+    assert!(jsonl.is_empty() || jsonl.ends_with('\n'), "the last line is not whole: {jsonl}");
+    jsonl.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+}
+
+pub fn feed(mut command: Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input).unwrap();
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+#[track_caller]
+pub fn assert_silent_success(output: &Output) {
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
+
+/// A payload of `event` with what every payload has.
+pub fn payload(event: &str, more: Value) -> Value {
+    let mut payload = json!({
+        "session_id": SESSION,
+        "transcript_path": "/nowhere/transcript.jsonl",
+        "cwd": "/home/user/project",
+        "hook_event_name": event,
+    });
+    let members = payload.as_object_mut().unwrap();
+    members.extend(more.as_object().unwrap().clone());
+    payload
+}
+
+/// The payloads recorded from the real Claude Code, by file name.
+pub fn recordings() -> Vec<(String, Vec<u8>)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/claude/hooks");
+    let mut recordings: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read(&path).unwrap())
+        })
+        .collect();
+    recordings.sort();
+    recordings
+}
