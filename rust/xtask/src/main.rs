@@ -1,1 +1,45 @@
-fn main() {}
+//! Chores of the workspace: `cargo xtask tidy`, `cargo xtask bench hooks`.
+
+mod bench;
+mod metadata;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Chores of the Turnbridge workspace
+
+Usage: cargo xtask <COMMAND>
+
+Commands:
+  tidy                     check the dependency rules and the purity of the core
+  bench hooks [--runs N]   what a hook costs, against `/bin/true` and a shell script
+";
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers")]
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["tidy"] => tidy::run(),
+        ["bench", "hooks", options @ ..] => bench::hooks(options),
+        ["-h" | "--help"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(report) => {
+            print!("{report}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -242,24 +242,27 @@ impl Scanner {
             self.token = Token::Text { is_key, keep, escaped: false };
             return at + 1;
         }
-        let Some(length) = memchr::memchr2(b'"', b'\\', &chunk[at..]) else {
-            self.keep_raw(&chunk[at..], keep);
-            return chunk.len();
-        };
-        let end = at + length;
-        self.keep_raw(&chunk[at..end], keep);
-        if chunk[end] == b'\\' {
-            self.keep_raw(b"\\", keep);
-            self.token = Token::Text { is_key, keep, escaped: true };
-        } else {
+        // Looking for the quote alone, and then back at what stands before it, passes over the
+        // many `\n` of a tool's output without stopping at each.
+        let mut from = at;
+        while let Some(length) = memchr::memchr(b'"', &chunk[from..]) {
+            let quote = from + length;
+            if ends_in_escape(&chunk[at..quote]) {
+                from = quote + 1;
+                continue;
+            }
+            self.keep_raw(&chunk[at..quote], keep);
             self.token = Token::None;
             if is_key {
                 self.end_key(keep);
             } else {
                 self.end_text();
             }
+            return quote + 1;
         }
-        end + 1
+        self.keep_raw(&chunk[at..], keep);
+        self.token = Token::Text { is_key, keep, escaped: ends_in_escape(&chunk[at..]) };
+        chunk.len()
     }
 
     fn scan_bare(&mut self, chunk: &[u8], at: usize) -> Result<usize, Malformed> {
@@ -405,6 +408,11 @@ impl Scanner {
     fn malformed(&self, at: usize, what: &'static str) -> Malformed {
         Malformed { offset: self.consumed + at as u64, what }
     }
+}
+
+/// Whether the last of the backslashes at the end escapes what follows.
+fn ends_in_escape(text: &[u8]) -> bool {
+    text.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
 /// The text of a JSON string without its quotes. What is no valid escape stays as it is, and

@@ -1,0 +1,155 @@
+//! What a hook costs. Ratios of one run on one machine, never absolute promises: every
+//! candidate is started in turn, round after round, so that all see the same machine.
+//! docs/performance.md says how to read it.
+
+mod alternatives;
+mod spawn;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::metadata::repository;
+use spawn::{Candidate, Measured, measure};
+
+const RUNS: usize = 300;
+
+/// One line of DESIGN's table of figures.
+struct Goal {
+    what: &'static str,
+    candidate: &'static str,
+    against: &'static str,
+    at_most: f64,
+}
+
+const GOALS: [Goal; 3] = [
+    Goal {
+        what: "status hook, 300 B payload, session file only",
+        candidate: "status",
+        against: "true",
+        at_most: 1.5,
+    },
+    Goal {
+        what: "the same with all sinks",
+        candidate: "status+sinks",
+        against: "true",
+        at_most: 2.0,
+    },
+    Goal {
+        what: "status hook, 1 MB PostToolUse payload",
+        candidate: "status 1 MB",
+        against: "status",
+        at_most: 2.5,
+    },
+];
+
+pub fn hooks(options: &[&str]) -> Result<String> {
+    let runs = match options {
+        [] => RUNS,
+        ["--runs", number] => number.parse().context("`--runs` takes a number")?,
+        _ => bail!("unknown options: {}", options.join(" ")),
+    };
+    let bin = repository().join("bin").canonicalize().context("could not find `bin/`")?;
+    let status = bin.join("turnbridge-status");
+    let gate = bin.join("turnbridge-stop-gate");
+    for path in [&status, &gate] {
+        if !path.exists() {
+            bail!("`{}` is missing\nhint: run `scripts/build` first", path.display());
+        }
+    }
+    let folder = tempfile::tempdir()?;
+    let candidates = candidates(folder.path(), &status, &gate)?;
+    let measured = measure(&candidates, runs)?;
+    Ok(report(&measured, runs, &[status, gate]))
+}
+
+fn candidates(folder: &Path, status: &Path, gate: &Path) -> Result<Vec<Candidate>> {
+    let home = |name: &str| -> Result<PathBuf> {
+        let home = folder.join(name);
+        std::fs::create_dir_all(&home)?;
+        Ok(home)
+    };
+    let hook = |name: &'static str, program: &Path, payload: String| -> Result<Candidate> {
+        let home = home(&name.replace([' ', '+'], "-"))?;
+        Ok(Candidate::new(name, program, &["--origin", "plugin"], payload.into_bytes())
+            .env("HOME", &home))
+    };
+    let small = payload("PreToolUse", "x", 300);
+    let sinks = home("sinks")?;
+    let listener = spawn::sink_listener(&sinks.join("t.sock"))?;
+    let mut candidates = vec![
+        Candidate::new("true", Path::new("/bin/true"), &[], small.clone().into_bytes()),
+        hook("status", status, small.clone())?,
+        hook("status+sinks", status, small.clone())?
+            .env("TVINE_PROJECT_DIR", &sinks)
+            .env("TVINE_SESSION_ID", "bench")
+            .env("TVINE_SOCKET_PATH", sinks.join("t.sock"))
+            .env("KAWAII_NOTIFY_PATH", sinks.join("kawaii.jsonl"))
+            .env("KAWAII_PANE_ID", "p")
+            .keep(listener),
+        hook("status 1 MB", status, payload("PostToolUse", "tool_response", 1_000_000))?,
+        hook("stop gate", gate, payload("Stop", "last_assistant_message", 300))?,
+    ];
+    candidates.extend(alternatives::candidates(folder, &small)?);
+    Ok(candidates)
+}
+
+/// A payload of about `size` bytes with its bulk in `field`.
+fn payload(event: &str, field: &str, size: usize) -> String {
+    let head = format!(
+        r#"{{"session_id":"825c8529-ee09-4cb8-8902-dd785b12ca0a","transcript_path":"/home/user/.claude/projects/p/t.jsonl","cwd":"/home/user/project","hook_event_name":"{event}","tool_name":"Bash","{field}":""#
+    );
+    let tail = "\"}\n";
+    let filler = "ls -l: total 42\\n";
+    let bulk = size.saturating_sub(head.len() + tail.len());
+    format!("{head}{}{tail}", filler.repeat(bulk / filler.len()))
+}
+
+fn report(measured: &[Measured], runs: usize, executables: &[PathBuf]) -> String {
+    let find = |name: &str| measured.iter().find(|one| one.name == name);
+    let mut text = format!("{runs} rounds; microseconds of wall time, spawn to exit\n\n");
+    let _ = writeln!(text, "{:<16} {:>8} {:>8} {:>8} {:>9}", "", "min", "q1", "median", "RSS KiB");
+    for one in measured {
+        let _ = writeln!(
+            text,
+            "{:<16} {:>8.0} {:>8.0} {:>8.0} {:>9}",
+            one.name, one.min, one.quartile, one.median, one.rss_kib
+        );
+    }
+    text.push('\n');
+    for goal in GOALS {
+        let (Some(one), Some(base)) = (find(goal.candidate), find(goal.against)) else { continue };
+        let (min, quartile) = (one.min / base.min, one.quartile / base.quartile);
+        let verdict = if quartile <= goal.at_most { "reached" } else { "MISSED" };
+        let _ = writeln!(
+            text,
+            "{:<46} {:>5.2} x {} by min, {:>5.2} x by quartile; goal {} x: {verdict}",
+            goal.what, min, goal.against, quartile, goal.at_most
+        );
+    }
+    if let (Some(status), Some(true_)) = (find("status"), find("true")) {
+        for other in measured.iter().filter(|one| one.name.starts_with("alternative")) {
+            let _ = writeln!(
+                text,
+                "{:<46} {:>5.1} x true, {:.1} x our status hook",
+                other.name,
+                other.quartile / true_.quartile,
+                other.quartile / status.quartile
+            );
+        }
+        let verdict = if status.rss_kib <= 5 * 1024 { "reached" } else { "MISSED" };
+        let _ = writeln!(
+            text,
+            "RSS of the status hook {} KiB; goal 5120 KiB: {verdict}",
+            status.rss_kib
+        );
+    }
+    for path in executables {
+        let size = path.metadata().map_or(0, |metadata| metadata.len());
+        let verdict = if size <= 1_300_000 { "reached" } else { "MISSED" };
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let _ = writeln!(text, "size of {name} {size} B; goal 1300000 B: {verdict}");
+    }
+    text
+}

@@ -1,0 +1,213 @@
+//! The architecture as checks: what may not depend on what, and that the core is pure.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::metadata::{Workspace, load, repository};
+
+/// What a package of ours may name of our other packages. A crate exists only to enforce a
+/// line of this table.
+const MAY_NAME: [(&str, &[&str]); 9] = [
+    ("turnbridge-core", &[]),
+    ("turnbridge-store", &["turnbridge-core"]),
+    ("turnbridge-slack", &[]),
+    ("turnbridge-hooks", &["turnbridge-core", "turnbridge-store"]),
+    ("turnbridge-daemon", &["turnbridge-core", "turnbridge-store", "turnbridge-slack"]),
+    (
+        "turnbridge",
+        &[
+            "turnbridge-core",
+            "turnbridge-store",
+            "turnbridge-slack",
+            "turnbridge-hooks",
+            "turnbridge-daemon",
+        ],
+    ),
+    ("testkit", &[]),
+    ("e2e", &["testkit"]),
+    ("xtask", &[]),
+];
+
+/// Nothing of ours runs on an async runtime.
+const NEVER: [&str; 4] = ["tokio", "async-std", "smol", "futures-executor"];
+
+/// What a hook must not carry: TLS, HTTP, and the argument parser that doubles its size.
+const NOT_IN_HOOKS: [&str; 7] =
+    ["rustls", "ring", "ureq", "tungstenite", "clap", "anyhow", "toml_edit"];
+
+/// Words that betray I/O, environment or clock.
+const NOT_IN_CORE: [&str; 12] = [
+    "std::fs",
+    "std::env",
+    "std::net",
+    "std::io",
+    "std::process",
+    "std::thread",
+    "std::os",
+    "SystemTime",
+    "Instant",
+    "println!",
+    "eprintln!",
+    "include_bytes!",
+];
+
+pub fn run() -> Result<String> {
+    let workspace = load()?;
+    let mut problems = dependency_problems(&workspace);
+    problems.extend(core_problems()?);
+    problems.extend(wire_problems()?);
+    problems.extend(thin_binary_problems()?);
+    if !problems.is_empty() {
+        bail!("the workspace is not tidy:\n  {}", problems.join("\n  "));
+    }
+    Ok(format!("tidy: {} packages keep to the rules\n", workspace.names.len()))
+}
+
+fn dependency_problems(workspace: &Workspace) -> Vec<String> {
+    let mut problems = Vec::new();
+    let ours: BTreeSet<&str> = workspace.names.keys().map(String::as_str).collect();
+    for (package, names) in &workspace.names {
+        let Some((_, allowed)) = MAY_NAME.iter().find(|(name, _)| name == package) else {
+            problems.push(format!("`{package}` has no line in the table of xtask/src/tidy.rs"));
+            continue;
+        };
+        for name in names.iter().filter(|name| ours.contains(name.as_str())) {
+            if !allowed.contains(&name.as_str()) {
+                problems.push(format!("`{package}` may not depend on `{name}`"));
+            }
+        }
+        let links = &workspace.links[package];
+        for forbidden in NEVER.iter().filter(|name| links.contains(**name)) {
+            problems.push(format!("`{package}` links `{forbidden}`: no async runtime"));
+        }
+    }
+    for forbidden in NOT_IN_HOOKS {
+        if workspace.links["turnbridge-hooks"].contains(forbidden) {
+            problems.push(format!("`turnbridge-hooks` links `{forbidden}`"));
+        }
+    }
+    problems
+}
+
+fn core_problems() -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for path in rust_files(&repository().join("rust/crates/turnbridge-core/src"))? {
+        for (number, line) in shipped_lines(&path)? {
+            let code = line.split("//").next().unwrap_or_default();
+            // Time spans are values; only the clock is not.
+            for word in NOT_IN_CORE.iter().filter(|word| code.contains(**word)) {
+                problems.push(at(&path, number, &format!("the core must not know `{word}`")));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// Formats derive serde, the domain does not.
+fn wire_problems() -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for path in rust_files(&repository().join("rust/crates/turnbridge-core/src"))? {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if name.ends_with("_wire") || name == "transcript" {
+            continue;
+        }
+        for (number, line) in shipped_lines(&path)? {
+            if line.contains("derive(")
+                && (line.contains("Serialize") || line.contains("Deserialize"))
+            {
+                problems.push(at(&path, number, "only `*_wire` modules derive serde"));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// The hook executables are a call into `turnbridge-hooks` and nothing else.
+fn thin_binary_problems() -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for path in rust_files(&repository().join("rust/crates/turnbridge/src/bin"))? {
+        let lines = shipped_lines(&path)?;
+        if lines.len() > 30 {
+            problems.push(at(&path, lines.len(), "an executable has at most 30 lines"));
+        }
+        for (number, line) in lines {
+            let uses_other = ["clap", "anyhow", "turnbridge_daemon", "turnbridge_slack"];
+            if uses_other.iter().any(|name| line.contains(name)) {
+                problems.push(at(&path, number, "a hook is `turnbridge_hooks` alone"));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("could not read `{}`", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(rust_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && path.file_name().is_some_and(|name| name != "tests.rs")
+        {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The numbered lines before the file's tests.
+fn shipped_lines(path: &Path) -> Result<Vec<(usize, String)>> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("could not read `{}`", path.display()))?;
+    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+    Ok(lines.enumerate().map(|(index, line)| (index + 1, line.to_owned())).collect())
+}
+
+fn at(path: &Path, number: usize, problem: &str) -> String {
+    let mut text = String::new();
+    let shown = path.strip_prefix(repository()).unwrap_or(path);
+    let _ = write!(text, "{}:{number}: {problem}", shown.display());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_workspace_keeps_to_its_rules() {
+        run().unwrap();
+    }
+
+    #[test]
+    fn a_forbidden_dependency_is_named() {
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let mut workspace = Workspace { links: BTreeMap::new(), names: BTreeMap::new() };
+        for (package, _) in MAY_NAME {
+            workspace.names.insert(package.to_owned(), set(&[]));
+            workspace.links.insert(package.to_owned(), set(&[]));
+        }
+        assert_eq!(dependency_problems(&workspace), Vec::<String>::new());
+        workspace.names.insert("turnbridge-core".to_owned(), set(&["turnbridge-store", "serde"]));
+        workspace.links.insert("turnbridge-hooks".to_owned(), set(&["rustls"]));
+        workspace.links.insert("turnbridge-slack".to_owned(), set(&["tokio"]));
+        workspace.names.insert("newcomer".to_owned(), set(&[]));
+        assert_eq!(
+            dependency_problems(&workspace),
+            [
+                "`newcomer` has no line in the table of xtask/src/tidy.rs",
+                "`turnbridge-core` may not depend on `turnbridge-store`",
+                "`turnbridge-slack` links `tokio`: no async runtime",
+                "`turnbridge-hooks` links `rustls`",
+            ]
+        );
+    }
+}

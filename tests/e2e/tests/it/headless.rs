@@ -1,0 +1,81 @@
+//! `claude -p`: one turn, and what is left of it when the process has gone.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use testkit::Reply;
+
+use crate::gates;
+use crate::hosts::{INSTANCE, PANE, TVINE_SESSION, pairs};
+use crate::world::{Which, World, repository, stdout_of};
+
+/// TV-12..17, TV-22, TV-23, KT-33, KT-36..40, X39.
+#[test]
+fn a_headless_turn_with_a_tool_is_told_to_everyone_in_order_and_adds_nothing_to_the_answer() {
+    let Some(claude) = gates::fast() else { return };
+    let script = vec![
+        Reply::tool("Bash", json!({"command": "echo one", "description": "Say one"})),
+        Reply::text("One was said."),
+    ];
+    let world = World::new(claude, script);
+    let project = world.hermetic.project();
+    let mut command = world.claude();
+    command.args(["-p", "say one", "--allowedTools", "Bash"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let process = command.spawn().expect("start claude");
+    let pid = process.id();
+    let output = process.wait_with_output().expect("wait for claude");
+
+    assert_eq!(stdout_of(&output), "One was said.\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+
+    let lines = world.kawaii.lines();
+    assert_eq!(pairs(&lines, "event", "hook"), KAWAII_LINES);
+    let messages = world.tvine.messages();
+    assert_eq!(pairs(&messages, "status", "event"), TVINE_MESSAGES);
+    assert_eq!(messages.last(), Some(&world.tvine.status()));
+
+    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
+    let session = world.only_session(Which::All);
+    let id = session["session_id"].as_str().expect("an id");
+    assert_eq!(session["tool"], "claude");
+    assert_eq!(session["state"], "stopped");
+    assert_eq!(session["project"], "project");
+    assert_eq!(session["cwd"], json!(project));
+    assert_eq!(session["live_runs"], 0);
+    for line in &lines {
+        assert_eq!(line["source"], "claude");
+        assert_eq!(line["session_id"], id);
+        assert_eq!(line["pane_id"], PANE);
+        assert_eq!(line["instance_id"], INSTANCE);
+    }
+    for message in &messages {
+        assert_eq!(message["session_id"], TVINE_SESSION);
+        assert_eq!(message["agent_session_id"], id);
+    }
+
+    let shown = world.show(id);
+    let [run] = &shown["runs"].as_array().expect("runs")[..] else { panic!("{shown:#}") };
+    assert_eq!(run["pid"], pid);
+    assert_eq!(run["origin"], "plugin");
+    assert_eq!(run["plugin_root"], json!(repository()));
+    assert_eq!(run["by_plugin_dir"], true);
+    let [turn] = &shown["turns"].as_array().expect("turns")[..] else { panic!("{shown:#}") };
+    assert_eq!(turn["prompt"], "say one");
+    assert_eq!(turn["answer"], "One was said.");
+    assert_eq!(turn["detail"], "ok");
+    world.assert_no_problems();
+}
+
+pub const KAWAII_LINES: [&str; 4] =
+    ["completed SessionStart", "working UserPromptSubmit", "completed Stop", "stopped SessionEnd"];
+
+pub const TVINE_MESSAGES: [&str; 7] = [
+    "Idle SessionStart",
+    "Busy UserPromptSubmit",
+    "Busy PreToolUse",
+    "Busy PostToolUse",
+    "Busy PostToolBatch",
+    "Idle Stop",
+    "Idle SessionEnd",
+];

@@ -1,0 +1,115 @@
+//! A person at the terminal: a whole session with a permission dialog, from start to `/exit`.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::Reply;
+
+use crate::gates::{self, note};
+use crate::hosts::pairs;
+use crate::patience::wait_for;
+use crate::terminal::{Terminal, state_of};
+use crate::world::{Which, World};
+
+/// TV-12..17, KT-36..40, X31.
+#[test]
+fn an_interactive_session_shows_start_work_dialog_approval_end_and_exit() {
+    let Some(claude) = gates::fast() else { return };
+    let script = vec![
+        Reply::tool("Bash", json!({"command": "touch begun; sleep 4; touch ended"})),
+        Reply::text("Both are touched."),
+    ];
+    let world = World::new(claude, script);
+    let terminal = Terminal::start(&world);
+    let session = world.only_session(Which::Live);
+    let id = session["session_id"].as_str().expect("an id").to_owned();
+    assert_eq!(state_of(&session), "completed");
+    assert_eq!(session["pid"], terminal.tmux.pid());
+    assert_eq!(session["interactive"], true);
+    hosts_are_told(&world, "Idle SessionStart", "completed SessionStart");
+
+    terminal.submit("touch both");
+    let waiting = terminal.wait_for_dialog();
+    assert_eq!(waiting["waiting_for"], json!(["Bash"]));
+    assert_eq!(waiting["prompt"], "touch both");
+    hosts_are_told(&world, "Waiting PermissionRequest", "waiting_user PermissionRequest");
+    assert_eq!(
+        pairs(&world.kawaii.lines(), "event", "hook")[1..],
+        ["working UserPromptSubmit", "waiting_user PermissionRequest"]
+    );
+
+    // No hook tells of the approval, and the tool runs for four seconds.
+    let approved = terminal.press_and_time("Enter", "working");
+    let project = world.hermetic.project();
+    assert!(
+        !project.join("ended").exists(),
+        "working only after {approved:?}, with the tool's end"
+    );
+    assert!(approved < Duration::from_millis(1500), "working only {approved:?} after the approval");
+    note(&format!("approval of a dialog → working: {approved:?}"));
+    let begun =
+        || project.join("begun").exists().then_some(()).ok_or_else(|| terminal.tmux.screen());
+    wait_for("the tool's first file", begun);
+    assert!(!project.join("ended").exists());
+    assert_eq!(state_of(&world.only_session(Which::Live)), "working");
+
+    let completed = terminal.wait_for_state("completed/ok");
+    assert_eq!(completed["session_id"], id);
+    assert_eq!(completed["last_event"], "Stop");
+    hosts_are_told(&world, "Idle Stop", "completed Stop");
+
+    terminal.exit();
+    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
+    let stopped = world.only_session(Which::All);
+    assert_eq!(state_of(&stopped), "stopped");
+    assert_eq!(stopped["session_id"], id);
+    hosts_are_told(&world, "Idle SessionEnd", "stopped SessionEnd");
+
+    assert_eq!(
+        pairs(&world.kawaii.lines(), "event", "hook"),
+        [
+            "completed SessionStart",
+            "working UserPromptSubmit",
+            "waiting_user PermissionRequest",
+            "working PostToolUse",
+            "completed Stop",
+            "stopped SessionEnd",
+        ]
+    );
+    assert_eq!(
+        pairs(&world.tvine.messages(), "status", "event"),
+        [
+            "Idle SessionStart",
+            "Busy UserPromptSubmit",
+            "Busy PreToolUse",
+            "Waiting PermissionRequest",
+            "Busy PostToolUse",
+            "Busy PostToolBatch",
+            "Idle Stop",
+            "Idle SessionEnd",
+        ]
+    );
+    let shown = world.show(&id);
+    let [turn] = &shown["turns"].as_array().expect("turns")[..] else { panic!("{shown:#}") };
+    assert_eq!(
+        (&turn["prompt"], &turn["answer"]),
+        (&json!("touch both"), &json!("Both are touched."))
+    );
+    world.assert_no_problems();
+}
+
+/// Our own file is written before the hosts' sinks, so these may follow what `sessions` says.
+#[track_caller]
+fn hosts_are_told(world: &World, tvine: &str, kawaii: &str) {
+    wait_for(&format!("`{tvine}` for tvine, `{kawaii}` for Kawaii Terminal"), || {
+        let messages = pairs(&world.tvine.messages(), "status", "event");
+        let file = pairs(&[world.tvine.status()], "status", "event");
+        let lines = pairs(&world.kawaii.lines(), "event", "hook");
+        let told =
+            [messages.last(), file.last(), lines.last()].map(|last| last.map(String::as_str));
+        match told == [Some(tvine), Some(tvine), Some(kawaii)] {
+            true => Ok(()),
+            false => Err(format!("socket, status.json, lines: {told:?}")),
+        }
+    });
+}

@@ -1,0 +1,21 @@
+//! Turnbridge as a person meets it: the real `claude`, headless and in a terminal, with this
+//! repository as its plugin, against a loopback model. What is checked is what others read:
+//! `turnbridge sessions`, tvine's file and socket, Kawaii Terminal's lines.
+//!
+//! tmux and unix sockets are what these tests stand on, so they are for unix.
+#![cfg(unix)]
+
+mod ends;
+mod gates;
+mod headless;
+mod hosts;
+mod interactive;
+mod interruptions;
+mod parallel;
+mod patience;
+mod plugin;
+mod registrations;
+mod side_run;
+mod terminal;
+mod world;
+mod scratch;

@@ -1,0 +1,126 @@
+//! The interactive claude in a tmux pane, driven by keys, watched through what Turnbridge says.
+
+use std::fmt::Write;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testkit::Tmux;
+
+use crate::hosts::pairs;
+use crate::patience::{PATIENCE, wait_for};
+use crate::world::{Which, World};
+
+pub struct Terminal<'world> {
+    pub world: &'world World,
+    pub tmux: Tmux,
+}
+
+impl<'world> Terminal<'world> {
+    /// Starts claude with the plugin and waits until it takes input.
+    #[track_caller]
+    pub fn start(world: &'world World) -> Terminal<'world> {
+        Terminal::start_command(world, &world.claude())
+    }
+
+    #[track_caller]
+    pub fn start_command(world: &'world World, command: &Command) -> Terminal<'world> {
+        world.claude.accept_first_start(&world.hermetic, &world.hermetic.project());
+        let tmux = Tmux::start(&world.hermetic, command);
+        let terminal = Terminal { world, tmux };
+        terminal.wait_for_state("completed");
+        terminal.tmux.wait_for("? for shortcuts", PATIENCE);
+        terminal
+    }
+
+    /// Types a prompt and sends it off, in two steps: a line that comes with its Enter in one
+    /// piece is taken for a paste.
+    #[track_caller]
+    pub fn submit(&self, prompt: &str) {
+        self.tmux.send_text(prompt);
+        self.tmux.wait_for_screen(PATIENCE, &format!("`{prompt}` in the input line"), |screen| {
+            // Earlier prompts begin with the same sign; the gap behind it is a no-break space.
+            let input = screen.lines().filter_map(|line| line.strip_prefix('❯')).next_back();
+            input.is_some_and(|input| input.trim() == prompt)
+        });
+        self.tmux.send_key("Enter");
+    }
+
+    /// Empties the input line: after Esc before the first token claude puts the prompt back.
+    #[track_caller]
+    pub fn clear_input(&self) {
+        self.tmux.send_key("C-u");
+    }
+
+    /// Waits for the permission dialog of a tool call, on the screen and in the session.
+    #[track_caller]
+    pub fn wait_for_dialog(&self) -> Value {
+        self.tmux.wait_for("Do you want to proceed?", PATIENCE);
+        self.wait_for_state("waiting_user")
+    }
+
+    /// Waits until the only live session has this state (`working`) or state and detail
+    /// (`completed/ok`), and gives it.
+    #[track_caller]
+    pub fn wait_for_state(&self, state: &str) -> Value {
+        wait_for(&format!("a session that is {state}"), || {
+            match self.world.sessions(Which::Live).as_slice() {
+                [session] if state_of(session) == state => Ok(session.clone()),
+                others => Err(self.describe(others)),
+            }
+        })
+    }
+
+    /// Presses a key and tells how long after it the sessions first had this state: from before
+    /// the key was sent to the moment when the call began that showed it.
+    #[track_caller]
+    pub fn press_and_time(&self, key: &str, state: &str) -> Duration {
+        let pressed = Instant::now();
+        self.tmux.send_key(key);
+        wait_for(&format!("a session that is {state} after {key}"), || {
+            let asked = Instant::now();
+            match self.world.sessions(Which::Live).as_slice() {
+                [session] if state_of(session) == state => Ok(asked - pressed),
+                others => Err(self.describe(others)),
+            }
+        })
+    }
+
+    /// Leaves by `/exit` and waits for the end of the process.
+    #[track_caller]
+    pub fn exit(&self) {
+        self.submit("/exit");
+        wait_for("the end of claude", || match self.tmux.is_running() {
+            true => Err(self.tmux.screen()),
+            false => Ok(()),
+        });
+    }
+
+    fn describe(&self, sessions: &[Value]) -> String {
+        let mut text = String::new();
+        for session in sessions {
+            let _ = writeln!(
+                text,
+                "{} {} (last event {}, pid {})",
+                session["session_id"],
+                state_of(session),
+                session["last_event"],
+                session["pid"]
+            );
+        }
+        let _ =
+            writeln!(text, "tvine: {:?}", pairs(&self.world.tvine.messages(), "status", "event"));
+        let _ = writeln!(text, "kawaii: {:?}", pairs(&self.world.kawaii.lines(), "event", "hook"));
+        let _ = write!(text, "{}", self.tmux.screen().trim_end());
+        text
+    }
+}
+
+/// `state`, or `state/detail` when there is one.
+pub fn state_of(session: &Value) -> String {
+    let state = session["state"].as_str().unwrap_or_default();
+    match session["detail"].as_str() {
+        Some(detail) => format!("{state}/{detail}"),
+        None => state.to_owned(),
+    }
+}
