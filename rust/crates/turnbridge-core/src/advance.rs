@@ -45,7 +45,7 @@ pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
     }
     let has_changed = before != (run.state(), run.detail().cloned());
     if has_changed {
-        run.since = event.at.max(if is_late { run.last_at } else { event.at });
+        run.since = if is_late { run.last_at } else { event.at };
     }
     // A sub-agent that changes nothing is no sign of life of its parent either: after Esc a
     // background agent may go on for long.

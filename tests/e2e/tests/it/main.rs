@@ -15,7 +15,7 @@ mod parallel;
 mod patience;
 mod plugin;
 mod registrations;
+mod scratch;
 mod side_run;
 mod terminal;
 mod world;
-mod scratch;

@@ -10,12 +10,22 @@ fn monitor(w: &World, t: &Terminal, secs: f64, label: &str) {
     let begin = Instant::now();
     let mut last = String::new();
     while begin.elapsed().as_secs_f64() < secs {
-        let s: Vec<String> = w.sessions(Which::All).iter().map(|s| format!("{} {} {}", state_of(s), s["waiting_for"], s["last_event"])).collect();
+        let s: Vec<String> = w
+            .sessions(Which::All)
+            .iter()
+            .map(|s| format!("{} {} {}", state_of(s), s["waiting_for"], s["last_event"]))
+            .collect();
         let pid = t.tmux.pid();
-        let n = std::fs::read_to_string(w.hermetic.claude_config_dir().join(format!("sessions/{pid}.json"))).unwrap_or_default();
+        let n = std::fs::read_to_string(
+            w.hermetic.claude_config_dir().join(format!("sessions/{pid}.json")),
+        )
+        .unwrap_or_default();
         let n: serde_json::Value = serde_json::from_str(&n).unwrap_or_default();
         let s = format!("{} note={} tv={}", s.join("|"), n["status"], w.tvine.messages().len());
-        if s != last { note(&format!("{label} {:.2} {s}", begin.elapsed().as_secs_f64())); last = s; }
+        if s != last {
+            note(&format!("{label} {:.2} {s}", begin.elapsed().as_secs_f64()));
+            last = s;
+        }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -31,7 +41,15 @@ fn s_compact() {
     let t = Terminal::start(&w);
     for i in 0..4 {
         t.submit(&format!("hello {i}"));
-        crate::patience::wait_for("x", || if w.api.requests().len() > i && state_of(&w.only_session(Which::Live)) == "completed/ok" {Ok(())} else {Err(String::new())});
+        crate::patience::wait_for("x", || {
+            if w.api.requests().len() > i
+                && state_of(&w.only_session(Which::Live)) == "completed/ok"
+            {
+                Ok(())
+            } else {
+                Err(String::new())
+            }
+        });
     }
     t.submit("/compact");
     monitor(&w, &t, 4.0, "compact");
@@ -39,7 +57,13 @@ fn s_compact() {
 }
 #[test]
 fn s_bang_turns() {
-    let w = World::new(gates::fast().unwrap(), vec![Reply::text("first answer"), Reply::text("bang answer").delayed(Duration::from_secs(2))]);
+    let w = World::new(
+        gates::fast().unwrap(),
+        vec![
+            Reply::text("first answer"),
+            Reply::text("bang answer").delayed(Duration::from_secs(2)),
+        ],
+    );
     let t = Terminal::start(&w);
     t.submit("first");
     let s = t.wait_for_state("completed/ok");
@@ -58,7 +82,10 @@ fn s_two_outside_reads() {
     std::fs::write(w.hermetic.root().join("a.txt"), "x").unwrap();
     std::fs::create_dir(w.hermetic.root().join("d")).unwrap();
     std::fs::write(w.hermetic.root().join("d/b.txt"), "x").unwrap();
-    w.api.push(Reply::tool("Read", json!({"file_path": w.hermetic.root().join("a.txt")})).and_tool("Read", json!({"file_path": w.hermetic.root().join("d/b.txt")})));
+    w.api.push(
+        Reply::tool("Read", json!({"file_path": w.hermetic.root().join("a.txt")}))
+            .and_tool("Read", json!({"file_path": w.hermetic.root().join("d/b.txt")})),
+    );
     let t = Terminal::start(&w);
     t.submit("go");
     t.wait_for_dialog();
@@ -73,7 +100,13 @@ fn s_two_outside_reads() {
 }
 #[test]
 fn s_two_bash() {
-    let w = World::new(gates::fast().unwrap(), vec![Reply::tool("Bash", json!({"command":"touch a; sleep 3"})).and_tool("Bash", json!({"command":"touch b; sleep 3"}))]);
+    let w = World::new(
+        gates::fast().unwrap(),
+        vec![
+            Reply::tool("Bash", json!({"command":"touch a; sleep 3"}))
+                .and_tool("Bash", json!({"command":"touch b; sleep 3"})),
+        ],
+    );
     let t = Terminal::start(&w);
     t.submit("go");
     t.wait_for_dialog();
@@ -87,9 +120,20 @@ fn s_two_bash() {
 #[test]
 fn s_two_agents() {
     let a = |p: &str| json!({"description": p, "prompt": p, "subagent_type": "general-purpose"});
-    let w = World::new(gates::fast().unwrap(), Script::new().then(Reply::tool("Agent", a("sub-a")).and_tool("Agent", a("sub-b")))
-      .on("sub-a", vec![Reply::tool("Bash", json!({"command":"touch a; sleep 3"}))])
-      .on("sub-b", vec![Reply::tool("Bash", json!({"command":"sleep 1; echo b"})), Reply::tool("Bash", json!({"command":"sleep 1; echo c"})), Reply::tool("Bash", json!({"command":"sleep 4; echo d"}))]));
+    let w = World::new(
+        gates::fast().unwrap(),
+        Script::new()
+            .then(Reply::tool("Agent", a("sub-a")).and_tool("Agent", a("sub-b")))
+            .on("sub-a", vec![Reply::tool("Bash", json!({"command":"touch a; sleep 3"}))])
+            .on(
+                "sub-b",
+                vec![
+                    Reply::tool("Bash", json!({"command":"sleep 1; echo b"})),
+                    Reply::tool("Bash", json!({"command":"sleep 1; echo c"})),
+                    Reply::tool("Bash", json!({"command":"sleep 4; echo d"})),
+                ],
+            ),
+    );
     let t = Terminal::start(&w);
     t.submit("go");
     t.wait_for_dialog();
@@ -101,8 +145,12 @@ fn s_two_agents() {
 #[test]
 fn s_agent_esc() {
     let a = |p: &str| json!({"description": p, "prompt": p, "subagent_type": "general-purpose"});
-    let w = World::new(gates::fast().unwrap(), Script::new().then(Reply::tool("Agent", a("sub-a")))
-      .on("sub-a", vec![Reply::tool("Bash", json!({"command":"touch a; sleep 3"}))]));
+    let w = World::new(
+        gates::fast().unwrap(),
+        Script::new()
+            .then(Reply::tool("Agent", a("sub-a")))
+            .on("sub-a", vec![Reply::tool("Bash", json!({"command":"touch a; sleep 3"}))]),
+    );
     let t = Terminal::start(&w);
     t.submit("go");
     t.wait_for_dialog();

@@ -29,15 +29,15 @@ struct ProcessInfo {
     is_zombie: bool,
 }
 
-/// The agent that runs this hook: the nearest ancestor that is no shell. In exec form that is
-/// the parent itself; a command line in settings.json has `sh` in between.
+/// The agent that runs this hook: the nearest ancestor that is no shell or other wrapper. In
+/// exec form that is the parent itself; a command line in settings.json has `sh` in between.
 pub fn calling_agent() -> ProcessKey {
     let mut pid = platform::parent_id();
     for _ in 0..6 {
         let Some(info) = platform::inspect(pid) else {
             break;
         };
-        if !is_shell(&info.name) {
+        if !is_wrapper(&info.name) {
             return ProcessKey { pid, start: info.start };
         }
         pid = info.parent;
@@ -57,22 +57,29 @@ pub fn liveness(process: ProcessKey) -> Liveness {
     }
 }
 
-fn is_shell(name: &str) -> bool {
+/// Programs that only run another one: shells, and what people put before a command.
+fn is_wrapper(name: &str) -> bool {
+    const WRAPPERS: [&str; 17] = [
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "ash",
+        "busybox",
+        "ksh",
+        "fish",
+        "cmd",
+        "pwsh",
+        "powershell",
+        "timeout",
+        "env",
+        "nice",
+        "ionice",
+        "nohup",
+        "setsid",
+    ];
     let name = name.to_ascii_lowercase();
-    let name = name.strip_suffix(".exe").unwrap_or(&name);
-    matches!(
-        name,
-        "sh" | "bash"
-            | "dash"
-            | "zsh"
-            | "ash"
-            | "busybox"
-            | "ksh"
-            | "fish"
-            | "cmd"
-            | "pwsh"
-            | "powershell"
-    )
+    WRAPPERS.contains(&name.strip_suffix(".exe").unwrap_or(&name))
 }
 
 #[cfg(test)]
@@ -116,11 +123,11 @@ mod tests {
         let caller = calling_agent();
         assert_ne!(caller, ProcessKey::UNKNOWN);
         assert_ne!(caller.pid, std::process::id());
-        for shell in ["sh", "bash", "zsh", "cmd.exe", "PowerShell.exe"] {
-            assert!(is_shell(shell));
+        for wrapper in ["sh", "bash", "zsh", "cmd.exe", "PowerShell.exe", "timeout"] {
+            assert!(is_wrapper(wrapper));
         }
         for agent in ["claude", "claude.exe", "node", "codex", "bun"] {
-            assert!(!is_shell(agent));
+            assert!(!is_wrapper(agent));
         }
     }
 }
