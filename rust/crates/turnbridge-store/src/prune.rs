@@ -105,3 +105,94 @@ fn is_older(metadata: &fs::Metadata, now: SystemTime, age: Duration) -> bool {
     let modified = metadata.modified().unwrap_or(now);
     now.duration_since(modified).is_ok_and(|passed| passed > age)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnbridge_core::event::ProcessKey;
+    use turnbridge_core::ids::{SessionId, Tool};
+    use turnbridge_core::session_wire::write_session;
+    use turnbridge_core::timestamp::Timestamp;
+
+    struct Files {
+        _folder: tempfile::TempDir,
+        paths: StatePaths,
+        now: SystemTime,
+    }
+
+    impl Files {
+        fn new() -> Files {
+            let folder = tempfile::tempdir().unwrap();
+            let paths = StatePaths::below(folder.path());
+            Files { paths, _folder: folder, now: SystemTime::now() }
+        }
+
+        fn write(&self, path: PathBuf, bytes: &[u8], days_old: u64) -> PathBuf {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, bytes).unwrap();
+            let file = fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(self.now - DAY * u32::try_from(days_old).unwrap()).unwrap();
+            path
+        }
+
+        fn session(&self, id: &str, days_old: u64) -> [PathBuf; 3] {
+            let id = SessionId::parse(id).unwrap();
+            let session = Session::new(Tool::Claude, id.clone(), Timestamp::from_millis(0));
+            let write = |path, bytes: &[u8]| self.write(path, bytes, days_old);
+            [
+                write(self.paths.session_file(Tool::Claude, &id), &write_session(&session)),
+                write(self.paths.session_lock(Tool::Claude, &id), b""),
+                write(self.paths.turns_file(Tool::Claude, &id), b"{}\n"),
+            ]
+        }
+    }
+
+    #[test]
+    fn sessions_untouched_for_a_month_go_with_their_turns_and_younger_ones_stay() {
+        let files = Files::new();
+        let old = files.session("old", 31);
+        let young = files.session("young", 29);
+        let broken = files.write(files.paths.sessions_dir().join("claude-x.json"), b"{", 31);
+        let leftover = files.write(files.paths.sessions_dir().join(".a.json.1.tmp"), b"", 2);
+        let fresh = files.write(files.paths.sessions_dir().join(".b.json.1.tmp"), b"", 0);
+        prune(&files.paths, files.now).unwrap();
+        assert!(old.iter().chain([&broken, &leftover]).all(|path| !path.exists()));
+        assert!(young.iter().chain([&fresh]).all(|path| path.exists()));
+    }
+
+    #[test]
+    fn a_session_that_is_locked_or_alive_stays_however_old() {
+        let files = Files::new();
+        let [locked, lock, _] = files.session("locked", 99);
+        let _held = FileLock::try_acquire(&lock).unwrap().unwrap();
+        let text = String::from_utf8(write_session(&Session::new(
+            Tool::Claude,
+            SessionId::parse("alive").unwrap(),
+            Timestamp::from_millis(0),
+        )))
+        .unwrap();
+        let caller = crate::process::calling_agent();
+        assert_ne!(caller, ProcessKey::UNKNOWN);
+        let run = format!(
+            r#""runs":[{{"pid":{},"start":{},"started_at":"1970-01-01T00:00:00Z","activity":"completed","since":"1970-01-01T00:00:00Z","last_event":"Stop","last_at":"1970-01-01T00:00:00Z"}}]"#,
+            caller.pid, caller.start
+        );
+        let text = text.replace("\"runs\":[]", &run);
+        let path = files.paths.sessions_dir().join("claude-alive.json");
+        let alive = files.write(path, text.as_bytes(), 99);
+        prune(&files.paths, files.now).unwrap();
+        assert!(locked.exists() && alive.exists());
+    }
+
+    #[test]
+    fn it_is_done_once_a_day() {
+        let files = Files::new();
+        prune_daily(&files.paths).unwrap();
+        let old = files.session("old", 31);
+        prune_daily(&files.paths).unwrap();
+        assert!(old[0].exists());
+        files.write(files.paths.prune_mark(), b"", 2);
+        prune_daily(&files.paths).unwrap();
+        assert!(!old[0].exists());
+    }
+}
