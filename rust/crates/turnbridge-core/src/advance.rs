@@ -31,37 +31,34 @@ pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
     };
     let run = &mut session.runs[index];
     let before = (run.state(), run.detail().cloned());
-    note_speaks(&mut run.turn, &event.kind, event.agent_id.is_some());
-    let ends_run = matches!(event.kind, EventKind::RunEnded { .. } | EventKind::ProcessGone);
-    let is_late = !ends_run && is_late(event.at, run.last_at);
-    // Which dialogs are open does not depend on the order in which parallel hooks got here.
-    let order = if is_late { Order::Late } else { Order::InTime };
+    let order = order_of(run, event);
+    // What the agent itself did, and when: only that moves its activity and its clock.
+    let is_its_own = order == Order::InTime && event.agent_id.is_none();
+    note_speaks(&mut run.turn, event);
     track_dialogs(run, event, order);
-    let is_subagent = event.agent_id.is_some();
-    if !is_late && !is_subagent {
+    if is_its_own {
         begin_turn(run, event);
         run.activity = next_activity(run, event);
         note_end(run, event);
     }
     let has_changed = before != (run.state(), run.detail().cloned());
-    if has_changed {
-        run.since = if is_late { run.last_at } else { event.at };
-    }
     // A sub-agent that changes nothing is no sign of life of its parent either: after Esc a
     // background agent may go on for long.
-    let counts = has_changed || (!is_late && !is_subagent);
-    if !counts {
-        let effect = if is_late { Effect::Late } else { Effect::Applied };
+    if !has_changed && !is_its_own {
+        let effect = if order == Order::Late { Effect::Late } else { Effect::Applied };
         return (session, effect);
     }
+    if order == Order::InTime {
+        run.last_at = event.at;
+    }
+    if has_changed {
+        run.since = run.last_at;
+    }
+    run.last_event.clone_from(&event.name);
     note_host(run, event);
     session.sequence += 1;
     run.sequence = session.sequence;
-    if !is_late {
-        run.last_at = event.at;
-    }
-    run.last_event.clone_from(&event.name);
-    if !is_late && !is_subagent {
+    if is_its_own {
         merge_facts(&mut session, event);
     }
     drop_old_runs(&mut session);
@@ -74,8 +71,11 @@ pub(crate) enum Order {
     Late,
 }
 
-fn is_late(at: Timestamp, last: Timestamp) -> bool {
-    at < last && last.since(at) <= LATE
+/// A goodbye is never late: nothing that its process said before can follow it.
+fn order_of(run: &Run, event: &Event) -> Order {
+    let is_goodbye = matches!(event.kind, EventKind::RunEnded { .. } | EventKind::ProcessGone);
+    let is_late = event.at < run.last_at && run.last_at.since(event.at) <= LATE;
+    if is_late && !is_goodbye { Order::Late } else { Order::InTime }
 }
 
 /// The run that the event belongs to, made when it is new. `None`: the event concerns no run
@@ -221,11 +221,11 @@ fn note_host(run: &mut Run, event: &Event) {
 
 /// Speech is kept even from an event that came late: parallel tools finish in any order, and
 /// the Stop gate must not ask for what was done. A sub-agent's speech is not the agent's.
-fn note_speaks(turn: &mut Turn, kind: &EventKind, is_subagent: bool) {
-    if is_subagent {
+fn note_speaks(turn: &mut Turn, event: &Event) {
+    if event.agent_id.is_some() {
         return;
     }
-    match kind {
+    match &event.kind {
         EventKind::ToolEnded { speak: Some(call), .. } => turn.speaks.push(call.clone()),
         EventKind::ToolBatchEnded { speaks } => {
             // The batch repeats the calls that ran; only those that nothing else told of are new.
