@@ -9,7 +9,6 @@ use crate::dialogs::track_dialogs;
 use crate::event::{Event, EventKind, ProcessKey, SessionSource};
 use crate::session::{Activity, Detail, Ended, Prompt, Run, Session, Turn};
 use crate::speak::{SpeakCall, SpeakOutcome, is_speak_prompt};
-use crate::timestamp::Timestamp;
 
 /// An event that is older than the last one by up to this came late and is dropped; by more,
 /// the clock was set back, and it counts.

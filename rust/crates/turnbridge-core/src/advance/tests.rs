@@ -7,6 +7,7 @@ use crate::event::Facts;
 use crate::hook_wire::{CallContext, HookReader, interpret};
 use crate::ids::{SessionId, Tool};
 use crate::session::{Host, State};
+use crate::timestamp::Timestamp;
 
 struct Driver {
     session: Session,
