@@ -36,32 +36,39 @@ pub fn observe_claude_process(
     now: Timestamp,
 ) -> Observation {
     let Ok(file) = serde_json::from_slice::<ProcessFile>(note) else {
-        return Observation::NoNote;
+        return Observation::Nothing;
     };
     let is_it = file.pid == run.process.pid
         && file.session_id == session_id.as_str()
         && file.proc_start.is_some_and(|start| start == run.process.start.to_string());
     let (Some(status), Some(at), true) = (file.status, file.status_updated_at, is_it) else {
-        return Observation::NoNote;
+        return Observation::Nothing;
     };
     let at = Timestamp::from_millis(at);
-    if at <= run.last_at || now.since(at) < SETTLED {
+    if now.since(at) < SETTLED {
         return Observation::Nothing;
     }
-    match (status.as_str(), run.state()) {
-        ("idle" | "shell", State::Working | State::WaitingUser) => {
+    let last_dialog = run.waits.iter().map(|wait| wait.opened_at).max();
+    match status.as_str() {
+        "idle" | "shell" if at > run.last_at && is_in_turn(run) => {
             Observation::Happened(EventKind::Interrupted, at)
         }
-        ("busy", State::WaitingUser) => Observation::Happened(EventKind::DialogsClosed, at),
+        // Others of the session may have acted since the approval, so it is the dialog's own
+        // time that counts.
+        "busy" if last_dialog.is_some_and(|opened| at > opened) => {
+            Observation::Happened(EventKind::DialogsClosed, at.max(run.last_at))
+        }
         _ => Observation::Nothing,
     }
 }
 
+fn is_in_turn(run: &Run) -> bool {
+    matches!(run.state(), State::Working | State::WaitingUser)
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Observation {
-    /// There is no note of this run that could be trusted.
-    NoNote,
-    /// The note agrees with the hooks.
+    /// There is no note of this run, or it says nothing that the hooks did not.
     Nothing,
     Happened(EventKind, Timestamp),
 }
@@ -101,7 +108,8 @@ mod tests {
     #[test]
     fn a_status_behind_the_last_event_tells_of_esc_and_of_approval_x31() {
         let working = run(Activity::Working, vec![]);
-        let waiting = run(Activity::Working, vec![Wait::default()]);
+        let dialog = Wait { opened_at: Timestamp::from_millis(9_500), ..Wait::default() };
+        let waiting = run(Activity::Working, vec![dialog]);
         let completed = run(Activity::Completed(None), vec![]);
         let esc = Observation::Happened(EventKind::Interrupted, Timestamp::from_millis(10_100));
         assert_eq!(observe(&working, "idle", 10_100, 11_000), esc);
@@ -110,8 +118,12 @@ mod tests {
         let closed =
             Observation::Happened(EventKind::DialogsClosed, Timestamp::from_millis(10_100));
         assert_eq!(observe(&waiting, "busy", 10_100, 11_000), closed);
+        // Approved before the last event, which was another's.
+        let closed = Observation::Happened(EventKind::DialogsClosed, waiting.last_at);
+        assert_eq!(observe(&waiting, "busy", 9_600, 11_000), closed);
         for (run, status, at, now) in [
             (&working, "busy", 10_100, 11_000),
+            (&waiting, "busy", 9_400, 11_000),
             (&waiting, "waiting", 10_100, 11_000),
             (&completed, "idle", 10_100, 11_000),
             // Older than our last event: from the turn before.
@@ -132,7 +144,7 @@ mod tests {
             let now = Timestamp::from_millis(20_000);
             assert_eq!(
                 observe_claude_process(note.as_bytes(), &id, &run, now),
-                Observation::NoNote
+                Observation::Nothing
             );
         };
         let good = r#"{"pid":42,"sessionId":"s","procStart":"4242","status":"idle","statusUpdatedAt":10100}"#;

@@ -22,20 +22,20 @@ const MAX_CALLS: usize = 64;
 pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
     let agent = event.agent_id.as_deref();
     match (&event.kind, order) {
-        (EventKind::ToolStarting { call }, _) => begin_call(run, call, agent, order),
-        (EventKind::DialogOpened { call: Some(call) }, _) => open_dialog(run, call, agent, order),
+        (EventKind::ToolStarting { call }, _) => begin_call(run, call, event, order),
+        (EventKind::DialogOpened { call: Some(call) }, _) => open_dialog(run, call, event, order),
         (EventKind::ToolEnded { call, .. }, _) => end_call(run, call, agent),
         (EventKind::DialogAnswered { call: Some(call) }, _) => close_dialog(run, call, agent),
         // Everything below is about the order of things, and nothing that comes late.
         (_, Order::Late) => {}
-        (EventKind::DialogOpened { call: None }, _) => run.waits.push(wait(None, None, agent)),
+        (EventKind::DialogOpened { call: None }, _) => run.waits.push(wait(None, None, event)),
         (EventKind::DialogAnswered { call: None }, _) => {
             run.waits.retain(|wait| wait.call_id.is_some() || wait.agent_id.as_deref() != agent);
         }
         (EventKind::Notified { kind: NotificationKind::DialogOpen }, _) => {
             let is_overtaken = run.last_at > event.at.minus(NOTIFICATION_DELAY);
             if run.waits.is_empty() && !is_overtaken {
-                run.waits.push(wait(None, None, agent));
+                run.waits.push(wait(None, None, event));
             }
         }
         (EventKind::SessionStarted { source: SessionSource::Fresh }, _)
@@ -63,13 +63,14 @@ pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
     }
 }
 
-fn begin_call(run: &mut Run, call: &ToolCall, agent: Option<&str>, order: Order) {
+fn begin_call(run: &mut Run, call: &ToolCall, event: &Event, order: Order) {
+    let agent = event.agent_id.as_deref();
     if order == Order::InTime {
         close_unknown_dialogs(run, agent);
     }
     let Some(id) = &call.id else {
         if asks_the_user(&call.tool) && order == Order::InTime {
-            run.waits.push(wait(None, Some(&call.tool), agent));
+            run.waits.push(wait(None, Some(&call.tool), event));
         }
         return;
     };
@@ -83,11 +84,12 @@ fn begin_call(run: &mut Run, call: &ToolCall, agent: Option<&str>, order: Order)
         agent_id: agent.map(str::to_owned),
     });
     if asks_the_user(&call.tool) {
-        run.waits.push(wait(Some(id), Some(&call.tool), agent));
+        run.waits.push(wait(Some(id), Some(&call.tool), event));
     }
 }
 
-fn open_dialog(run: &mut Run, call: &ToolCall, agent: Option<&str>, order: Order) {
+fn open_dialog(run: &mut Run, call: &ToolCall, event: &Event, order: Order) {
+    let agent = event.agent_id.as_deref();
     let is_it = |open: &&OpenCall| {
         open.tool == call.tool && open.input == call.input && open.agent_id.as_deref() == agent
     };
@@ -97,14 +99,14 @@ fn open_dialog(run: &mut Run, call: &ToolCall, agent: Option<&str>, order: Order
     let candidates: Vec<&OpenCall> = run.calls.iter().filter(is_it).collect();
     match candidates.iter().find(|open| !has_dialog(open)) {
         Some(open) => {
-            let wait = wait(Some(&open.id), Some(&call.tool), agent);
+            let wait = wait(Some(&open.id), Some(&call.tool), event);
             run.waits.push(wait);
         }
         // A question whose dialog is known from its PreToolUse.
         None if !candidates.is_empty() => {}
         // Late and without an open call: the call has ended meanwhile.
         None if order == Order::Late => {}
-        None => run.waits.push(wait(None, Some(&call.tool), agent)),
+        None => run.waits.push(wait(None, Some(&call.tool), event)),
     }
 }
 
@@ -135,8 +137,13 @@ fn forget_agent(run: &mut Run, agent: Option<&str>) {
     run.calls.retain(|call| call.agent_id.as_deref() != agent);
 }
 
-fn wait(call_id: Option<&String>, tool: Option<&String>, agent: Option<&str>) -> Wait {
-    Wait { call_id: call_id.cloned(), tool: tool.cloned(), agent_id: agent.map(str::to_owned) }
+fn wait(call_id: Option<&String>, tool: Option<&String>, event: &Event) -> Wait {
+    Wait {
+        call_id: call_id.cloned(),
+        tool: tool.cloned(),
+        agent_id: event.agent_id.clone(),
+        opened_at: event.at,
+    }
 }
 
 /// Tools that are themselves a dialog; PermissionRequest does not always tell of them (TV-20).

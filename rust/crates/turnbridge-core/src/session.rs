@@ -119,6 +119,7 @@ pub struct Wait {
     pub tool: Option<String>,
     /// The sub-agent whose dialog it is.
     pub agent_id: Option<String>,
+    pub opened_at: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

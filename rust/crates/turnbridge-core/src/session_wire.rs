@@ -98,6 +98,7 @@ struct RunFile {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct WaitFile {
+    opened_at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -260,12 +261,13 @@ fn run_from_wire(file: RunFile) -> Option<Run> {
 }
 
 fn wait_to_wire(wait: &Wait) -> WaitFile {
-    let Wait { call_id, tool, agent_id } = wait.clone();
-    WaitFile { call_id, tool, agent_id }
+    let Wait { call_id, tool, agent_id, opened_at } = wait.clone();
+    WaitFile { call_id, tool, agent_id, opened_at: opened_at.to_string() }
 }
 
 fn wait_from_wire(file: WaitFile) -> Wait {
-    Wait { call_id: file.call_id, tool: file.tool, agent_id: file.agent_id }
+    let opened_at = Timestamp::parse(&file.opened_at).unwrap_or_default();
+    Wait { call_id: file.call_id, tool: file.tool, agent_id: file.agent_id, opened_at }
 }
 
 fn call_to_wire(call: &OpenCall) -> CallFile {

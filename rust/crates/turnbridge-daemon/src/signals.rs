@@ -54,8 +54,8 @@ fn signal_of(
     });
     match observe_claude_process(&note.unwrap_or_default(), &session.id, run, now) {
         Observation::Happened(kind, at) => Some((kind, at)),
-        Observation::Nothing => None,
-        Observation::NoNote => {
+        // Without a note, or while it speaks of something else: a settings panel is open.
+        Observation::Nothing => {
             let tail = read_tail(Path::new(session.transcript_path.as_deref()?))?;
             let at = last_interruption(&tail).filter(|at| *at > run.last_at)?;
             Some((EventKind::Interrupted, at))

@@ -153,3 +153,58 @@ fn completion_scripts_are_printed() {
         assert!(world.turnbridge(&["completions", shell]).contains("sessions"), "{shell}");
     }
 }
+
+/// A session in the middle of a turn, and where Claude would note its process.
+fn working_session() -> (World, std::path::PathBuf, Value) {
+    let world = World::new();
+    let transcript = world.hermetic.root().join("transcript.jsonl");
+    let prompt = json!({"prompt": "x", "transcript_path": transcript});
+    world.status(&payload("UserPromptSubmit", prompt));
+    let file: Value =
+        serde_json::from_slice(&std::fs::read(world.session_file(SESSION)).unwrap()).unwrap();
+    let run = &file["runs"][0];
+    let note = json!({
+        "pid": run["pid"],
+        "sessionId": SESSION,
+        "procStart": run["start"].to_string(),
+        "status": "idle",
+        "statusUpdatedAt": 4_000_000_000_000_i64,
+    });
+    (world.with("TURNBRIDGE_NOW", "4000000001000000"), transcript, note)
+}
+
+#[test]
+fn esc_is_read_from_claudes_own_note_of_the_process_x31() {
+    let (world, _, note) = working_session();
+    let folder = world.hermetic.claude_config_dir().join("sessions");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{}.json", note["pid"]));
+    let state = |note: &Value| {
+        std::fs::write(&path, note.to_string()).unwrap();
+        let session = &world.sessions()[0];
+        (session["state"].clone(), session["detail"].clone())
+    };
+    assert_eq!(state(&json!({})), (json!("working"), Value::Null));
+    let mut other = note.clone();
+    other["procStart"] = json!("1");
+    assert_eq!(state(&other), (json!("working"), Value::Null), "another process had that pid");
+    assert_eq!(state(&note), (json!("completed"), json!("interrupted")));
+}
+
+#[test]
+fn esc_is_read_from_the_transcript_when_there_is_no_note_x31() {
+    let (world, transcript, _) = working_session();
+    let record = |at: &str| {
+        json!({
+            "type": "user",
+            "timestamp": at,
+            "message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]},
+        })
+    };
+    std::fs::write(&transcript, format!("{}\n", record("2020-01-01T00:00:00.000Z"))).unwrap();
+    assert_eq!(world.sessions()[0]["state"], "working", "from an earlier turn");
+    let filler = "{\"type\":\"attachment\"}\n".repeat(10_000);
+    std::fs::write(&transcript, format!("{filler}{}\n", record("2096-01-01T00:00:00.000Z")))
+        .unwrap();
+    assert_eq!(world.sessions()[0]["detail"], "interrupted");
+}
