@@ -1,5 +1,9 @@
 //! Chores of the workspace: `cargo xtask tidy`, `cargo xtask bench hooks`.
 
+#[cfg(unix)]
+mod bench;
+#[cfg(not(unix))]
+#[path = "no_bench.rs"]
 mod bench;
 mod metadata;
 mod tidy;

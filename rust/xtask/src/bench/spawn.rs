@@ -2,7 +2,14 @@
 //! time from spawn to exit, and once the peak of the memory.
 
 use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
 
 pub struct Candidate {
     pub name: &'static str,
@@ -57,168 +64,129 @@ impl Candidate {
     }
 }
 
-#[cfg(unix)]
-pub use unix::{Listener, measure, sink_listener};
-#[cfg(not(unix))]
-pub use windows::{Listener, measure, sink_listener};
+/// Reads away whatever the sinks send, so that no queue fills up.
+pub struct Listener;
 
-#[cfg(unix)]
-mod unix {
-    use std::io::{Read, Write};
-    use std::os::fd::OwnedFd;
-    use std::os::unix::net::{UnixListener, UnixStream};
-    use std::path::Path;
-    use std::process::{Command, Stdio};
-    use std::time::Instant;
-
-    use anyhow::{Context, Result, bail};
-
-    use super::{Candidate, Measured};
-
-    /// Reads away whatever the sinks send, so that no queue fills up.
-    pub struct Listener;
-
-    pub fn sink_listener(path: &Path) -> Result<Listener> {
-        let listener = UnixListener::bind(path)?;
-        std::thread::Builder::new().name("sink".to_owned()).spawn(move || {
-            for stream in listener.incoming() {
-                let mut sink = Vec::new();
-                let _ = stream.and_then(|mut stream| stream.read_to_end(&mut sink));
-            }
-        })?;
-        Ok(Listener)
-    }
-
-    pub fn measure(candidates: &[Candidate], runs: usize) -> Result<Vec<Measured>> {
-        let mut times: Vec<Vec<f64>> = vec![Vec::new(); candidates.len()];
-        let memory = candidates.iter().map(peak_memory).collect::<Result<Vec<_>>>()?;
-        for round in 0..runs + 3 {
-            for (index, candidate) in candidates.iter().enumerate() {
-                if round % candidate.every != 0 {
-                    continue;
-                }
-                let micros =
-                    run_once(candidate).with_context(|| format!("`{}`", candidate.name))?;
-                // The first rounds warm the caches.
-                if round >= 3 {
-                    times[index].push(micros);
-                }
-            }
+pub fn sink_listener(path: &Path) -> Result<Listener> {
+    let listener = UnixListener::bind(path)?;
+    std::thread::Builder::new().name("sink".to_owned()).spawn(move || {
+        for stream in listener.incoming() {
+            let mut sink = Vec::new();
+            let _ = stream.and_then(|mut stream| stream.read_to_end(&mut sink));
         }
-        let summarise = |(index, candidate): (usize, &Candidate)| {
-            let times = &mut times[index];
-            times.sort_by(f64::total_cmp);
-            let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-            Measured {
-                name: candidate.name,
-                min: at(0.0),
-                quartile: at(0.25),
-                median: at(0.5),
-                rss_kib: memory[index],
-            }
-        };
-        Ok(candidates.iter().enumerate().map(summarise).collect())
-    }
-
-    fn run_once(candidate: &Candidate) -> Result<f64> {
-        let (mut command, mut ours) = prepare(candidate)?;
-        let start = Instant::now();
-        let mut child = command.spawn()?;
-        // `command` still holds its end of the pair; without this nobody sees the end.
-        drop(command);
-        // `/bin/true` does not read: writing to it may fail.
-        let _ = ours.write_all(&candidate.payload);
-        drop(ours);
-        let status = child.wait()?;
-        let micros = start.elapsed().as_secs_f64() * 1e6;
-        if !status.success() {
-            bail!("ended with {status}");
-        }
-        Ok(micros)
-    }
-
-    fn prepare(candidate: &Candidate) -> Result<(Command, UnixStream)> {
-        let (ours, theirs) = UnixStream::pair()?;
-        let mut command = Command::new(&candidate.program);
-        command
-            .args(&candidate.arguments)
-            .env_clear()
-            .envs(candidate.variables.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        Ok((command, ours))
-    }
-
-    /// The peak of resident memory in KiB. Not `ru_maxrss`: that begins with what the *parent*
-    /// had at the moment of the spawn. So the program is stopped at its exit and looked at.
-    #[cfg(target_os = "linux")]
-    fn peak_memory(candidate: &Candidate) -> Result<i64> {
-        use std::os::unix::process::CommandExt;
-        let (mut command, mut ours) = prepare(candidate)?;
-        // SAFETY: `ptrace` is async-signal-safe.
-        unsafe {
-            command.pre_exec(|| {
-                libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
-                Ok(())
-            });
-        }
-        let child = command.spawn()?;
-        drop(command);
-        let pid = child.id() as libc::pid_t;
-        let mut status = 0;
-        let mut peak = 0;
-        let mut is_first = true;
-        let mut writer = Some(std::thread::spawn({
-            let payload = candidate.payload.clone();
-            move || ours.write_all(&payload)
-        }));
-        loop {
-            // SAFETY: the child is ours and nobody else waits for it.
-            if unsafe { libc::waitpid(pid, &raw mut status, 0) } < 0 || libc::WIFEXITED(status) {
-                break;
-            }
-            if is_first {
-                is_first = false;
-                let options = libc::PTRACE_O_TRACEEXIT | libc::PTRACE_O_EXITKILL;
-                // SAFETY: the child is stopped at its exec.
-                unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, pid, 0, options) };
-            } else if status >> 16 == libc::PTRACE_EVENT_EXIT {
-                let text = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-                let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-                let number = line.and_then(|line| line.split_whitespace().next());
-                peak = number.and_then(|number| number.parse().ok()).unwrap_or(0);
-            }
-            // SAFETY: the child is stopped.
-            unsafe { libc::ptrace(libc::PTRACE_CONT, pid, 0, 0) };
-        }
-        if let Some(writer) = writer.take() {
-            let _ = writer.join();
-        }
-        Ok(peak)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn peak_memory(_candidate: &Candidate) -> Result<i64> {
-        Ok(0)
-    }
+    })?;
+    Ok(Listener)
 }
 
-#[cfg(not(unix))]
-mod windows {
-    use std::path::Path;
-
-    use anyhow::{Result, bail};
-
-    use super::{Candidate, Measured};
-
-    pub struct Listener;
-
-    pub fn sink_listener(_path: &Path) -> Result<Listener> {
-        bail!("the bench runs on Unix only: it compares with `/bin/true` over a socket pair")
+pub fn measure(candidates: &[Candidate], runs: usize) -> Result<Vec<Measured>> {
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); candidates.len()];
+    let memory = candidates.iter().map(peak_memory).collect::<Result<Vec<_>>>()?;
+    for round in 0..runs + 3 {
+        for (index, candidate) in candidates.iter().enumerate() {
+            if round % candidate.every != 0 {
+                continue;
+            }
+            let micros = run_once(candidate).with_context(|| format!("`{}`", candidate.name))?;
+            // The first rounds warm the caches.
+            if round >= 3 {
+                times[index].push(micros);
+            }
+        }
     }
+    let summarise = |(index, candidate): (usize, &Candidate)| {
+        let times = &mut times[index];
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+        Measured {
+            name: candidate.name,
+            min: at(0.0),
+            quartile: at(0.25),
+            median: at(0.5),
+            rss_kib: memory[index],
+        }
+    };
+    Ok(candidates.iter().enumerate().map(summarise).collect())
+}
 
-    pub fn measure(_candidates: &[Candidate], _runs: usize) -> Result<Vec<Measured>> {
-        bail!("the bench runs on Unix only: it compares with `/bin/true` over a socket pair")
+fn run_once(candidate: &Candidate) -> Result<f64> {
+    let (mut command, mut ours) = prepare(candidate)?;
+    let start = Instant::now();
+    let mut child = command.spawn()?;
+    // `command` still holds its end of the pair; without this nobody sees the end.
+    drop(command);
+    // `/bin/true` does not read: writing to it may fail.
+    let _ = ours.write_all(&candidate.payload);
+    drop(ours);
+    let status = child.wait()?;
+    let micros = start.elapsed().as_secs_f64() * 1e6;
+    if !status.success() {
+        bail!("ended with {status}");
     }
+    Ok(micros)
+}
+
+fn prepare(candidate: &Candidate) -> Result<(Command, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let mut command = Command::new(&candidate.program);
+    command
+        .args(&candidate.arguments)
+        .env_clear()
+        .envs(candidate.variables.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    Ok((command, ours))
+}
+
+/// The peak of resident memory in KiB. Not `ru_maxrss`: that begins with what the *parent*
+/// had at the moment of the spawn. So the program is stopped at its exit and looked at.
+#[cfg(target_os = "linux")]
+fn peak_memory(candidate: &Candidate) -> Result<i64> {
+    use std::os::unix::process::CommandExt;
+    let (mut command, mut ours) = prepare(candidate)?;
+    // SAFETY: `ptrace` is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
+            Ok(())
+        });
+    }
+    let child = command.spawn()?;
+    drop(command);
+    let pid = child.id() as libc::pid_t;
+    let mut status = 0;
+    let mut peak = 0;
+    let mut is_first = true;
+    let mut writer = Some(std::thread::spawn({
+        let payload = candidate.payload.clone();
+        move || ours.write_all(&payload)
+    }));
+    loop {
+        // SAFETY: the child is ours and nobody else waits for it.
+        if unsafe { libc::waitpid(pid, &raw mut status, 0) } < 0 || libc::WIFEXITED(status) {
+            break;
+        }
+        if is_first {
+            is_first = false;
+            let options = libc::PTRACE_O_TRACEEXIT | libc::PTRACE_O_EXITKILL;
+            // SAFETY: the child is stopped at its exec.
+            unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, pid, 0, options) };
+        } else if status >> 16 == libc::PTRACE_EVENT_EXIT {
+            let text = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let number = line.and_then(|line| line.split_whitespace().next());
+            peak = number.and_then(|number| number.parse().ok()).unwrap_or(0);
+        }
+        // SAFETY: the child is stopped.
+        unsafe { libc::ptrace(libc::PTRACE_CONT, pid, 0, 0) };
+    }
+    if let Some(writer) = writer.take() {
+        let _ = writer.join();
+    }
+    Ok(peak)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn peak_memory(_candidate: &Candidate) -> Result<i64> {
+    Ok(0)
 }

@@ -1,7 +1,5 @@
 //! Homes that are missing, read-only or full.
 
-use std::process::Command;
-
 use serde_json::json;
 
 use crate::world::{World, assert_silent_success, feed, lines_of, payload};
@@ -43,7 +41,7 @@ fn on_a_file_system(world: &World, prepare: &str) -> Option<std::process::Output
         "mount -t tmpfs -o size=64k tmpfs \"$XDG_STATE_HOME\" || exit 77\n{prepare}\nexec \"$0\" --origin plugin"
     );
     let hook = world.command("turnbridge-status");
-    let mut command = Command::new("unshare");
+    let mut command = std::process::Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
     command.arg(hook.get_program()).env_clear();
     command.envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
