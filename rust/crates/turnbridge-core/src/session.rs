@@ -154,6 +154,8 @@ pub struct Turn {
     pub prompt: Option<Prompt>,
     pub started_at: Option<Timestamp>,
     pub speaks: Vec<SpeakCall>,
+    /// It has ended; what follows without a prompt (`!command`) is another one.
+    pub is_over: bool,
 }
 
 /// The prompt of a turn. A long one is only begun here, because the session file is rewritten
@@ -229,10 +231,11 @@ impl Session {
         }
     }
 
-    /// The run that speaks for the session: of the live ones the last that acted, else the
-    /// last that ended.
+    /// The run that speaks for the session: of the live ones one that waits for the user, else
+    /// the last that acted; else the last that ended.
     pub fn current_run(&self) -> Option<&Run> {
-        let live = self.live_runs().max_by_key(|run| run.sequence);
+        let rank = |run: &&Run| (run.state() == State::WaitingUser, run.sequence);
+        let live = self.live_runs().max_by_key(rank);
         live.or_else(|| self.runs.iter().max_by_key(|run| run.sequence))
     }
 

@@ -129,6 +129,8 @@ struct TurnFile {
     started_at: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     speaks: Vec<SpeakFile>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_over: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -291,6 +293,7 @@ fn turn_to_wire(turn: &Turn) -> TurnFile {
         prompt_is_longer: turn.prompt.as_ref().is_some_and(|prompt| !prompt.whole),
         started_at: turn.started_at.map(|at| at.to_string()),
         speaks: turn.speaks.iter().map(speak).collect(),
+        is_over: turn.is_over,
     }
 }
 
@@ -307,6 +310,7 @@ fn turn_from_wire(file: TurnFile) -> Turn {
         prompt: file.prompt.map(|text| Prompt { text, whole: !file.prompt_is_longer }),
         started_at: file.started_at.as_deref().and_then(Timestamp::parse),
         speaks: file.speaks.into_iter().filter_map(speak).collect(),
+        is_over: file.is_over,
     }
 }
 

@@ -35,6 +35,24 @@ fn a_killed_claude_is_stopped_and_no_longer_listed() {
     world.assert_no_problems();
 }
 
+/// KT-40, KT-43: claude still runs its SessionEnd hooks then.
+#[test]
+fn a_closed_terminal_stops_the_session() {
+    let Some(claude) = gates::slow() else { return };
+    let world = World::new(claude, vec![]);
+    let terminal = Terminal::start(&world);
+    terminal.submit("a prompt");
+    terminal.wait_for_state("completed/ok");
+    drop(terminal);
+    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
+    assert_eq!(state_of(&world.only_session(Which::All)), "stopped");
+    assert_eq!(
+        pairs(&world.kawaii.lines(), "event", "hook").last().map(String::as_str),
+        Some("stopped SessionEnd")
+    );
+    world.assert_no_problems();
+}
+
 /// DESIGN section 4: the old id stops, a new id starts, in the same process.
 #[test]
 fn clear_stops_the_old_session_and_starts_another_one() {
@@ -76,6 +94,7 @@ fn clear_stops_the_old_session_and_starts_another_one() {
     world.assert_no_problems();
 }
 
+/// DESIGN section 4: StopFailure comes instead of Stop.
 #[test]
 fn an_api_error_ends_the_turn_as_failed_with_its_kind_and_the_next_one_goes_on() {
     let Some(claude) = gates::slow() else { return };
@@ -142,8 +161,7 @@ fn an_api_error_of_a_headless_run_stays_in_its_turn_record() {
     assert_eq!(messages[2]["error"], "rate_limit");
     let session = world.only_session(Which::All);
     assert_eq!(state_of(&session), "stopped");
-    let shown = world.show(session["session_id"].as_str().expect("an id"));
-    let [turn] = &shown["turns"].as_array().expect("turns")[..] else { panic!("{shown:#}") };
+    let turn = world.only_turn(&session);
     assert_eq!(turn["prompt"], "a prompt");
     assert_eq!(turn["detail"], "failed");
     assert_eq!(turn["error"], "rate_limit");

@@ -54,13 +54,12 @@ fn a_headless_turn_with_a_tool_is_told_to_everyone_in_order_and_adds_nothing_to_
         assert_eq!(message["agent_session_id"], id);
     }
 
-    let shown = world.show(id);
-    let [run] = &shown["runs"].as_array().expect("runs")[..] else { panic!("{shown:#}") };
+    let run = world.only_run(&session);
     assert_eq!(run["pid"], pid);
     assert_eq!(run["origin"], "plugin");
     assert_eq!(run["plugin_root"], json!(repository()));
     assert_eq!(run["by_plugin_dir"], true);
-    let [turn] = &shown["turns"].as_array().expect("turns")[..] else { panic!("{shown:#}") };
+    let turn = world.only_turn(&session);
     assert_eq!(turn["prompt"], "say one");
     assert_eq!(turn["answer"], "One was said.");
     assert_eq!(turn["detail"], "ok");

@@ -7,17 +7,20 @@ use serde_json::json;
 use testkit::{Claude, Reply};
 
 use crate::gates::{self, note};
+use crate::patience::PATIENCE;
 use crate::terminal::{Terminal, state_of};
 use crate::world::{Which, World};
 
 const A_SECOND: Duration = Duration::from_secs(1);
 
+/// Longer than any of these tests looks.
+const AGES: Duration = Duration::from_secs(20);
+
 #[test]
 fn esc_inside_a_running_tool_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
-    let tool = Reply::tool("Bash", json!({"command": "sleep 20; echo slept"}));
-    check(claude, tool, |terminal| {
-        terminal.tmux.wait_for("Running…", Duration::from_secs(30));
+    check(claude, long_tool(), "Escape", |terminal| {
+        terminal.tmux.wait_for("Running…", PATIENCE);
     });
 }
 
@@ -25,52 +28,82 @@ fn esc_inside_a_running_tool_interrupts_the_turn_x31() {
 fn esc_inside_a_permission_dialog_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
     let tool = Reply::tool("Bash", json!({"command": "touch never"}));
-    check(claude, tool, |terminal| {
+    check(claude, tool, "Escape", |terminal| {
         terminal.wait_for_dialog();
+    });
+}
+
+#[test]
+fn no_as_the_answer_to_a_permission_dialog_interrupts_the_turn_x31() {
+    let Some(claude) = gates::slow() else { return };
+    let tool = Reply::tool("Bash", json!({"command": "touch never"}));
+    check(claude, tool, "3", |terminal| {
+        terminal.wait_for_dialog();
+        assert!(terminal.tmux.screen().contains("3. No"), "{}", terminal.tmux.screen());
     });
 }
 
 #[test]
 fn esc_before_the_first_token_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
-    check(claude, Reply::text("too late").delayed(Duration::from_secs(20)), |terminal| {
-        terminal.world.api.wait_for_requests(1, Duration::from_secs(30));
+    check(claude, Reply::text("too late").delayed(AGES), "Escape", |terminal| {
+        terminal.world.api.wait_for_requests(1, PATIENCE);
     });
 }
 
 #[test]
 fn esc_while_the_answer_streams_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
-    let answer = Reply::text("The first paragraph.\n\nThe rest.").pausing(Duration::from_secs(20));
-    check(claude, answer, |terminal| {
-        terminal.tmux.wait_for("The first paragraph.", Duration::from_secs(30));
+    let answer = Reply::text("The first paragraph.\n\nThe rest.").pausing(AGES);
+    check(claude, answer, "Escape", |terminal| {
+        terminal.tmux.wait_for("The first paragraph.", PATIENCE);
     });
 }
 
-/// Begins a turn, waits until it is where `arrive` wants it, presses Esc, and begins another.
+/// Claude's own note says `waiting` then (for `dialog open`), though nothing works and no tool
+/// waits; the transcript still has the record of the interruption.
+#[test]
+fn an_interrupted_session_stays_interrupted_while_a_settings_panel_is_open_x31() {
+    let Some(claude) = gates::slow() else { return };
+    let world = World::new(claude, vec![long_tool()]);
+    let terminal = Terminal::start(&world);
+    terminal.submit("first prompt");
+    terminal.tmux.wait_for("Running…", PATIENCE);
+    terminal.press_and_time("Escape", "completed/interrupted");
+    terminal.submit("/config");
+    terminal.tmux.wait_for("Search settings", PATIENCE);
+    terminal.assert_stays("completed/interrupted");
+    world.assert_no_problems();
+}
+
+/// `sleep` is a command that claude runs without asking.
+fn long_tool() -> Reply {
+    Reply::tool("Bash", json!({"command": format!("sleep {}", AGES.as_secs())}))
+}
+
+/// Begins a turn, waits until it is where `arrive` wants it, presses `key`, and begins another.
 #[track_caller]
-fn check(claude: Claude, reply: Reply, arrive: impl Fn(&Terminal)) {
-    let second = Reply::text("the second answer").delayed(Duration::from_secs(1));
+fn check(claude: Claude, reply: Reply, key: &str, arrive: impl Fn(&Terminal)) {
+    let second = Reply::text("the second answer").delayed(A_SECOND);
     let world = World::new(claude, vec![reply, second]);
     let terminal = Terminal::start(&world);
     terminal.submit("first prompt");
     arrive(&terminal);
     let before = state_of(&world.only_session(Which::Live));
-    assert!(["working", "waiting_user"].contains(&before.as_str()), "{before} before Esc");
+    assert!(["working", "waiting_user"].contains(&before.as_str()), "{before} before {key}");
 
-    let interrupted = terminal.press_and_time("Escape", "completed/interrupted");
-    note(&format!("Esc while {before} → interrupted: {interrupted:?}"));
-    assert!(interrupted < A_SECOND, "interrupted only {interrupted:?} after Esc");
-    terminal.tmux.wait_for("❯", Duration::from_secs(30));
-    assert_eq!(state_of(&world.only_session(Which::Live)), "completed/interrupted");
+    let interrupted = terminal.press_and_time(key, "completed/interrupted");
+    note(&format!("{key} while {before} → interrupted: {interrupted:?}"));
+    assert!(interrupted < A_SECOND, "interrupted only {interrupted:?} after {key}");
+    terminal.assert_stays("completed/interrupted");
 
     terminal.clear_input();
     terminal.submit("second prompt");
     terminal.wait_for_state("working");
     let completed = terminal.wait_for_state("completed/ok");
     assert_eq!(completed["prompt"], "second prompt");
-    let shown = world.show(completed["session_id"].as_str().expect("an id"));
-    let [turn] = &shown["turns"].as_array().expect("turns")[..] else { panic!("{shown:#}") };
+    // An interrupted turn has no answer, so it has no record.
+    let turn = world.only_turn(&completed);
     assert_eq!(turn["prompt"], "second prompt");
     assert_eq!(turn["answer"], "the second answer");
     terminal.exit();

@@ -5,17 +5,16 @@
 //! tmux and unix sockets are what these tests stand on, so they are for unix.
 #![cfg(unix)]
 
+mod dialogs;
 mod ends;
 mod gates;
 mod headless;
 mod hosts;
 mod interactive;
 mod interruptions;
-mod parallel;
 mod patience;
 mod plugin;
 mod registrations;
-mod scratch;
 mod side_run;
 mod terminal;
 mod world;

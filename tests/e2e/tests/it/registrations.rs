@@ -1,4 +1,5 @@
-//! Hooks from the plugin, from settings.json, and from both at once: every event counts once.
+//! Hooks from the plugin, from settings.json, and from both at once: every event counts once
+//! (DESIGN section 4, claiming; X5: both install modes register the same set).
 
 use std::fs;
 use std::process::Stdio;
@@ -9,6 +10,7 @@ use testkit::{Claude, Reply};
 use crate::gates;
 use crate::headless::{KAWAII_LINES, TVINE_MESSAGES};
 use crate::hosts::pairs;
+use crate::interactive::LINES_OF_ONE_DIALOG;
 use crate::terminal::Terminal;
 use crate::world::{Which, World, repository, stdout_of};
 
@@ -63,11 +65,10 @@ fn check_headless_turn(world: &World, registered: Registered) {
     assert_eq!(pairs(&world.tvine.messages(), "status", "event"), TVINE_MESSAGES);
     let session = world.only_session(Which::All);
     assert_eq!(session["state"], "stopped");
-    let shown = world.show(session["session_id"].as_str().expect("an id"));
-    let [run] = &shown["runs"].as_array().expect("runs")[..] else { panic!("{shown:#}") };
+    let run = world.only_run(&session);
     assert_eq!(run["pid"], pid);
     assert_eq!(run["by_plugin_dir"], registered == Registered::ByBoth);
-    let [turn] = &shown["turns"].as_array().expect("turns")[..] else { panic!("{shown:#}") };
+    let turn = world.only_turn(&session);
     assert_eq!((&turn["prompt"], &turn["answer"]), (&json!("say one"), &json!("One was said.")));
     world.assert_no_problems();
 }
@@ -90,17 +91,7 @@ fn check_dialog(claude: Claude, registered: Registered) {
     terminal.tmux.send_key("Enter");
     terminal.wait_for_state("completed/ok");
     terminal.exit();
-    assert_eq!(
-        pairs(&world.kawaii.lines(), "event", "hook"),
-        [
-            "completed SessionStart",
-            "working UserPromptSubmit",
-            "waiting_user PermissionRequest",
-            "working PostToolUse",
-            "completed Stop",
-            "stopped SessionEnd",
-        ]
-    );
+    assert_eq!(pairs(&world.kawaii.lines(), "event", "hook"), LINES_OF_ONE_DIALOG);
     world.assert_no_problems();
 }
 

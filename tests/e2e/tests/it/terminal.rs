@@ -38,11 +38,7 @@ impl<'world> Terminal<'world> {
     #[track_caller]
     pub fn submit(&self, prompt: &str) {
         self.tmux.send_text(prompt);
-        self.tmux.wait_for_screen(PATIENCE, &format!("`{prompt}` in the input line"), |screen| {
-            // Earlier prompts begin with the same sign; the gap behind it is a no-break space.
-            let input = screen.lines().filter_map(|line| line.strip_prefix('❯')).next_back();
-            input.is_some_and(|input| input.trim() == prompt)
-        });
+        self.wait_for_input(prompt);
         self.tmux.send_key("Enter");
     }
 
@@ -50,6 +46,16 @@ impl<'world> Terminal<'world> {
     #[track_caller]
     pub fn clear_input(&self) {
         self.tmux.send_key("C-u");
+        self.wait_for_input("");
+    }
+
+    #[track_caller]
+    fn wait_for_input(&self, wanted: &str) {
+        self.tmux.wait_for_screen(PATIENCE, &format!("`{wanted}` in the input line"), |screen| {
+            // Earlier prompts begin with the same sign; the gap behind it is a no-break space.
+            let input = screen.lines().filter_map(|line| line.strip_prefix('❯')).next_back();
+            input.is_some_and(|input| input.trim() == wanted)
+        });
     }
 
     /// Waits for the permission dialog of a tool call, on the screen and in the session.
@@ -84,6 +90,17 @@ impl<'world> Terminal<'world> {
                 others => Err(self.describe(others)),
             }
         })
+    }
+
+    /// The only live session has this state, whenever one looks during the next second or so.
+    #[track_caller]
+    pub fn assert_stays(&self, state: &str) {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(1) {
+            let sessions = self.world.sessions(Which::Live);
+            let stays = matches!(sessions.as_slice(), [session] if state_of(session) == state);
+            assert!(stays, "no longer {state}\n{}", self.describe(&sessions));
+        }
     }
 
     /// Leaves by `/exit` and waits for the end of the process.

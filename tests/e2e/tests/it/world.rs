@@ -80,6 +80,27 @@ impl World {
         self.turnbridge(&["sessions", "show", id, "--json"])
     }
 
+    /// The only turn record of a session.
+    #[track_caller]
+    pub fn only_turn(&self, session: &Value) -> Value {
+        self.only_of(session, "turns")
+    }
+
+    /// The only run of a session.
+    #[track_caller]
+    pub fn only_run(&self, session: &Value) -> Value {
+        self.only_of(session, "runs")
+    }
+
+    #[track_caller]
+    fn only_of(&self, session: &Value, list: &str) -> Value {
+        let shown = self.show(session["session_id"].as_str().expect("an id"));
+        match shown[list].as_array().map(Vec::as_slice) {
+            Some([one]) => one.clone(),
+            _ => panic!("not one in `{list}`: {shown:#}"),
+        }
+    }
+
     /// What a hook could not do stands in its log; in these tests there is nothing.
     #[track_caller]
     pub fn assert_no_problems(&self) {

@@ -409,9 +409,9 @@ fn a_side_run_ends_without_stopping_the_session_of_the_tui() {
     SessionStart.startup → completed
     UserPromptSubmit → working
     PermissionRequest.Bash → waiting_user
-    SessionStart.resume → completed
-    UserPromptSubmit → working
-    Stop → completed ok
+    SessionStart.resume → waiting_user
+    UserPromptSubmit → waiting_user
+    Stop → waiting_user
     SessionEnd.other → waiting_user
     ");
     "@1 PostToolUse.Bash Stop SessionEnd.other @3 SessionStart.resume @2 SessionEnd.other"

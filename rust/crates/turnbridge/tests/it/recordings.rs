@@ -73,3 +73,21 @@ fn what_later_parts_need_is_kept() {
     assert_eq!(run["turn"]["prompt_id"], "p1");
     assert_eq!(run["turn"]["speaks"][0]["outcome"], "spoken");
 }
+
+#[test]
+fn a_turn_without_a_prompt_of_its_own_is_not_recorded_under_the_last_one() {
+    let world = World::new();
+    world.status(&payload("UserPromptSubmit", json!({"prompt": "first"})));
+    let stop = |answer: &str, active: bool| {
+        payload("Stop", json!({"last_assistant_message": answer, "stop_hook_active": active}))
+    };
+    world.status(&stop("one", false));
+    // Some Stop hook sent the model back; then `!ls` made it answer once more.
+    world.status(&stop("one, continued", true));
+    world.status(&stop("of the command", false));
+    let shown = world.turnbridge(&["sessions", "show", crate::world::SESSION, "--json"]);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let prompts: Vec<_> =
+        shown["turns"].as_array().unwrap().iter().map(|turn| turn["prompt"].clone()).collect();
+    assert_eq!(prompts, [json!("first"), json!("first"), Value::Null]);
+}

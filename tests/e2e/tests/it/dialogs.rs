@@ -1,0 +1,223 @@
+//! Dialogs that are open for long, beside other work, or inside a sub-agent: `waiting_user` from
+//! the question to the answer, and no longer.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::{Reply, Script};
+
+use crate::gates::{self, note};
+use crate::hosts::pairs;
+use crate::interactive::LINES_OF_ONE_DIALOG;
+use crate::patience::{PATIENCE, wait_for};
+use crate::terminal::{Terminal, state_of};
+use crate::world::{Which, World};
+
+/// KT-41, TV-18: Claude's own notification comes six seconds after the dialog.
+#[test]
+fn a_dialog_that_stays_open_is_told_again_and_its_approval_is_still_seen() {
+    let Some(claude) = gates::slow() else { return };
+    let tool = Reply::tool("Bash", json!({"command": "touch begun; sleep 4; touch ended"}));
+    let world = World::new(claude, vec![tool]);
+    let terminal = Terminal::start(&world);
+    terminal.submit("touch both");
+    terminal.wait_for_dialog();
+    wait_for_tvine(&world, &terminal, "Waiting Notification");
+    assert_eq!(state_of(&world.only_session(Which::Live)), "waiting_user");
+    let approved = terminal.press_and_time("Enter", "working");
+    note(&format!("approval after the notification → working: {approved:?}"));
+    assert!(!world.hermetic.project().join("ended").exists(), "working only with the tool's end");
+    terminal.wait_for_state("completed/ok");
+    terminal.exit();
+    assert_eq!(
+        pairs(&world.kawaii.lines(), "event", "hook")[2..5],
+        ["waiting_user PermissionRequest", "waiting_user Notification", "working PostToolUse"]
+    );
+    world.assert_no_problems();
+}
+
+/// TV-20: a question is no permission dialog, but the user is waited for all the same.
+#[test]
+fn a_question_waits_for_the_user_until_it_is_answered() {
+    let Some(claude) = gates::slow() else { return };
+    let options = json!([
+        {"label": "Alpha", "description": "the first"}, {"label": "Beta", "description": "the second"},
+    ]);
+    let question = json!({"question": "Which one?", "header": "Pick", "multiSelect": false, "options": options});
+    let script = vec![
+        Reply::tool("AskUserQuestion", json!({"questions": [question]})),
+        Reply::text("Alpha it is.").delayed(Duration::from_secs(1)),
+    ];
+    let world = World::new(claude, script);
+    let terminal = Terminal::start(&world);
+    terminal.submit("ask me");
+    terminal.tmux.wait_for("Enter to select", PATIENCE);
+    let waiting = terminal.wait_for_state("waiting_user");
+    assert_eq!(waiting["waiting_for"], json!(["AskUserQuestion"]));
+    terminal.tmux.send_key("Enter");
+    terminal.wait_for_state("working");
+    terminal.wait_for_state("completed/ok");
+    terminal.exit();
+    world.assert_no_problems();
+}
+
+#[test]
+fn a_tool_that_ends_beside_an_open_dialog_does_not_close_it() {
+    let Some(claude) = gates::slow() else { return };
+    let world = World::new(claude, vec![]);
+    let inside = world.hermetic.project().join("inside.txt");
+    let outside = world.hermetic.root().join("outside.txt");
+    world.api.push(read_both(&outside, &inside));
+    let terminal = Terminal::start(&world);
+    terminal.submit("read both");
+    let waiting = terminal.wait_for_dialog();
+    assert_eq!(waiting["waiting_for"], json!(["Read"]));
+    // The Read of the file inside the project, which needs no permission.
+    wait_for_tvine(&world, &terminal, "Waiting PostToolUse");
+    terminal.assert_stays("waiting_user");
+    assert_eq!(world.tvine.status()["status"], "Waiting");
+
+    terminal.tmux.send_key("Enter");
+    terminal.wait_for_state("completed/ok");
+    terminal.exit();
+    assert_eq!(pairs(&world.kawaii.lines(), "event", "hook"), LINES_OF_ONE_DIALOG);
+    world.assert_no_problems();
+}
+
+#[test]
+fn of_two_dialogs_at_once_both_must_be_answered() {
+    let Some(claude) = gates::slow() else { return };
+    let world = World::new(claude, vec![]);
+    let folder = world.hermetic.root().join("folder");
+    fs::create_dir(&folder).expect("create a folder");
+    let (one, two) = (world.hermetic.root().join("one.txt"), folder.join("two.txt"));
+    world.api.push(read_both(&one, &two));
+    let terminal = Terminal::start(&world);
+    terminal.submit("read both");
+    wait_for("two dialogs", || {
+        let session = world.sessions(Which::Live).pop().unwrap_or_default();
+        match session["waiting_for"] == json!(["Read", "Read"]) {
+            true => Ok(()),
+            false => Err(format!("{session:#}\n{}", terminal.tmux.screen())),
+        }
+    });
+    // Either may lie over the other, and claude loses an answer that comes as it draws them.
+    terminal.assert_stays("waiting_user");
+    let screen = terminal.tmux.screen();
+    let second = match screen.contains(&format!("Read({})", one.display())) {
+        true => two,
+        false => one,
+    };
+    terminal.tmux.send_key("Enter");
+    wait_for_tvine(&world, &terminal, "Waiting PostToolUse");
+    terminal.tmux.wait_for(&format!("Read({})", second.display()), PATIENCE);
+    terminal.assert_stays("waiting_user");
+    terminal.tmux.send_key("Enter");
+    terminal.wait_for_state("completed/ok");
+    terminal.exit();
+    world.assert_no_problems();
+}
+
+#[test]
+fn a_dialog_of_a_sub_agent_is_one_of_the_session_and_ends_with_its_approval() {
+    let Some(claude) = gates::slow() else { return };
+    let bash = Reply::tool("Bash", json!({"command": "touch begun; sleep 3; touch ended"}));
+    let script = Script::new()
+        .then(Reply::tool("Agent", task("subtask-a")))
+        .then(Reply::text("The agent is done."))
+        .on("subtask-a", vec![bash, Reply::text("Touched.")]);
+    let world = World::new(claude, script);
+    let terminal = Terminal::start(&world);
+    terminal.submit("let an agent do it");
+    let waiting = terminal.wait_for_dialog();
+    assert_eq!(waiting["waiting_for"], json!(["Bash"]));
+    let approved = terminal.press_and_time("Enter", "working");
+    note(&format!("approval of a sub-agent's dialog → working: {approved:?}"));
+    assert!(!world.hermetic.project().join("ended").exists(), "working only with the tool's end");
+    let completed = terminal.wait_for_state("completed/ok");
+    assert_eq!(world.only_turn(&completed)["answer"], "The agent is done.");
+    terminal.exit();
+    assert_eq!(pairs(&world.kawaii.lines(), "event", "hook"), LINES_OF_ONE_DIALOG);
+    assert_eq!(
+        pairs(&world.tvine.messages(), "status", "event"),
+        [
+            "Idle SessionStart",
+            "Busy UserPromptSubmit",
+            "Busy PreToolUse",
+            "Busy SubagentStart",
+            "Busy PreToolUse",
+            "Waiting PermissionRequest",
+            "Busy PostToolUse",
+            "Busy PostToolBatch",
+            "Busy SubagentStop",
+            "Busy PostToolUse",
+            "Busy PostToolBatch",
+            "Idle Stop",
+            "Idle SessionEnd",
+        ]
+    );
+    world.assert_no_problems();
+}
+
+/// What the second agent and its parent report after the approval says nothing about the dialog
+/// of the first.
+#[test]
+fn an_approved_dialog_stays_closed_while_others_go_on() {
+    let Some(claude) = gates::slow() else { return };
+    let script = Script::new()
+        .then(Reply::tool("Agent", task("subtask-a")).and_tool("Agent", task("subtask-b")))
+        .then(Reply::text("Both are done."))
+        .on("subtask-a", vec![Reply::tool("Bash", json!({"command": "touch begun; sleep 6"}))])
+        .on("subtask-b", vec![Reply::tool("Bash", json!({"command": "sleep 2"}))]);
+    let world = World::new(claude, script);
+    let terminal = Terminal::start(&world);
+    terminal.submit("let two agents do it");
+    terminal.wait_for_dialog();
+    terminal.press_and_time("Enter", "working");
+    let mut seen: Vec<String> = Vec::new();
+    wait_for("the end of the turn", || {
+        let session = world.only_session(Which::Live);
+        let what = format!("{} after {}", state_of(&session), text_of(&session["last_event"]));
+        if seen.last() != Some(&what) {
+            seen.push(what);
+        }
+        match state_of(&session) == "completed/ok" {
+            true => Ok(()),
+            false => Err(format!("{seen:#?}\n{}", terminal.tmux.screen())),
+        }
+    });
+    assert!(!seen.iter().any(|what| what.starts_with("waiting_user")), "{seen:#?}");
+    terminal.exit();
+    world.assert_no_problems();
+}
+
+fn task(prompt: &str) -> Value {
+    json!({"description": prompt, "prompt": prompt, "subagent_type": "general-purpose"})
+}
+
+/// One message with two calls of Read, of files that are made here.
+#[track_caller]
+fn read_both(first: &Path, second: &Path) -> Reply {
+    for path in [first, second] {
+        fs::write(path, "text\n").expect("write a file to read");
+    }
+    Reply::tool("Read", json!({"file_path": first})).and_tool("Read", json!({"file_path": second}))
+}
+
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Waits until tvine has got this status with this event.
+#[track_caller]
+fn wait_for_tvine(world: &World, terminal: &Terminal, wanted: &str) {
+    wait_for(&format!("`{wanted}` for tvine"), || {
+        let messages = pairs(&world.tvine.messages(), "status", "event");
+        match messages.iter().any(|message| message == wanted) {
+            true => Ok(()),
+            false => Err(format!("{messages:?}\n{}", terminal.tmux.screen())),
+        }
+    });
+}
