@@ -7,7 +7,6 @@
 
 pub mod advance;
 pub mod claim;
-
 pub mod claude_process_wire;
 mod dialogs;
 pub mod event;
