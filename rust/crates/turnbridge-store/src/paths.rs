@@ -82,14 +82,16 @@ pub fn claude_config_dir() -> Option<PathBuf> {
     absolute("CLAUDE_CONFIG_DIR").or_else(|| home_dir().map(|home| home.join(".claude")))
 }
 
+#[cfg(windows)]
 fn platform_state_dir() -> Option<PathBuf> {
-    let xdg = absolute("XDG_STATE_HOME");
-    if cfg!(windows) {
-        return xdg
-            .or_else(|| absolute("LOCALAPPDATA"))
-            .or_else(|| home_dir().map(|home| home.join("AppData").join("Local")));
-    }
-    xdg.or_else(|| home_dir().map(|home| home.join(".local").join("state")))
+    let in_home = || home_dir().map(|home| home.join("AppData").join("Local"));
+    absolute("LOCALAPPDATA").or_else(in_home)
+}
+
+#[cfg(not(windows))]
+fn platform_state_dir() -> Option<PathBuf> {
+    let in_home = || home_dir().map(|home| home.join(".local").join("state"));
+    absolute("XDG_STATE_HOME").or_else(in_home)
 }
 
 fn platform_log_dir() -> Option<PathBuf> {
