@@ -18,6 +18,7 @@ pub mod one_line;
 pub mod session;
 pub mod session_wire;
 pub mod speak;
+pub mod spoken_text;
 pub mod timestamp;
 pub mod transcript;
 pub mod turn_wire;

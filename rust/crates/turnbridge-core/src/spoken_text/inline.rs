@@ -1,0 +1,233 @@
+//! Marks inside a line: what is said of code, links, emphasis and HTML.
+
+/// How far the end of a link, a tag or a piece of code is looked for, in bytes.
+const REACH: usize = 2_000;
+
+/// Code that is longer is not read: nobody follows it by ear.
+const LONGEST_CODE: usize = 40;
+
+const SCHEMES: [&str; 6] = ["https://", "http://", "ftp://", "file://", "mailto:", "www."];
+
+pub(super) fn spoken(text: &str) -> String {
+    let mut said = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut previous = ' ';
+    while let Some(c) = rest.chars().next() {
+        let taken = match mark(rest, c, previous) {
+            Some((length, words)) => {
+                said.push_str(&words);
+                length
+            }
+            None => {
+                said.push(c);
+                c.len_utf8()
+            }
+        };
+        previous = rest[..taken].chars().next_back().unwrap_or(' ');
+        rest = &rest[taken..];
+    }
+    tidied(&said)
+}
+
+/// How many bytes of `rest` are a mark, and what is said for it. `previous` stands before it.
+fn mark(rest: &str, c: char, previous: char) -> Option<(usize, String)> {
+    let silent = |length: usize| Some((length, String::new()));
+    match c {
+        '\\' => {
+            let escaped = rest[1..].chars().next().filter(char::is_ascii_punctuation)?;
+            Some((2, escaped.to_string()))
+        }
+        '`' => Some(code(rest)),
+        '<' if rest.starts_with("<br") => Some((tag_length(rest)?, " ".to_owned())),
+        '<' => silent(tag_length(rest)?),
+        '&' => entity(rest),
+        '!' if rest[1..].starts_with('[') => silent(1),
+        '[' if rest.starts_with("[^") => footnote(rest),
+        '[' if previous.is_alphanumeric() => Some((1, " ".to_owned())),
+        '[' => silent(1),
+        ']' => silent(1 + target_length(&rest[1..])),
+        '~' if rest.starts_with("~~") => silent(2),
+        '*' | '_' => emphasis(rest, c, previous),
+        ':' if !previous.is_alphanumeric() => silent(shortcode_length(rest)?),
+        _ if c.is_ascii_alphabetic() && !previous.is_ascii_alphanumeric() => {
+            silent(url_length(rest)?)
+        }
+        _ => None,
+    }
+}
+
+fn window(text: &str) -> &str {
+    &text[..text.floor_char_boundary(REACH)]
+}
+
+fn code(rest: &str) -> (usize, String) {
+    let after = rest.trim_start_matches('`');
+    let ticks = rest.len() - after.len();
+    let window = window(after);
+    let mut from = 0;
+    while let Some(found) = window[from..].find('`') {
+        let start = from + found;
+        let end = window.len() - window[start..].trim_start_matches('`').len();
+        if end - start == ticks {
+            return (ticks + end, words_of_code(&window[..start]));
+        }
+        from = end;
+    }
+    (ticks, String::new())
+}
+
+/// `parse_hook_event()` is said as three words, `main.rs` as it is.
+fn words_of_code(code: &str) -> String {
+    if code.chars().count() > LONGEST_CODE || code.contains("://") {
+        return String::new();
+    }
+    let characters: Vec<_> = code.chars().collect();
+    let is_word = |index: Option<usize>| {
+        index.and_then(|index| characters.get(index)).is_some_and(|c| c.is_alphanumeric())
+    };
+    let said = |(index, c): (usize, &char)| {
+        let inside_word = is_word(index.checked_sub(1)) && is_word(Some(index + 1));
+        let is_said = match c {
+            '.' | '-' | '\'' | ',' | ':' => inside_word,
+            '+' | '%' | '#' => {
+                is_word(index.checked_sub(1)) || is_word(Some(index + 1)) || *c == '+'
+            }
+            _ => c.is_alphanumeric() || !c.is_ascii(),
+        };
+        if is_said { *c } else { ' ' }
+    };
+    let said: String = characters.iter().enumerate().map(said).collect();
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A tag, a comment or an address in angle brackets.
+fn tag_length(rest: &str) -> Option<usize> {
+    if rest.starts_with("<!--") {
+        return Some(window(rest).find("-->")? + 3);
+    }
+    let name = rest[1..].strip_prefix('/').unwrap_or(&rest[1..]);
+    name.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(())?;
+    Some(window(rest).find('>')? + 1)
+}
+
+fn entity(rest: &str) -> Option<(usize, String)> {
+    const ENTITIES: [(&str, &str); 6] = [
+        ("&amp;", "&"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&nbsp;", " "),
+    ];
+    let (entity, said) = ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity))?;
+    Some((entity.len(), (*said).to_owned()))
+}
+
+/// `[^1]` in the text, or `[^1]:` before its own.
+fn footnote(rest: &str) -> Option<(usize, String)> {
+    let end = window(rest).find(']')? + 1;
+    Some((end + usize::from(rest[end..].starts_with(':')), String::new()))
+}
+
+/// The length of `(address "title")` or `[reference]` after a link's text, else 0.
+fn target_length(rest: &str) -> usize {
+    let length = match rest.chars().next() {
+        Some('[') => window(rest).find(']').map(|end| end + 1),
+        Some('(') => closing_bracket(window(rest)).filter(|end| is_target(&rest[1..*end])),
+        _ => return 0,
+    };
+    match length {
+        Some(end) if rest.starts_with('(') => end + 1,
+        Some(length) => length,
+        None => 0,
+    }
+}
+
+fn closing_bracket(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (index, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 1 => return Some(index),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// No blanks but before a title; everything else in brackets is prose.
+fn is_target(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with('<')
+        || text
+            .split_once(char::is_whitespace)
+            .is_none_or(|(_, title)| title.trim_start().starts_with(['"', '\'', '(']))
+}
+
+/// `3 * 4` is no emphasis, and `snake_case` is two words.
+fn emphasis(rest: &str, mark: char, previous: char) -> Option<(usize, String)> {
+    let after = rest.trim_start_matches(mark);
+    let length = rest.len() - after.len();
+    let next = after.chars().next().unwrap_or(' ');
+    if previous.is_whitespace() && next.is_whitespace() {
+        return None;
+    }
+    let inside_word = previous.is_alphanumeric() && next.is_alphanumeric();
+    let said = if mark == '_' && inside_word { " " } else { "" };
+    Some((length, said.to_owned()))
+}
+
+fn shortcode_length(rest: &str) -> Option<usize> {
+    let name = &rest[1..];
+    let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || "_+-".contains(c)))?;
+    let is_name =
+        name[..end].contains(|c: char| c.is_ascii_alphabetic()) || name.starts_with("+1:");
+    let after = name[end..].strip_prefix(':')?;
+    (is_name && !after.starts_with(|c: char| c.is_ascii_alphanumeric())).then_some(end + 2)
+}
+
+/// The punctuation of the sentence around an address is not part of it.
+fn url_length(rest: &str) -> Option<usize> {
+    SCHEMES.iter().find(|scheme| rest.starts_with(**scheme))?;
+    let end = rest.find(|c: char| !c.is_ascii_graphic() || "<>\"`|".contains(c));
+    let url = &rest[..end.unwrap_or(rest.len())];
+    let mut url = url.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', ']']);
+    while url.ends_with(')') && url.matches(')').count() > url.matches('(').count() {
+        url = url[..url.len() - 1].trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    }
+    Some(url.len())
+}
+
+/// Single blanks, none before punctuation, and no brackets with nothing in them.
+fn tidied(said: &str) -> String {
+    let mut text = String::with_capacity(said.len());
+    let mut blank = false;
+    for c in said.chars() {
+        if c.is_whitespace() {
+            blank = true;
+            continue;
+        }
+        if blank && !text.is_empty() && !",.;:!?)、。）".contains(c) && !text.ends_with(['(', '（'])
+        {
+            text.push(' ');
+        }
+        blank = false;
+        let opened = match c {
+            ')' => Some('('),
+            '）' => Some('（'),
+            _ => None,
+        };
+        if opened.is_some_and(|opened| text.ends_with(opened)) {
+            text.pop();
+            blank = text.ends_with(' ');
+            text.truncate(text.trim_end().len());
+            continue;
+        }
+        // What stood between them was an address.
+        if !(c == ',' && text.ends_with(',')) {
+            text.push(c);
+        }
+    }
+    text
+}
