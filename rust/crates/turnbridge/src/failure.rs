@@ -9,6 +9,7 @@ use std::process::ExitCode;
 pub struct Hinted {
     pub error: String,
     pub hint: String,
+    pub exit_code: u8,
 }
 
 impl fmt::Display for Hinted {
@@ -20,7 +21,16 @@ impl fmt::Display for Hinted {
 impl std::error::Error for Hinted {}
 
 pub fn hinted(error: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
-    Hinted { error: error.into(), hint: hint.into() }.into()
+    hinted_with_code(1, error, hint)
+}
+
+/// For what a caller has to tell apart; the command's `--help` lists its codes.
+pub fn hinted_with_code(
+    exit_code: u8,
+    error: impl Into<String>,
+    hint: impl Into<String>,
+) -> anyhow::Error {
+    Hinted { error: error.into(), hint: hint.into(), exit_code }.into()
 }
 
 #[expect(clippy::print_stderr, reason = "the one place where errors are printed")]
@@ -38,6 +48,13 @@ pub fn report(result: anyhow::Result<()>) -> ExitCode {
     eprintln!("error: {error:#}");
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
         eprintln!("hint: {}", hinted.hint);
+        return ExitCode::from(hinted.exit_code);
     }
     ExitCode::FAILURE
+}
+
+/// Something worth knowing that is no failure.
+#[expect(clippy::print_stderr, reason = "stdout is for what was asked for")]
+pub fn note(text: &str) {
+    eprintln!("note: {text}");
 }

@@ -2,6 +2,7 @@
 
 mod commands;
 mod failure;
+mod speech;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,7 @@
 
 mod completions;
 mod sessions;
+mod speak;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -17,6 +18,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Sessions(sessions::Arguments),
+    Speak(speak::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -24,6 +26,7 @@ impl Cli {
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::Sessions(arguments) => sessions::run(&arguments),
+            Command::Speak(arguments) => speak::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments),
         }
     }

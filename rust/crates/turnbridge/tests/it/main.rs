@@ -8,4 +8,5 @@ mod manifest;
 mod recordings;
 mod sessions_command;
 mod sinks;
+mod speak;
 mod world;
