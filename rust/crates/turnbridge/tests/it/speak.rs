@@ -14,15 +14,15 @@ mod stub {
     use std::time::{Duration, Instant};
 
     /// A world in which `name` is the only engine. It notes its arguments and its stdin, and then
-    /// takes `seconds` as if it spoke.
-    fn world_with(name: &str, seconds: &str) -> World {
+    /// does `speaking`.
+    fn world_with(name: &str, speaking: &str) -> World {
         let world = World::new();
         let folder = world.hermetic.root().join("engines");
         fs::create_dir(&folder).unwrap();
         let notes = notes_path(&world);
         let script = format!(
             "#!/bin/sh\nPATH=/usr/bin:/bin\n{{ printf '[%s] ' \"$@\"; cat; echo; }} > '{0}.new'\n\
-             cat '{0}.new' >> '{0}'\nsleep {seconds}\necho end >> '{0}'\n",
+             cat '{0}.new' >> '{0}'\n{speaking}\necho end >> '{0}'\n",
             notes.display()
         );
         let path = folder.join(name);
@@ -50,7 +50,7 @@ mod stub {
 
     #[test]
     fn the_text_goes_to_the_engine_as_a_person_would_read_it() {
-        let world = world_with("espeak-ng", "0");
+        let world = world_with("espeak-ng", "true");
         let printed =
             world.turnbridge(&["speak", "--rate", "200", "**Done**, see", "`main.rs`; $(id) 'x'"]);
         assert_eq!(printed, "");
@@ -59,7 +59,7 @@ mod stub {
         end
         ");
 
-        let world = world_with("spd-say", "0");
+        let world = world_with("spd-say", "true");
         world.turnbridge(&["speak", "--voice", "Vera", "終わりました"]);
         insta::assert_snapshot!(notes(&world, 1), @"
         [-l] [ja] [-y] [Vera] [--] [終わりました。]
@@ -69,19 +69,23 @@ mod stub {
 
     #[test]
     fn the_command_returns_while_the_engine_speaks() {
-        let world = world_with("espeak-ng", "3");
-        let start = Instant::now();
+        // It speaks until somebody says `hush`.
+        let world = world_with("espeak-ng", "until [ -e \"$TMPDIR/hush\" ]; do sleep 0.02; done");
         let mut command = world.command("turnbridge");
         command.args(["speak", "--json"]);
         let output = feed(command, b"A long speech");
-        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
         insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap(), @r#"{"engine":"espeak-ng","out":null,"seconds":null,"utterances":[{"language":"en","text":"A long speech."}]}"#);
+        let noted = fs::read_to_string(notes_path(&world)).unwrap_or_default();
+        assert!(!noted.contains("end"), "{noted}");
+        let environment = world.hermetic.environment();
+        let (_, folder) = environment.iter().find(|(name, _)| *name == "TMPDIR").unwrap();
+        fs::write(Path::new(folder).join("hush"), "").unwrap();
         notes(&world, 1);
     }
 
     #[test]
     fn languages_are_spoken_one_after_another() {
-        let world = world_with("espeak-ng", "0.2");
+        let world = world_with("espeak-ng", "sleep 0.2");
         world.turnbridge(&["speak", "Hello. こんにちは。Bye."]);
         insta::assert_snapshot!(notes(&world, 3), @"
         [-v] [en] [--stdin] Hello.
@@ -95,7 +99,7 @@ mod stub {
 
     #[test]
     fn an_engine_that_only_plays_writes_no_file() {
-        let world = world_with("spd-say", "0");
+        let world = world_with("spd-say", "true");
         let output = speak(&world, &["--out", "x.wav", "hello"]);
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         assert!(!notes_path(&world).exists());
