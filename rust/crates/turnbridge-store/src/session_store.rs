@@ -18,9 +18,9 @@ use crate::process::{Liveness, liveness};
 use crate::sinks;
 use crate::turn_store;
 
-/// Two hundred hooks at once take a fraction of this; all of Claude's SessionEnd hooks
-/// together have 1.5 s.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+/// Two hundred hooks at once take a fraction of this on a machine with nothing else to do. Only
+/// a holder that was suspended could make us wait all of it: whoever is killed lets go.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub struct Updated {
