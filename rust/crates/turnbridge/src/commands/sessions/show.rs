@@ -53,8 +53,10 @@ pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
 
 fn run_text(run: &Run, now: Timestamp) -> String {
     let mut text = format!("pid {}, {}", run.process.pid, run.state().as_str());
-    let kind = if run.host.is_interactive() { "interactive" } else { "headless" };
-    let _ = write!(text, ", {kind}, hooks from {}", run.host.origin);
+    if run.host.entrypoint.is_some() {
+        text.push_str(if run.host.is_interactive() { ", interactive" } else { ", headless" });
+    }
+    let _ = write!(text, ", hooks from {}", run.host.origin);
     let _ = write!(text, ", last event {} {} ago", run.last_event, age(now.since(run.last_at)));
     if let Some(ended) = &run.ended {
         let _ = write!(text, ", ended: {}", ended.reason);
