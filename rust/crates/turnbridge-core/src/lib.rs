@@ -20,7 +20,7 @@ pub mod session_wire;
 pub mod speak;
 pub mod spoken_text;
 pub mod timestamp;
-pub mod transcript;
+pub mod transcript_wire;
 pub mod turn_wire;
 pub mod tvine_wire;
 pub mod utf8_check;

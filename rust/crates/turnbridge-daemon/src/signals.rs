@@ -14,7 +14,7 @@ use turnbridge_core::event::{Event, EventKind, Facts};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::transcript::last_interruption;
+use turnbridge_core::transcript_wire::last_interruption;
 use turnbridge_store::process::{Liveness, liveness};
 
 /// Enough for the records that Claude writes after an interruption, tool result included.

@@ -24,10 +24,6 @@ impl StatePaths {
         StatePaths { state: state.to_owned(), logs: state.join("logs") }
     }
 
-    pub fn state_dir(&self) -> &Path {
-        &self.state
-    }
-
     pub fn sessions_dir(&self) -> PathBuf {
         self.state.join("sessions")
     }
@@ -52,10 +48,6 @@ impl StatePaths {
     /// run has its own.
     pub fn prompt_file(&self, tool: Tool, id: &SessionId, pid: u32) -> PathBuf {
         self.turns_dir().join(format!("{tool}-{id}.{pid}.prompt"))
-    }
-
-    pub fn logs_dir(&self) -> &Path {
-        &self.logs
     }
 
     pub fn hooks_log(&self) -> PathBuf {

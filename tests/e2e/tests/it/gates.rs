@@ -43,7 +43,7 @@ fn is_set(variable: &str) -> bool {
 
 fn say(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    note(&format!("skipped: {test}: {reason}"));
+    testkit::skipped(&format!("{test}: {reason}"));
 }
 
 /// For whoever runs the tests with `--nocapture`.
