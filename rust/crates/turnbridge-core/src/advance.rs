@@ -22,11 +22,14 @@ pub enum Effect {
     Applied,
     /// Came late: it changed no state, though what it reports of speech and ends was kept.
     Late,
+    /// It concerns no process that could change: a sub-agent of a session that we do not know,
+    /// something of one that has ended.
+    Ignored,
 }
 
 pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
     let Some(index) = run_of(&mut session, event) else {
-        return (session, Effect::Applied);
+        return (session, Effect::Ignored);
     };
     let run = &mut session.runs[index];
     let before = (run.state(), run.detail().cloned());

@@ -63,7 +63,7 @@ fn record(program: Program, event: &Event, claim: Claim, wrong_fields: &[&str]) 
     let mut problems: Vec<String> =
         wrong_fields.iter().map(|field| format!("input: {field}")).collect();
     match session_store::update(paths.as_ref(), event, Some(claim)) {
-        Ok(updated) => problems.extend(updated.problems),
+        Ok(more) => problems.extend(more),
         Err(problem) => problems.push(problem),
     }
     if let (Some(paths), EventKind::SessionStarted { .. }) = (&paths, &event.kind)

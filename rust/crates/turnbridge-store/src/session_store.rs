@@ -22,32 +22,16 @@ use crate::turn_store;
 /// a holder that was suspended could make us wait all of it: whoever is killed lets go.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
-#[derive(Debug)]
-pub struct Updated {
-    pub session: Session,
-    pub outcome: Outcome,
-    /// What went wrong on the way without stopping it. For the log.
-    pub problems: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    Applied,
-    /// Older than what the session knows already.
-    Late,
-    /// Another registration of the same hook has counted it.
-    Twin,
-}
-
 /// Applies one event: lock, read, claim, advance, turn record, session file, sinks.
 ///
-/// Without a writable home the sinks are still served, from what can be known then. `Err` only
-/// when another process holds the session for longer than a hook may wait.
+/// Gives what went wrong on the way without stopping it, for the log. Without a writable home
+/// the sinks are still served, from what can be known then. `Err` only when another process
+/// holds the session for longer than a hook may wait.
 pub fn update(
     paths: Option<&StatePaths>,
     event: &Event,
     claim: Option<Claim>,
-) -> Result<Updated, String> {
+) -> Result<Vec<String>, String> {
     let mut problems = Vec::new();
     let lock = match paths {
         Some(paths) => lock_session(paths, event, &mut problems)?,
@@ -63,7 +47,7 @@ pub fn update(
     {
         note_twin(&mut session, event);
         save(writable, &session, &mut problems);
-        return Ok(Updated { session, outcome: Outcome::Twin, problems });
+        return Ok(problems);
     }
     let before = session.current_run().map(|_| session.state());
     let session = end_dead_runs(session, event);
@@ -74,21 +58,15 @@ pub fn update(
     {
         problems.push(format!("turn record: {error}"));
     }
-    save(writable, &session, &mut problems);
+    // What concerns nobody we know makes no session.
+    if !session.runs.is_empty() {
+        save(writable, &session, &mut problems);
+    }
     if effect == Effect::Applied {
         publish(before, &session, event, &mut problems);
     }
     drop(lock);
-    let outcome = match effect {
-        Effect::Applied => Outcome::Applied,
-        Effect::Late => Outcome::Late,
-    };
-    Ok(Updated { session, outcome, problems })
-}
-
-/// The session as its file has it.
-pub fn read(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Session> {
-    read_session(&fs::read(paths.session_file(tool, id)).ok()?)
+    Ok(problems)
 }
 
 /// Every session that has a readable file, in no order.

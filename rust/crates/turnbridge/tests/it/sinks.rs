@@ -160,3 +160,20 @@ fn a_sink_that_fails_is_logged_and_the_others_are_served() {
     assert_eq!(world.hooks_log().len(), 2);
     assert!(!world.hermetic.root().join("escape").exists());
 }
+
+#[test]
+fn a_sub_agent_of_an_unknown_session_tells_nobody_that_it_stopped() {
+    let world = World::new();
+    let path = world.hermetic.root().join("kawaii.jsonl");
+    let world =
+        world.with("KAWAII_NOTIFY_PATH", path.to_str().unwrap()).with("KAWAII_PANE_ID", "p");
+    world.status(&payload("PreToolUse", json!({"tool_name": "Bash", "agent_id": "a"})));
+    world.status(&payload("SubagentStop", json!({"agent_id": "a"})));
+    assert!(!path.exists());
+    assert!(world.sessions().is_empty());
+    // After its end, too, it is silent.
+    world.status(&payload("SessionStart", json!({"source": "startup"})));
+    world.status(&payload("SessionEnd", json!({"reason": "other"})));
+    world.status(&payload("SubagentStop", json!({"agent_id": "a"})));
+    assert_eq!(lines_of(&std::fs::read_to_string(path).unwrap()).len(), 2);
+}
