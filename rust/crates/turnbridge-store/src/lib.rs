@@ -14,4 +14,5 @@ pub mod process;
 pub mod prune;
 pub mod session_store;
 pub mod sinks;
+pub mod speech_mark;
 pub mod turn_store;

@@ -54,6 +54,11 @@ impl StatePaths {
         self.logs.join("hooks.log")
     }
 
+    /// Names the speech that may be heard; see `speech_mark`.
+    pub fn speech_mark(&self) -> PathBuf {
+        self.state.join("speaking")
+    }
+
     /// Its modification time is when old files were last looked for.
     pub fn prune_mark(&self) -> PathBuf {
         self.state.join("pruned")
@@ -72,6 +77,22 @@ pub fn home_dir() -> Option<PathBuf> {
 /// Claude's own folder: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
 pub fn claude_config_dir() -> Option<PathBuf> {
     absolute("CLAUDE_CONFIG_DIR").or_else(|| home_dir().map(|home| home.join(".claude")))
+}
+
+/// `config.toml`, whether it exists or not.
+pub fn config_file() -> Option<PathBuf> {
+    platform_config_dir().map(|folder| folder.join("turnbridge").join("config.toml"))
+}
+
+#[cfg(windows)]
+fn platform_config_dir() -> Option<PathBuf> {
+    let in_home = || home_dir().map(|home| home.join("AppData").join("Roaming"));
+    absolute("APPDATA").or_else(in_home)
+}
+
+#[cfg(not(windows))]
+fn platform_config_dir() -> Option<PathBuf> {
+    absolute("XDG_CONFIG_HOME").or_else(|| home_dir().map(|home| home.join(".config")))
 }
 
 #[cfg(windows)]

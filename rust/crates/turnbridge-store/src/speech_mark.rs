@@ -1,0 +1,81 @@
+//! Which speech may be heard: one file that names it.
+//!
+//! Whoever speaks writes its own name there and looks again and again whether it still stands
+//! there. A newer speech writes another name, a prompt removes the file, and the speaker falls
+//! silent. So a hook ends a speech without knowing its process: no signal, no pid that may be
+//! another's by now, the same on every system.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use crate::atomic_file::write_atomically;
+use crate::clock;
+use crate::paths::StatePaths;
+
+/// A speech that has the word, until somebody takes it.
+#[derive(Debug)]
+pub struct SpeechMark {
+    path: PathBuf,
+    name: String,
+}
+
+impl SpeechMark {
+    /// Takes the word, from whoever has it.
+    pub fn take(paths: &StatePaths) -> io::Result<SpeechMark> {
+        let name = format!("{} {}", std::process::id(), clock::now());
+        let path = paths.speech_mark();
+        write_atomically(&path, name.as_bytes())?;
+        Ok(SpeechMark { path, name })
+    }
+
+    pub fn is_current(&self) -> bool {
+        fs::read(&self.path).is_ok_and(|found| found == self.name.as_bytes())
+    }
+}
+
+impl Drop for SpeechMark {
+    fn drop(&mut self) {
+        if self.is_current() {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Ends the speech that is under way, if there is one.
+pub fn cut_off(paths: &StatePaths) -> io::Result<()> {
+    match fs::remove_file(paths.speech_mark()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_speech_or_a_prompt_takes_the_word() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        cut_off(&paths).unwrap();
+        let first = SpeechMark::take(&paths).unwrap();
+        assert!(first.is_current());
+        let second = SpeechMark { name: "another".to_owned(), path: paths.speech_mark() };
+        write_atomically(&second.path, second.name.as_bytes()).unwrap();
+        assert!(!first.is_current());
+        // Who has lost the word takes it from nobody.
+        drop(first);
+        assert!(second.is_current());
+        cut_off(&paths).unwrap();
+        assert!(!second.is_current());
+    }
+
+    #[test]
+    fn a_speech_that_has_ended_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        drop(SpeechMark::take(&paths).unwrap());
+        assert!(!paths.speech_mark().exists());
+    }
+}
