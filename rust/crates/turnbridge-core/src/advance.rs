@@ -159,7 +159,8 @@ fn next_activity(run: &Run, event: &Event) -> Activity {
         | EventKind::ToolEnded { .. }
         | EventKind::ToolBatchEnded { .. }
         | EventKind::DialogOpened { .. }
-        | EventKind::DialogAnswered { .. } => Activity::Working,
+        | EventKind::DialogAnswered { .. }
+        | EventKind::StopBlocked { .. } => Activity::Working,
         EventKind::TurnEnded { .. } => completed(Detail::Ok),
         EventKind::TurnFailed { error, .. } => completed(Detail::Failed { error: error.clone() }),
         EventKind::Interrupted => match &run.activity {
@@ -188,7 +189,7 @@ fn begin_turn(run: &mut Run, event: &Event) {
         prompt: Some(Prompt::head_of(prompt)),
         started_at: Some(event.at),
         speaks: typed.into_iter().collect(),
-        is_over: false,
+        ..Turn::default()
     };
     run.background_tasks.clear();
 }
@@ -197,10 +198,18 @@ fn note_end(run: &mut Run, event: &Event) {
     let end = |reason: &str| Some(Ended { at: event.at, reason: reason.to_owned() });
     match &event.kind {
         EventKind::TurnEnded { background_tasks, stop_hook_active, .. } => {
-            end_turn(&mut run.turn, event, *stop_hook_active);
+            begin_without_prompt(&mut run.turn, event, *stop_hook_active);
+            run.turn.is_over = true;
             run.background_tasks.clone_from(background_tasks);
         }
-        EventKind::TurnFailed { .. } => end_turn(&mut run.turn, event, false),
+        EventKind::TurnFailed { .. } => {
+            begin_without_prompt(&mut run.turn, event, false);
+            run.turn.is_over = true;
+        }
+        EventKind::StopBlocked { .. } => {
+            begin_without_prompt(&mut run.turn, event, false);
+            run.turn.is_reminded = true;
+        }
         EventKind::RunEnded { reason } => run.ended = end(reason),
         EventKind::ProcessGone => run.ended = end("process gone"),
         _ => {}
@@ -209,11 +218,10 @@ fn note_end(run: &mut Run, event: &Event) {
 
 /// A turn that ends twice was continued by a Stop hook, or it is another one that began without
 /// a prompt of its own (`!command`), and then the last prompt is not its prompt.
-fn end_turn(turn: &mut Turn, event: &Event, is_continued: bool) {
+fn begin_without_prompt(turn: &mut Turn, event: &Event, is_continued: bool) {
     if turn.is_over && !is_continued {
         *turn = Turn { prompt_id: event.facts.prompt_id.clone(), ..Turn::default() };
     }
-    turn.is_over = true;
 }
 
 /// What the second registration of an event adds: only the plugin's own hook knows of the

@@ -22,7 +22,7 @@ const MAX_CALLS: usize = 64;
 pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
     let agent = event.agent_id.as_deref();
     match (&event.kind, order) {
-        (EventKind::ToolStarting { call }, _) => begin_call(run, call, event, order),
+        (EventKind::ToolStarting { call, .. }, _) => begin_call(run, call, event, order),
         (EventKind::DialogOpened { call: Some(call) }, _) => open_dialog(run, call, event, order),
         (EventKind::ToolEnded { call, .. }, _) => end_call(run, call, agent),
         (EventKind::DialogAnswered { call: Some(call) }, _) => close_dialog(run, call, agent),
@@ -48,6 +48,7 @@ pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
             EventKind::PromptSubmitted { .. }
             | EventKind::ToolBatchEnded { .. }
             | EventKind::TurnEnded { .. }
+            | EventKind::StopBlocked { .. }
             | EventKind::TurnFailed { .. }
             | EventKind::SubagentEnded,
             _,

@@ -123,6 +123,8 @@ pub enum EventKind {
     },
     ToolStarting {
         call: ToolCall,
+        /// Which skill, when the tool is Claude's Skill.
+        skill: Option<String>,
     },
     ToolEnded {
         call: ToolCall,
@@ -146,6 +148,10 @@ pub enum EventKind {
         answer: Option<String>,
         background_tasks: Vec<String>,
         stop_hook_active: bool,
+    },
+    /// The agent wanted to end its turn, and our gate has sent it on.
+    StopBlocked {
+        answer: Option<String>,
     },
     TurnFailed {
         error: String,

@@ -52,21 +52,13 @@ pub struct Decision {
 
 /// What is known of a Stop without looking anything up.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Stop<'a> {
+pub struct Stop {
     /// `stop_hook_active`: some Stop hook has sent the agent on already in this turn.
     pub is_continued: bool,
-    /// We have, in this turn; for the case that Claude does not say so.
-    pub is_reminded: bool,
     /// The run was started for a reply from elsewhere (`TURNBRIDGE_REPLY_ID`).
     pub is_reply: bool,
-    /// `CLAUDE_CODE_ENTRYPOINT`; anything but `cli` is a program, not a person.
-    pub entrypoint: Option<&'a str>,
-}
-
-impl Stop<'_> {
-    fn is_headless(&self) -> bool {
-        self.entrypoint.is_some_and(|entrypoint| entrypoint != "cli")
-    }
+    /// A program runs the agent, not a person.
+    pub is_headless: bool,
 }
 
 /// What has to be looked up, each at most once.
@@ -75,13 +67,15 @@ pub trait Look {
     fn sandbox(&mut self) -> Option<String>;
     /// What turns the gate off.
     fn switched_off(&mut self) -> Option<String>;
+    /// We have sent the agent on already in this turn; for the case that Claude does not say so.
+    fn is_reminded(&mut self) -> bool;
     /// `[gate] headless`: `claude -p` is to speak too.
     fn wants_headless(&mut self) -> bool;
     /// What came of speaking in this turn.
     fn speech(&mut self) -> Option<SpeakOutcome>;
 }
 
-pub fn decide_stop(stop: Stop<'_>, look: &mut impl Look) -> Decision {
+pub fn decide_stop(stop: Stop, look: &mut impl Look) -> Decision {
     let decide = |rule, because: &str| Decision { rule, because: because.to_owned() };
     if let Some(file) = look.sandbox() {
         return Decision { rule: Rule::Sandbox, because: file };
@@ -92,13 +86,13 @@ pub fn decide_stop(stop: Stop<'_>, look: &mut impl Look) -> Decision {
     if stop.is_continued {
         return decide(Rule::Reminded, "stop_hook_active");
     }
-    if stop.is_reminded {
+    if look.is_reminded() {
         return decide(Rule::Reminded, "reminded before");
     }
     if stop.is_reply {
         return decide(Rule::Alone, "TURNBRIDGE_REPLY_ID");
     }
-    if stop.is_headless() && !look.wants_headless() {
+    if stop.is_headless && !look.wants_headless() {
         return decide(Rule::Alone, "CLAUDE_CODE_ENTRYPOINT");
     }
     match look.speech() {
@@ -130,6 +124,7 @@ mod tests {
     struct Room {
         sandbox: bool,
         off: bool,
+        reminded: bool,
         headless: bool,
         speech: Option<SpeakOutcome>,
         looked: Vec<&'static str>,
@@ -146,6 +141,11 @@ mod tests {
             self.off.then(|| "config.toml".to_owned())
         }
 
+        fn is_reminded(&mut self) -> bool {
+            self.looked.push("reminded");
+            self.reminded
+        }
+
         fn wants_headless(&mut self) -> bool {
             self.looked.push("headless");
             self.headless
@@ -158,32 +158,31 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(stop: Stop<'_>, mut room: Room, rule: Rule, looked: &[&str]) {
+    fn check(stop: Stop, mut room: Room, rule: Rule, looked: &[&str]) {
         assert_eq!(decide_stop(stop, &mut room).rule, rule);
         assert_eq!(room.looked, looked);
     }
 
     #[test]
     fn cvi_13_cvi_15_the_first_rule_that_applies_decides_and_nothing_more_is_looked_at() {
-        let person = Stop { entrypoint: Some("cli"), ..Stop::default() };
+        let person = Stop::default();
         let everything = || Room { sandbox: true, off: true, ..Room::default() };
         check(person, everything(), Rule::Sandbox, &["sandbox"]);
         let off = Room { off: true, ..Room::default() };
         check(person, off, Rule::Off, &["sandbox", "switches"]);
-        let switches = ["sandbox", "switches"];
         let continued = Stop { is_continued: true, ..person };
-        check(continued, Room::default(), Rule::Reminded, &switches);
-        let reminded = Stop { is_reminded: true, ..person };
-        check(reminded, Room::default(), Rule::Reminded, &switches);
+        check(continued, Room::default(), Rule::Reminded, &["sandbox", "switches"]);
+        let before = ["sandbox", "switches", "reminded"];
+        let reminded = Room { reminded: true, ..Room::default() };
+        check(person, reminded, Rule::Reminded, &before);
         let reply = Stop { is_reply: true, ..person };
         let with_headless = || Room { headless: true, ..Room::default() };
-        check(reply, with_headless(), Rule::Alone, &switches);
-        let everywhere = ["sandbox", "switches", "speech"];
+        check(reply, with_headless(), Rule::Alone, &before);
+        let everywhere = ["sandbox", "switches", "reminded", "speech"];
         check(person, Room::default(), Rule::NotSpoken, &everywhere);
-        check(Stop::default(), Room::default(), Rule::NotSpoken, &everywhere);
-        let script = Stop { entrypoint: Some("sdk-cli"), ..Stop::default() };
-        check(script, Room::default(), Rule::Alone, &["sandbox", "switches", "headless"]);
-        let asked = ["sandbox", "switches", "headless", "speech"];
+        let script = Stop { is_headless: true, ..person };
+        let asked = ["sandbox", "switches", "reminded", "headless", "speech"];
+        check(script, Room::default(), Rule::Alone, &asked[..4]);
         check(script, with_headless(), Rule::NotSpoken, &asked);
     }
 

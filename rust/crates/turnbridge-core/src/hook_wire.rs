@@ -53,6 +53,7 @@ fields! {
     TaskDescription: SHORT, [Key("background_tasks"), Each, Key("description")];
     CallToolName: SHORT, [Key("tool_calls"), Each, Key("tool_name")];
     CallInputSkill: SHORT, [Key("tool_calls"), Each, Key("tool_input"), Key("skill")];
+    CallResponse: SHORT, [Key("tool_calls"), Each, Key("tool_response")];
 }
 
 /// A payload under way. Feed it chunk by chunk, then `finish`.
@@ -144,21 +145,22 @@ fn event_kind(
         HookEventName::UserPromptSubmit => {
             EventKind::PromptSubmitted { prompt: fields.text(Wanted::Prompt).unwrap_or_default() }
         }
-        HookEventName::PreToolUse => EventKind::ToolStarting { call: fields.tool_call() },
+        HookEventName::PreToolUse => EventKind::ToolStarting {
+            call: fields.tool_call(),
+            skill: fields.text(Wanted::ToolInputSkill),
+        },
         HookEventName::PostToolUse | HookEventName::PostToolUseFailure => {
             let call = fields.tool_call();
             let skill = fields.text(Wanted::ToolInputSkill);
             let outcome = if name == HookEventName::PostToolUse {
-                SpeakOutcome::Spoken
+                Some(SpeakOutcome::Spoken)
             } else {
-                SpeakOutcome::Failed
+                SpeakOutcome::of_error(&fields.text(Wanted::Error).unwrap_or_default())
             };
-            let speak = is_speak_tool(&call.tool, skill.as_deref()).then(|| SpeakCall {
-                at,
-                prompt_id: prompt_id.map(str::to_owned),
-                outcome,
-            });
-            EventKind::ToolEnded { call, speak }
+            let outcome = outcome.filter(|_| is_speak_tool(&call.tool, skill.as_deref()));
+            let speak =
+                |outcome| SpeakCall { at, prompt_id: prompt_id.map(str::to_owned), outcome };
+            EventKind::ToolEnded { call, speak: outcome.map(speak) }
         }
         HookEventName::PostToolBatch => {
             EventKind::ToolBatchEnded { speaks: fields.refused_speaks(at, prompt_id) }
@@ -278,12 +280,16 @@ impl Fields {
             let tool = self.each(Wanted::CallToolName, *element).unwrap_or_default();
             is_speak_tool(tool, self.each(Wanted::CallInputSkill, *element))
         };
-        let refused = |_| SpeakCall {
-            at,
-            prompt_id: prompt_id.map(str::to_owned),
-            outcome: SpeakOutcome::Refused,
+        let refused = |element| {
+            let response = self.each(Wanted::CallResponse, element).unwrap_or_default();
+            SpeakOutcome::of_error(response).map(|_| SpeakCall {
+                at,
+                prompt_id: prompt_id.map(str::to_owned),
+                outcome: SpeakOutcome::Refused,
+            })
         };
-        self.elements(Wanted::CallToolName).into_iter().filter(is_speak).map(refused).collect()
+        let calls = self.elements(Wanted::CallToolName).into_iter();
+        calls.filter(is_speak).filter_map(refused).collect()
     }
 }
 

@@ -25,6 +25,7 @@ pub mod spoken_text;
 pub mod timestamp;
 mod toml_scan;
 pub mod transcript_wire;
+pub mod turn_speech;
 pub mod turn_wire;
 pub mod tvine_wire;
 pub mod utf8_check;

@@ -7,7 +7,7 @@
 
 use crate::json_scan::{Field, Found, Keep, Scanner, Step};
 
-/// A settings file's rank; `ALL` has the highest first.
+/// Where a settings file stands, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     Managed,
@@ -18,9 +18,6 @@ pub enum Layer {
 }
 
 impl Layer {
-    pub const ALL: [Layer; 5] =
-        [Layer::Managed, Layer::ProjectLocal, Layer::Project, Layer::UserLocal, Layer::User];
-
     pub const fn as_str(self) -> &'static str {
         match self {
             Layer::Managed => "managed",

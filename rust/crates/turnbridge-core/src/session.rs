@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::claim::Claims;
 use crate::event::ProcessKey;
 use crate::ids::{SessionId, Tool};
-use crate::speak::SpeakCall;
+use crate::speak::{SpeakCall, SpeakOutcome};
 use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,8 +154,24 @@ pub struct Turn {
     pub prompt: Option<Prompt>,
     pub started_at: Option<Timestamp>,
     pub speaks: Vec<SpeakCall>,
+    /// The Stop gate has asked for speech in it; the answer it had then is kept by the store.
+    pub is_reminded: bool,
     /// It has ended; what follows without a prompt (`!command`) is another one.
     pub is_over: bool,
+}
+
+impl Turn {
+    /// What came of speaking in the turn that is about to end. `prompt_id` is that turn's, when
+    /// it is known: this one may be an older turn whose end nobody saw.
+    pub fn speech(&self, prompt_id: Option<&str>) -> Option<SpeakOutcome> {
+        let is_of_turn = |call: &&SpeakCall| match (call.prompt_id.as_deref(), prompt_id) {
+            (Some(own), Some(wanted)) => own == wanted,
+            _ => true,
+        };
+        let outcomes = || self.speaks.iter().filter(is_of_turn).map(|call| call.outcome);
+        let spoken = outcomes().find(|outcome| *outcome == SpeakOutcome::Spoken);
+        spoken.or_else(|| outcomes().next_back()).filter(|_| !self.is_over)
+    }
 }
 
 /// The prompt of a turn. A long one is only begun here, because the session file is rewritten
@@ -197,16 +213,23 @@ impl Host {
         self.entrypoint.as_deref() == Some("cli")
     }
 
+    /// A program runs it, not a person. What does not say so may be a person.
+    pub fn is_headless(&self) -> bool {
+        self.entrypoint.is_some() && !self.is_interactive()
+    }
+
     pub fn env(&self, name: &str) -> Option<&str> {
         self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plugin {
     pub root: String,
     /// Loaded by `--plugin-dir`: a resume has to pass it on.
     pub by_plugin_dir: bool,
+    /// Its option `gate`, when the user has set it. Only the plugin's own hooks are told.
+    pub gate: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

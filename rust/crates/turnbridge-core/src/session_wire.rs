@@ -90,6 +90,8 @@ struct RunFile {
     plugin_root: Option<String>,
     #[serde(default)]
     by_plugin_dir: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plugin_gate: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     env: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,6 +131,8 @@ struct TurnFile {
     started_at: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     speaks: Vec<SpeakFile>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_reminded: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_over: bool,
 }
@@ -216,6 +220,7 @@ fn run_to_wire(run: &Run) -> RunFile {
         config_dir: run.host.config_dir.clone(),
         plugin_root: run.host.plugin.as_ref().map(|plugin| plugin.root.clone()),
         by_plugin_dir: run.host.plugin.as_ref().is_some_and(|plugin| plugin.by_plugin_dir),
+        plugin_gate: run.host.plugin.as_ref().and_then(|plugin| plugin.gate.clone()),
         env: run.host.env.clone(),
         ended: run
             .ended
@@ -252,7 +257,11 @@ fn run_from_wire(file: RunFile) -> Option<Run> {
             entrypoint: file.entrypoint,
             project_dir: file.project_dir,
             config_dir: file.config_dir,
-            plugin: file.plugin_root.map(|root| Plugin { root, by_plugin_dir: file.by_plugin_dir }),
+            plugin: file.plugin_root.map(|root| Plugin {
+                root,
+                by_plugin_dir: file.by_plugin_dir,
+                gate: file.plugin_gate,
+            }),
             env: file.env,
         },
         ended: match file.ended {
@@ -293,6 +302,7 @@ fn turn_to_wire(turn: &Turn) -> TurnFile {
         prompt_is_longer: turn.prompt.as_ref().is_some_and(|prompt| !prompt.whole),
         started_at: turn.started_at.map(|at| at.to_string()),
         speaks: turn.speaks.iter().map(speak).collect(),
+        is_reminded: turn.is_reminded,
         is_over: turn.is_over,
     }
 }
@@ -310,6 +320,7 @@ fn turn_from_wire(file: TurnFile) -> Turn {
         prompt: file.prompt.map(|text| Prompt { text, whole: !file.prompt_is_longer }),
         started_at: file.started_at.as_deref().and_then(Timestamp::parse),
         speaks: file.speaks.into_iter().filter_map(speak).collect(),
+        is_reminded: file.is_reminded,
         is_over: file.is_over,
     }
 }

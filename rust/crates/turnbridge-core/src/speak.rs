@@ -15,11 +15,35 @@ pub enum SpeakOutcome {
     Spoken,
     /// The tool ran and failed.
     Failed,
-    /// The call never ran: no permission, or no such tool. Only `PostToolBatch` tells of it.
+    /// The call never ran, for lack of permission; a rule against a tool makes it unknown. Only
+    /// `PostToolBatch` tells of it.
     Refused,
 }
 
+/// Claude's words for a call that could not be meant, and a server's for arguments it cannot
+/// take.
+const WRONG_CALLS: [&str; 4] =
+    ["Unknown skill", "Invalid skill format", "InputValidationError", "MCP error -32602"];
+/// Claude's words for "not without permission": a tool, a skill, a rule against it.
+const REFUSALS: [&str; 4] = [
+    "haven't granted it",
+    "Execute skill:",
+    "blocked by permission rules",
+    "No such tool available",
+];
+
 impl SpeakOutcome {
+    /// What came of a call that ended with an error, by Claude's words for it. `None`: it was no
+    /// attempt, only a wrong call, and the next one may succeed.
+    pub fn of_error(error: &str) -> Option<SpeakOutcome> {
+        let says = |words: &&str| error.contains(*words);
+        if WRONG_CALLS.iter().any(says) {
+            return None;
+        }
+        let is_refusal = REFUSALS.iter().any(says);
+        Some(if is_refusal { SpeakOutcome::Refused } else { SpeakOutcome::Failed })
+    }
+
     pub const ALL: [SpeakOutcome; 3] =
         [SpeakOutcome::Spoken, SpeakOutcome::Failed, SpeakOutcome::Refused];
 
@@ -44,6 +68,15 @@ pub fn is_speak_tool(tool: &str, skill: Option<&str>) -> bool {
     match tool {
         "Skill" => skill.is_some_and(is_speak_skill),
         _ => is_speak_mcp_tool(tool),
+    }
+}
+
+/// Whether a call is Turnbridge's own speak, by the names that only the plugin's tool and skill
+/// have. These two the agent may use without asking; a bare `speak` may be anybody's.
+pub fn is_own_speak(tool: &str, skill: Option<&str>) -> bool {
+    match tool {
+        "Skill" => matches!(skill, Some("turnbridge:speak" | "/turnbridge:speak")),
+        _ => tool == "mcp__plugin_turnbridge_voice__speak",
     }
 }
 
@@ -95,6 +128,24 @@ mod tests {
         assert!(is_speak_tool("mcp__turnbridge__speak", None));
         for tool in ["Bash", "mcp__plugin_probe_voice__speak", "mcp__plugin_cvix__speak", "speak"] {
             assert!(!is_speak_tool(tool, Some("cvi:speak")), "{tool}");
+        }
+    }
+
+    #[test]
+    fn exactly_our_own_tool_and_skill_need_no_permission() {
+        assert!(is_own_speak("mcp__plugin_turnbridge_voice__speak", None));
+        assert!(is_own_speak("Skill", Some("turnbridge:speak")));
+        for (tool, skill) in [
+            ("Skill", Some("speak")),
+            ("Skill", Some("cvi:speak")),
+            ("Skill", Some("turnbridge:speak ")),
+            ("Skill", None),
+            ("mcp__turnbridge__speak", None),
+            ("mcp__plugin_turnbridge_voice__speak_more", None),
+            ("Bash", Some("turnbridge:speak")),
+            ("", None),
+        ] {
+            assert!(!is_own_speak(tool, skill), "{tool} {skill:?}");
         }
     }
 

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, EventKind};
-use crate::session::{Detail, Session};
+use crate::session::{Detail, Session, Turn};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRecord {
@@ -13,8 +13,13 @@ pub struct TurnRecord {
     pub session_id: String,
     pub turn_id: Option<String>,
     pub prompt: Option<String>,
+    /// What the agent had said when the Stop gate sent it on: often the real answer, with
+    /// nothing but "I have spoken." after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_answers: Vec<String>,
     pub answer: Option<String>,
-    /// `ok` or `failed`, with the kind of error beside it.
+    /// `ok`; `failed`, with the kind of error beside it; `interrupted`, when the Stop gate had
+    /// sent the agent on and no end came.
     pub detail: String,
     pub error: Option<String>,
     pub started_at: Option<String>,
@@ -24,13 +29,16 @@ pub struct TurnRecord {
     pub background_tasks: Vec<String>,
 }
 
-/// The record that `event` makes, when it ended a turn. `prompt` is the whole prompt, of which
-/// the session may hold only the beginning.
-pub fn finished_turn(
-    session: &Session,
-    event: &Event,
-    prompt: Option<String>,
-) -> Option<TurnRecord> {
+/// What the session file has no room for: the whole prompt, of which it may hold only the
+/// beginning, and the answer of a Stop that the gate blocked.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    pub prompt: Option<String>,
+    pub earlier_answer: Option<String>,
+}
+
+/// The record that `event` makes, when it ended a turn.
+pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
     if event.agent_id.is_some() {
         return None;
     }
@@ -43,20 +51,49 @@ pub fn finished_turn(
         }
         _ => return None,
     };
-    let run = session.run(event.process)?;
+    let turn = &session.run(event.process)?.turn;
     Some(TurnRecord {
+        turn_id: event.facts.prompt_id.clone().or_else(|| turn.prompt_id.clone()),
+        answer: answer.clone(),
+        background_tasks,
+        ..record(session, turn, event, kept, &detail)
+    })
+}
+
+/// The record of a turn that the gate had sent on and that `event` shows to have no end of its
+/// own: the user stopped it, the process is gone. Its answer must not be lost with it.
+/// `session` is as it was before the event.
+pub fn abandoned_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
+    let turn = &session.run(event.process)?.turn;
+    let is_left = matches!(
+        event.kind,
+        EventKind::PromptSubmitted { .. } | EventKind::RunEnded { .. } | EventKind::ProcessGone
+    ) && event.agent_id.is_none();
+    (is_left && turn.is_reminded && !turn.is_over)
+        .then(|| record(session, turn, event, kept, &Detail::Interrupted))
+}
+
+fn record(
+    session: &Session,
+    turn: &Turn,
+    event: &Event,
+    kept: Kept,
+    detail: &Detail,
+) -> TurnRecord {
+    TurnRecord {
         version: 1,
         tool: session.tool.as_str().to_owned(),
         session_id: session.id.as_str().to_owned(),
-        turn_id: event.facts.prompt_id.clone().or_else(|| run.turn.prompt_id.clone()),
-        prompt,
-        answer: answer.clone(),
+        turn_id: turn.prompt_id.clone(),
+        prompt: kept.prompt,
+        earlier_answers: kept.earlier_answer.into_iter().collect(),
+        answer: None,
         detail: detail.as_str().to_owned(),
         error: detail.error().map(str::to_owned),
-        started_at: run.turn.started_at.map(|at| at.to_string()),
+        started_at: turn.started_at.map(|at| at.to_string()),
         ended_at: event.at.to_string(),
         cwd: session.cwd.clone(),
         permission_mode: session.permission_mode.clone(),
-        background_tasks,
-    })
+        background_tasks: Vec::new(),
+    }
 }

@@ -9,6 +9,8 @@ use crate::Program;
 pub struct Options {
     /// Which registration calls: `plugin`, `settings`.
     pub origin: String,
+    /// Stop is only recorded; the gate asks for nothing.
+    pub no_gate: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -24,12 +26,13 @@ pub enum Text {
 }
 
 pub fn parse(arguments: impl Iterator<Item = OsString>) -> Command {
-    let mut options = Options { origin: "hand".to_owned() };
+    let mut options = Options { origin: "hand".to_owned(), no_gate: false };
     let mut arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "-h" | "--help" => return Command::Print(Text::Help),
             "-V" | "--version" => return Command::Print(Text::Version),
+            "--no-gate" => options.no_gate = true,
             "--origin" => options.origin = origin(arguments.next().unwrap_or_default()),
             other => {
                 if let Some(value) = other.strip_prefix("--origin=") {
@@ -54,21 +57,35 @@ pub fn print(program: Program, text: Text) {
     let name = program.name();
     match text {
         Text::Version => println!("{name} {}", env!("CARGO_PKG_VERSION")),
-        Text::Help => println!(
-            "{name}: a Claude Code hook of Turnbridge
+        Text::Help => {
+            let (what, usage, option) = match program {
+                Program::Status => (STATUS, "", ""),
+                Program::StopGate => (STOP_GATE, " [--no-gate]", NO_GATE),
+            };
+            println!(
+                "{name}: a Claude Code hook of Turnbridge
 
-It reads one hook event as JSON from standard input, records the session's state, prints
-nothing and exits 0. Claude Code calls it (see hooks/hooks.json); people use `turnbridge`.
+It reads one hook event as JSON from standard input{what}
+Claude Code calls it (see hooks/hooks.json); people use `turnbridge`.
 
-Usage: {name} [--origin NAME] < event.json
+Usage: {name} [--origin NAME]{usage} < event.json
 
 Options:
   --origin NAME  which registration calls: plugin, settings [default: hand]
-  -h, --help     print this help
+{option}  -h, --help     print this help
   -V, --version  print the version"
-        ),
+            );
+        }
     }
 }
+
+const STATUS: &str = ", records the session's state, and exits 0. It
+prints nothing, but that the agent may use Turnbridge's own speak without asking.";
+const STOP_GATE: &str = " and decides whether the turn may end.
+It may: the turn is recorded, exit 0. The agent has not spoken its summary yet: exit 2, and
+what to do on standard error. `turnbridge gate explain` says why.";
+const NO_GATE: &str = "  --no-gate      only record; let every turn end
+";
 
 #[cfg(test)]
 mod tests {
@@ -80,12 +97,15 @@ mod tests {
 
     #[test]
     fn the_origin_is_read_and_everything_unknown_is_skipped() {
-        let hook = |origin: &str| Command::Hook(Options { origin: origin.to_owned() });
+        let hook =
+            |origin: &str| Command::Hook(Options { origin: origin.to_owned(), no_gate: false });
         assert_eq!(options(&[]), hook("hand"));
         assert_eq!(options(&["--origin", "plugin"]), hook("plugin"));
         assert_eq!(options(&["--origin=settings", "--new-flag", "x"]), hook("settings"));
         assert_eq!(options(&["--origin"]), hook("unknown"));
         assert_eq!(options(&["--origin", "a b\n"]), hook("unknown"));
+        let no_gate = Options { origin: "settings".to_owned(), no_gate: true };
+        assert_eq!(options(&["--no-gate", "--origin", "settings"]), Command::Hook(no_gate));
         assert_eq!(options(&["-V"]), Command::Print(Text::Version));
         assert_eq!(options(&["x", "--help"]), Command::Print(Text::Help));
     }

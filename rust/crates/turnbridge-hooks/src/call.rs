@@ -1,4 +1,5 @@
-//! The steps of one call: read, interpret, update the session, leave a trace of what failed.
+//! The steps that every call has: read, interpret, update the session, leave a trace of what
+//! failed.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -16,11 +17,19 @@ use crate::arguments::{self, Options, Text};
 use crate::input::{self, Raw};
 use crate::surroundings;
 
-pub fn handle(program: Program, options: &Options, at: Timestamp) {
+/// An event that arrived, and what is worth logging about its arrival.
+pub struct Received {
+    pub event: Event,
+    claim: Claim,
+    wrong_fields: Vec<&'static str>,
+}
+
+/// `None`: there is nothing to do, and what was wrong has been logged.
+pub fn receive(program: Program, options: &Options, at: Timestamp) -> Option<Received> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         arguments::print(program, Text::Help);
-        return;
+        return None;
     }
     let host = surroundings::host(&options.origin, std::env::vars_os());
     let debug_path = host.env("KAWAII_NOTIFY_DEBUG_PATH").map(str::to_owned);
@@ -37,33 +46,47 @@ pub fn handle(program: Program, options: &Options, at: Timestamp) {
         Err(reason) => {
             let fields = [("reason", Field::Text(reason)), ("bytes", Field::Number(input.bytes))];
             log_problem(program, at, "the input is no hook event", &fields);
-            return;
+            return None;
         }
     };
     let context = CallContext { at, process: process::calling_agent(), host };
     let (event, mut wrong_fields) = match interpret(payload, context) {
         Ok(interpreted) => interpreted,
-        Err(Unusable::OtherEvent) => return,
+        Err(Unusable::OtherEvent) => return None,
         Err(Unusable::Invalid(field)) => {
             let reason = format!("`{field}` is missing or not usable");
             let fields = [("reason", Field::Text(reason)), ("bytes", Field::Number(input.bytes))];
             log_problem(program, at, "the input is no hook event", &fields);
-            return;
+            return None;
         }
     };
     if !input.is_utf8 {
         wrong_fields.push("not UTF-8");
     }
     let claim = Claim { payload: input.hash, origin: options.origin.clone() };
-    record(program, &event, claim, &wrong_fields);
+    Some(Received { event, claim, wrong_fields })
 }
 
-fn record(program: Program, event: &Event, claim: Claim, wrong_fields: &[&str]) {
+/// Whether this call or its twin, the other registration of the event, did the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    Here,
+    ByTwin,
+}
+
+pub fn record(program: Program, received: Received) -> Recorded {
+    let Received { event, claim, wrong_fields } = received;
     let paths = StatePaths::from_env();
     let mut problems: Vec<String> =
         wrong_fields.iter().map(|field| format!("input: {field}")).collect();
-    match session_store::update(paths.as_ref(), event, Some(claim)) {
-        Ok(more) => problems.extend(more),
+    let mut recorded = Recorded::Here;
+    match session_store::update(paths.as_ref(), &event, Some(claim)) {
+        Ok(updated) => {
+            problems.extend(updated.problems);
+            if updated.is_twin {
+                recorded = Recorded::ByTwin;
+            }
+        }
         Err(problem) => problems.push(problem),
     }
     if let (Some(paths), EventKind::SessionStarted { .. }) = (&paths, &event.kind)
@@ -79,11 +102,22 @@ fn record(program: Program, event: &Event, claim: Claim, wrong_fields: &[&str]) 
         ];
         log_problem(program, event.at, "recorded with problems", &fields);
     }
+    recorded
 }
 
 pub fn log_problem(program: Program, at: Timestamp, message: &str, fields: &[(&str, Field)]) {
+    log_entry(program, at, "warn", message, fields);
+}
+
+pub fn log_entry(
+    program: Program,
+    at: Timestamp,
+    level: &str,
+    message: &str,
+    fields: &[(&str, Field)],
+) {
     let Some(paths) = StatePaths::from_env() else { return };
     let mut all = vec![("program", Field::Text(program.name().to_owned()))];
     all.extend_from_slice(fields);
-    log::write_log(&paths.hooks_log(), at, "warn", message, &all);
+    log::write_log(&paths.hooks_log(), at, level, message, &all);
 }

@@ -1,22 +1,27 @@
 //! One hook call, from stdin to exit code.
 //!
 //! A hook stands in the agent's way while it runs: it takes the time first, waits for nobody,
-//! opens no network connection, prints nothing and exits 0 whatever happens. What went wrong
-//! is one line in `hooks.log`.
+//! opens no network connection, prints nothing but what Claude is to read, and exits 0 whatever
+//! happens, unless the Stop gate has decided that the turn may not end yet. What went wrong is
+//! one line in `hooks.log`.
 
 mod arguments;
 mod call;
 mod input;
+mod status;
+mod stop_gate;
 mod surroundings;
+mod transcript;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
-use arguments::Command;
+use arguments::{Command, Options};
 use turnbridge_store::log::Field;
 
 /// Which executable this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Program {
+enum Program {
     /// `turnbridge-status`: every event but Stop.
     Status,
     /// `turnbridge-stop-gate`: Stop.
@@ -24,7 +29,7 @@ pub enum Program {
 }
 
 impl Program {
-    pub const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Program::Status => "turnbridge-status",
             Program::StopGate => "turnbridge-stop-gate",
@@ -32,15 +37,28 @@ impl Program {
     }
 }
 
-/// The whole of `main`.
-pub fn run(program: Program) -> ExitCode {
+/// The whole of `turnbridge-status`.
+pub fn status() -> ExitCode {
     let at = turnbridge_store::clock::now();
+    run(Program::Status, |options| status::handle(options, at))
+}
+
+/// The whole of `turnbridge-stop-gate`.
+pub fn stop_gate() -> ExitCode {
+    let begun = Instant::now();
+    let at = turnbridge_store::clock::now();
+    run(Program::StopGate, |options| stop_gate::handle(options, at, begun))
+}
+
+fn run(program: Program, handle: impl FnOnce(&Options) -> ExitCode) -> ExitCode {
     fail_open_on_panic(program);
     match arguments::parse(std::env::args_os().skip(1)) {
-        Command::Hook(options) => call::handle(program, &options, at),
-        Command::Print(text) => arguments::print(program, text),
+        Command::Hook(options) => handle(&options),
+        Command::Print(text) => {
+            arguments::print(program, text);
+            ExitCode::SUCCESS
+        }
     }
-    ExitCode::SUCCESS
 }
 
 /// A bug of ours must not look like a failed hook, let alone like a verdict.

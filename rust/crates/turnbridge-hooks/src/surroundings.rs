@@ -27,6 +27,7 @@ pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>)
     let mut host = Host { origin: origin.to_owned(), ..Host::default() };
     let mut plugin_root = None;
     let mut plugin_data = String::new();
+    let mut plugin_gate = None;
     let mut env = BTreeMap::new();
     for (name, value) in variables {
         let Some(name) = name.to_str() else { continue };
@@ -36,6 +37,8 @@ pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>)
             "CLAUDE_PROJECT_DIR" => host.project_dir = value(),
             "CLAUDE_CONFIG_DIR" => host.config_dir = value(),
             "CLAUDE_PLUGIN_ROOT" => plugin_root = value(),
+            // Claude exports what the user has set, never a default.
+            "CLAUDE_PLUGIN_OPTION_GATE" => plugin_gate = value().filter(|text| text.len() <= 16),
             "CLAUDE_PLUGIN_DATA" => plugin_data = value().unwrap_or_default(),
             _ if NAMES.contains(&name)
                 || PREFIXES.iter().any(|prefix| name.starts_with(prefix)) =>
@@ -50,7 +53,7 @@ pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>)
     // Claude names the data folder of a plugin `<plugin>-<marketplace>`, and `-inline` when it
     // came by `--plugin-dir`.
     let by_plugin_dir = plugin_data.trim_end_matches(['/', '\\']).ends_with("-inline");
-    host.plugin = plugin_root.map(|root| Plugin { root, by_plugin_dir });
+    host.plugin = plugin_root.map(|root| Plugin { root, by_plugin_dir, gate: plugin_gate });
     host.env = env;
     host
 }

@@ -6,8 +6,11 @@
 
 pub mod append;
 pub mod atomic_file;
+pub mod bounded_file;
+pub mod claude_settings;
 pub mod clock;
 pub mod file_lock;
+pub mod gate_files;
 pub mod log;
 pub mod paths;
 pub mod process;

@@ -50,6 +50,11 @@ impl StatePaths {
         self.turns_dir().join(format!("{tool}-{id}.{pid}.prompt"))
     }
 
+    /// The answer of a Stop that the gate blocked, until the turn ends; one per process.
+    pub fn answer_file(&self, tool: Tool, id: &SessionId, pid: u32) -> PathBuf {
+        self.turns_dir().join(format!("{tool}-{id}.{pid}.answer"))
+    }
+
     pub fn hooks_log(&self) -> PathBuf {
         self.logs.join("hooks.log")
     }
@@ -77,6 +82,11 @@ pub fn home_dir() -> Option<PathBuf> {
 /// Claude's own folder: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
 pub fn claude_config_dir() -> Option<PathBuf> {
     absolute("CLAUDE_CONFIG_DIR").or_else(|| home_dir().map(|home| home.join(".claude")))
+}
+
+/// The settings of the original CVI plugin.
+pub fn cvi_config_file() -> Option<PathBuf> {
+    home_dir().map(|home| home.join(".cvi").join("config"))
 }
 
 /// `config.toml`, whether it exists or not.

@@ -24,14 +24,13 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Applies one event: lock, read, claim, advance, turn record, session file, sinks.
 ///
-/// Gives what went wrong on the way without stopping it, for the log. Without a writable home
-/// the sinks are still served, from what can be known then. `Err` only when another process
-/// holds the session for longer than a hook may wait.
+/// Without a writable home the sinks are still served, from what can be known then. `Err` only
+/// when another process holds the session for longer than a hook may wait.
 pub fn update(
     paths: Option<&StatePaths>,
     event: &Event,
     claim: Option<Claim>,
-) -> Result<Vec<String>, String> {
+) -> Result<Updated, String> {
     let mut problems = Vec::new();
     let lock = match paths {
         Some(paths) => lock_session(paths, event, &mut problems)?,
@@ -47,17 +46,11 @@ pub fn update(
     {
         note_twin(&mut session, event);
         save(writable, &session, &mut problems);
-        return Ok(problems);
+        return Ok(Updated { is_twin: true, problems });
     }
     let before = session.current_run().map(|_| session.state());
-    let session = end_dead_runs(session, event);
-    let (session, effect) = advance(session, event);
-    if effect == Effect::Applied
-        && let Some(paths) = writable
-        && let Err(error) = turn_store::record(paths, &session, event)
-    {
-        problems.push(format!("turn record: {error}"));
-    }
+    let session = end_dead_runs(writable, session, event, &mut problems);
+    let (session, effect) = apply(writable, session, event, &mut problems);
     // What concerns nobody we know makes no session.
     if !session.runs.is_empty() {
         save(writable, &session, &mut problems);
@@ -66,7 +59,44 @@ pub fn update(
         publish(before, &session, event, &mut problems);
     }
     drop(lock);
-    Ok(problems)
+    Ok(Updated { is_twin: false, problems })
+}
+
+#[derive(Debug)]
+pub struct Updated {
+    /// The other registration of this event has done all there was to do.
+    pub is_twin: bool,
+    /// What went wrong on the way without stopping it, for the log.
+    pub problems: Vec<String>,
+}
+
+/// Advances the session and keeps the turn that ended by it.
+fn apply(
+    writable: Option<&StatePaths>,
+    session: Session,
+    event: &Event,
+    problems: &mut Vec<String>,
+) -> (Session, Effect) {
+    let mut note = |result: io::Result<()>| {
+        if let Err(error) = result {
+            problems.push(format!("turn record: {error}"));
+        }
+    };
+    if let Some(paths) = writable {
+        note(turn_store::record_abandoned(paths, &session, event));
+    }
+    let (session, effect) = advance(session, event);
+    if effect == Effect::Applied
+        && let Some(paths) = writable
+    {
+        note(turn_store::record(paths, &session, event));
+    }
+    (session, effect)
+}
+
+/// One session as it is now, without waiting for anybody. `None`: it is not known.
+pub fn read(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Session> {
+    load(paths, tool, id, &mut Vec::new())
 }
 
 /// Every session that has a readable file, in no order.
@@ -138,10 +168,15 @@ fn save(writable: Option<&StatePaths>, session: &Session, problems: &mut Vec<Str
 }
 
 /// A process that was killed never said goodbye; it must not keep the session alive.
-fn end_dead_runs(mut session: Session, event: &Event) -> Session {
+fn end_dead_runs(
+    writable: Option<&StatePaths>,
+    mut session: Session,
+    event: &Event,
+    problems: &mut Vec<String>,
+) -> Session {
     for process in runs_to_check(&session, event.process) {
         if liveness(process) == Liveness::Gone {
-            session = advance(session, &process_gone(event, process)).0;
+            session = apply(writable, session, &process_gone(event, process), problems).0;
         }
     }
     session

@@ -8,7 +8,7 @@ use std::path::Path;
 use turnbridge_core::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::session::{Prompt, Session};
-use turnbridge_core::turn_wire::{TurnRecord, finished_turn};
+use turnbridge_core::turn_wire::{Kept, TurnRecord, abandoned_turn, finished_turn};
 
 use crate::append::append_line;
 use crate::atomic_file::write_atomically;
@@ -27,20 +27,59 @@ pub fn record(paths: &StatePaths, session: &Session, event: &Event) -> io::Resul
             let path = paths.prompt_file(session.tool, &session.id, event.process.pid);
             write_atomically(&path, prompt.as_bytes())
         }
+        EventKind::StopBlocked { answer: Some(answer) } => {
+            let path = paths.answer_file(session.tool, &session.id, event.process.pid);
+            write_atomically(&path, answer.as_bytes())
+        }
         EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => {
-            let prompt = whole_prompt(paths, session, event.process);
-            let Some(record) = finished_turn(session, event, prompt) else {
-                return Ok(());
-            };
-            let mut line = serde_json::to_vec(&record)?;
-            line.push(b'\n');
-            let path = paths.turns_file(session.tool, &session.id);
-            if append_line(&path, &line)? > MAX_TURNS {
-                drop_older_half(&path)?;
+            match finished_turn(session, event, kept(paths, session, event.process)) {
+                Some(record) => append(paths, session, event, &record),
+                None => Ok(()),
             }
-            Ok(())
         }
         _ => Ok(()),
+    }
+}
+
+/// Before `event` is applied: keeps the answer of a turn that it leaves without an end.
+pub fn record_abandoned(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<()> {
+    let is_open = session.run(event.process).is_some_and(|run| run.turn.is_reminded);
+    if !is_open {
+        return Ok(());
+    }
+    match abandoned_turn(session, event, kept(paths, session, event.process)) {
+        Some(record) => append(paths, session, event, &record),
+        None => Ok(()),
+    }
+}
+
+fn append(
+    paths: &StatePaths,
+    session: &Session,
+    event: &Event,
+    record: &TurnRecord,
+) -> io::Result<()> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    let path = paths.turns_file(session.tool, &session.id);
+    if append_line(&path, &line)? > MAX_TURNS {
+        drop_older_half(&path)?;
+    }
+    if !record.earlier_answers.is_empty() {
+        fs::remove_file(paths.answer_file(session.tool, &session.id, event.process.pid))?;
+    }
+    Ok(())
+}
+
+fn kept(paths: &StatePaths, session: &Session, process: ProcessKey) -> Kept {
+    let is_reminded = session.run(process).is_some_and(|run| run.turn.is_reminded);
+    let answer = || {
+        let bytes = fs::read(paths.answer_file(session.tool, &session.id, process.pid)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    Kept {
+        prompt: whole_prompt(paths, session, process),
+        earlier_answer: is_reminded.then(answer).flatten(),
     }
 }
 

@@ -516,7 +516,7 @@ fn one_ended_run_is_remembered_and_the_others_are_not() {
 
 #[test]
 fn the_plugin_is_remembered_whichever_registration_came_first() {
-    let plugin = crate::session::Plugin { root: "/opt/tb".into(), by_plugin_dir: true };
+    let plugin = crate::session::Plugin { root: "/opt/tb".into(), by_plugin_dir: true, gate: None };
     let mut driver = run("SessionStart.startup");
     let mut twin = driver.event("SessionStart.startup");
     twin.host = Some(Host { plugin: Some(plugin.clone()), ..Host::default() });

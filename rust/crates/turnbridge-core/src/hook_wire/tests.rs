@@ -39,7 +39,7 @@ fn every_recorded_payload_is_read_and_ours_are_understood() {
             }
         }
     }
-    assert_eq!(count, 72);
+    assert_eq!(count, 81);
     let all: std::collections::BTreeSet<_> =
         HookEventName::ALL.iter().map(|name| name.as_str().to_owned()).collect();
     assert_eq!(understood, all, "every event of ours has a recording");
@@ -110,4 +110,31 @@ fn the_last_of_duplicate_keys_counts() {
     let (event, _) =
         parse(r#"{"hook_event_name":"Stop","session_id":"a","session_id":"b"}"#).unwrap();
     assert_eq!(event.session_id.as_str(), "b");
+}
+
+#[test]
+fn what_came_of_speaking_is_told_by_the_recorded_payloads() {
+    use SpeakOutcome::{Failed, Refused, Spoken};
+    macro_rules! recorded {
+        ($name:literal) => {
+            include_str!(concat!("../../testdata/claude/hooks/", $name, ".json"))
+        };
+    }
+    let outcomes = |recorded: &str| -> Vec<SpeakOutcome> {
+        let speaks = match parse(recorded).unwrap().0.kind {
+            EventKind::ToolEnded { speak, .. } => speak.into_iter().collect(),
+            EventKind::ToolBatchEnded { speaks } => speaks,
+            other => panic!("{other:?}"),
+        };
+        speaks.iter().map(|call| call.outcome).collect()
+    };
+    assert_eq!(outcomes(recorded!("PostToolUse.speak")), [Spoken]);
+    assert_eq!(outcomes(recorded!("PostToolUse.speak.skill")), [Spoken]);
+    assert_eq!(outcomes(recorded!("PostToolUse.Skill")), []);
+    assert_eq!(outcomes(recorded!("PostToolUseFailure.speak.no_engine")), [Failed]);
+    assert_eq!(outcomes(recorded!("PostToolUseFailure.speak.wrong_input")), []);
+    assert_eq!(outcomes(recorded!("PostToolBatch.speak.refused")), [Refused]);
+    assert_eq!(outcomes(recorded!("PostToolBatch.speak.skill_refused")), [Refused]);
+    assert_eq!(outcomes(recorded!("PostToolBatch.speak.denied")), [Refused]);
+    assert_eq!(outcomes(recorded!("PostToolBatch.speak.unknown_skill")), []);
 }

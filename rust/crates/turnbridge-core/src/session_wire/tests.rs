@@ -22,7 +22,7 @@ fn a_busy_session() -> Session {
                 entrypoint: Some("cli".into()),
                 project_dir: Some("/home/user/project".into()),
                 config_dir: None,
-                plugin: Some(Plugin { root: "/opt/tb".into(), by_plugin_dir: true }),
+                plugin: Some(Plugin { root: "/opt/tb".into(), by_plugin_dir: true, gate: None }),
                 env: [("TMUX_PANE".to_owned(), "%1".to_owned())].into(),
             },
         };

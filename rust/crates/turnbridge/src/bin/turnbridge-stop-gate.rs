@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    turnbridge_hooks::run(turnbridge_hooks::Program::StopGate)
+    turnbridge_hooks::stop_gate()
 }

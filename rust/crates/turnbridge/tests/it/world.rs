@@ -15,8 +15,23 @@ pub struct World {
 }
 
 impl World {
+    /// The Stop gate is off in it: most tests are about something else.
     pub fn new() -> World {
+        let world = World::with_gate();
+        world.configure("[gate]\nenabled = false\n");
+        world
+    }
+
+    /// As a user has it who has set nothing.
+    pub fn with_gate() -> World {
         World { hermetic: Hermetic::new(), variables: Vec::new() }
+    }
+
+    /// Makes this the whole `config.toml`.
+    pub fn configure(&self, config: &str) {
+        let folder = self.hermetic.config_dir();
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), config).unwrap();
     }
 
     pub fn with(mut self, name: &str, value: &str) -> World {
@@ -75,9 +90,20 @@ impl World {
         self.hermetic.state_dir().join("sessions").join(format!("claude-{id}.json"))
     }
 
+    /// What the hooks had problems with.
     pub fn hooks_log(&self) -> Vec<Value> {
+        self.log_entries("warn")
+    }
+
+    /// What the Stop gate has decided.
+    pub fn decisions(&self) -> Vec<Value> {
+        self.log_entries("info")
+    }
+
+    fn log_entries(&self, level: &str) -> Vec<Value> {
         let path = self.hermetic.state_dir().join("logs/hooks.log");
-        lines_of(&std::fs::read_to_string(path).unwrap_or_default())
+        let entries = lines_of(&std::fs::read_to_string(path).unwrap_or_default());
+        entries.into_iter().filter(|entry| entry["level"] == level).collect()
     }
 }
 

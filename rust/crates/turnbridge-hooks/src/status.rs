@@ -1,0 +1,51 @@
+//! `turnbridge-status`: every event but Stop.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use turnbridge_core::event::{Event, EventKind};
+use turnbridge_core::speak::is_own_speak;
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::log::Field;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::speech_mark;
+
+use crate::Program;
+use crate::arguments::Options;
+use crate::call;
+
+/// What Claude reads as "go on without asking".
+const ALLOW: &[u8] = b"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\
+    \"permissionDecision\":\"allow\",\
+    \"permissionDecisionReason\":\"Turnbridge's own speak\"}}\n";
+
+pub fn handle(options: &Options, at: Timestamp) -> ExitCode {
+    let Some(received) = call::receive(Program::Status, options, at) else {
+        return ExitCode::SUCCESS;
+    };
+    let event = &received.event;
+    match &event.kind {
+        EventKind::ToolStarting { call, skill } if is_own_speak(&call.tool, skill.as_deref()) => {
+            let _ = std::io::stdout().write_all(ALLOW);
+        }
+        EventKind::PromptSubmitted { prompt } if is_typed(event, prompt) => fall_silent(at),
+        _ => {}
+    }
+    call::record(Program::Status, received);
+    ExitCode::SUCCESS
+}
+
+/// Whoever types has stopped listening. Not so a script's prompt, or one that Claude gives
+/// itself because a background task has ended.
+fn is_typed(event: &Event, prompt: &str) -> bool {
+    let is_headless = event.host.as_ref().is_some_and(|host| host.is_headless());
+    !is_headless && !prompt.starts_with("<task-notification>")
+}
+
+fn fall_silent(at: Timestamp) {
+    let Some(paths) = StatePaths::from_env() else { return };
+    if let Err(error) = speech_mark::cut_off(&paths) {
+        let fields = [("reason", Field::Text(error.to_string()))];
+        call::log_problem(Program::Status, at, "the speech could not be cut off", &fields);
+    }
+}

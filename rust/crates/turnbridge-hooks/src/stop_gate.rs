@@ -1,0 +1,166 @@
+//! `turnbridge-stop-gate`: decides whether the turn may end, then records what came of it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use turnbridge_core::event::{Event, EventKind};
+use turnbridge_core::gate::{Decision, Look, Rule, SANDBOX_LOG, SANDBOX_NOTE, Stop};
+use turnbridge_core::gate::{decide_stop, reminder};
+use turnbridge_core::gate_switches::Switch;
+use turnbridge_core::sandbox::LayerValue;
+use turnbridge_core::session::{Host, Plugin, Run, Session};
+use turnbridge_core::speak::SpeakOutcome;
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::turn_speech::TurnKey;
+use turnbridge_store::log::Field;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{claude_settings, gate_files, session_store};
+
+use crate::Program;
+use crate::arguments::Options;
+use crate::call::{self, Recorded};
+use crate::transcript;
+
+/// What Claude takes as "not yet".
+const BLOCKED: u8 = 2;
+
+pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> ExitCode {
+    let Some(mut received) = call::receive(Program::StopGate, options, at) else {
+        return ExitCode::SUCCESS;
+    };
+    let event = &mut received.event;
+    let EventKind::TurnEnded { answer, stop_hook_active, .. } = &event.kind else {
+        call::record(Program::StopGate, received);
+        return ExitCode::SUCCESS;
+    };
+    let answer = answer.clone();
+    let is_continued = *stop_hook_active;
+    let mut room = Room { event, options, answer: answer.as_deref(), session: None };
+    let stop = Stop {
+        is_continued,
+        is_reply: std::env::var_os("TURNBRIDGE_REPLY_ID").is_some_and(|id| !id.is_empty()),
+        is_headless: room.host().is_some_and(Host::is_headless),
+    };
+    let decision = decide_stop(stop, &mut room);
+    let has_plugin = room.plugin().is_some();
+    if !decision.rule.allows() {
+        event.kind = EventKind::StopBlocked { answer };
+    }
+    let session_id = event.session_id.to_string();
+    if call::record(Program::StopGate, received) == Recorded::ByTwin {
+        return ExitCode::SUCCESS;
+    }
+    log_decision(&decision, session_id, at, begun);
+    speak_up(&decision, has_plugin)
+}
+
+/// The exit code, and what Claude or the person is to read.
+fn speak_up(decision: &Decision, has_plugin: bool) -> ExitCode {
+    let mut stderr = std::io::stderr();
+    if decision.rule == Rule::Sandbox {
+        let _ = stderr.write_all(format!("{SANDBOX_NOTE}\n").as_bytes());
+    }
+    if decision.rule.allows() {
+        return ExitCode::SUCCESS;
+    }
+    let _ = stderr.write_all(reminder(has_plugin).as_bytes());
+    ExitCode::from(BLOCKED)
+}
+
+fn log_decision(decision: &Decision, session_id: String, at: Timestamp, begun: Instant) {
+    let message = match decision.rule {
+        Rule::Sandbox => SANDBOX_LOG,
+        rule if rule.allows() => "the turn may end",
+        _ => "the turn may not end yet",
+    };
+    let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let fields = [
+        ("session_id", Field::Text(session_id)),
+        ("rule", Field::Text(decision.rule.as_str().to_owned())),
+        ("because", Field::Text(decision.because.clone())),
+        ("micros", Field::Number(micros)),
+    ];
+    call::log_entry(Program::StopGate, at, "info", message, &fields);
+}
+
+/// Where the gate looks.
+struct Room<'a> {
+    event: &'a Event,
+    options: &'a Options,
+    answer: Option<&'a str>,
+    /// Read when it is first asked for.
+    session: Option<Option<Session>>,
+}
+
+impl Room<'_> {
+    fn host(&self) -> Option<&Host> {
+        self.event.host.as_ref()
+    }
+
+    /// The run that is about to end its turn, as the hooks before this one have left it.
+    fn run(&mut self) -> Option<&Run> {
+        let event = self.event;
+        let read = || {
+            let paths = StatePaths::from_env()?;
+            session_store::read(&paths, event.tool, &event.session_id)
+        };
+        self.session.get_or_insert_with(read).as_ref()?.run(event.process)
+    }
+
+    /// The plugin, if it runs in this Claude: it may have called us, or it calls its own hooks
+    /// beside us. Both then decide alike, whichever is first.
+    fn plugin(&mut self) -> Option<Plugin> {
+        let own = self.host().and_then(|host| host.plugin.clone());
+        own.or_else(|| self.run()?.host.plugin.clone())
+    }
+}
+
+impl Look for Room<'_> {
+    fn sandbox(&mut self) -> Option<String> {
+        let started_in = self.host().and_then(|host| host.project_dir.as_deref());
+        let project = started_in.or(self.event.facts.cwd.as_deref()).map(Path::new);
+        for (_, path) in claude_settings::layers(project) {
+            match claude_settings::sandbox_in(&path) {
+                LayerValue::Enabled => return Some(path.to_string_lossy().into_owned()),
+                LayerValue::Disabled => return None,
+                LayerValue::Silent(_) => {}
+            }
+        }
+        None
+    }
+
+    fn switched_off(&mut self) -> Option<String> {
+        let plugin = self.plugin();
+        if self.options.no_gate && plugin.is_none() {
+            return Some("--no-gate".to_owned());
+        }
+        let option = plugin.and_then(|plugin| plugin.gate);
+        if option.is_some_and(|option| Switch::parse(&option).closes_gate()) {
+            return Some("the plugin's option `gate`".to_owned());
+        }
+        let files = [|| gate_files::in_config("enabled"), gate_files::in_cvi_config];
+        let closed = files.into_iter().filter_map(|read| read());
+        let mut closed = closed.filter(|setting| setting.switch.closes_gate());
+        closed.next().map(|setting| setting.path.to_string_lossy().into_owned())
+    }
+
+    fn is_reminded(&mut self) -> bool {
+        self.run().is_some_and(|run| run.turn.is_reminded && !run.turn.is_over)
+    }
+
+    fn wants_headless(&mut self) -> bool {
+        gate_files::in_config("headless").is_some_and(|setting| setting.switch == Switch::On)
+    }
+
+    fn speech(&mut self) -> Option<SpeakOutcome> {
+        let facts = &self.event.facts;
+        let prompt_id = facts.prompt_id.as_deref();
+        let noted = self.run().and_then(|run| run.turn.speech(prompt_id));
+        noted.or_else(|| {
+            let path = Path::new(facts.transcript_path.as_deref()?);
+            transcript::speech(path, TurnKey { prompt_id, answer: self.answer })
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! Looks for speech in the end of a transcript that Claude may still be writing.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use turnbridge_core::speak::SpeakOutcome;
+use turnbridge_core::turn_speech::{TurnKey, TurnTail, read_turn_tail};
+use turnbridge_store::bounded_file::read_tail;
+
+/// Claude writes with a delay of 100 ms, and fires Stop before.
+const PATIENCE: Duration = Duration::from_millis(400);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How far back is looked, in steps: a turn is seldom longer than the first. The cost must not
+/// grow with the transcript, so what no step reaches has not been said.
+const WINDOWS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
+
+/// Waits for Claude to have written the turn, but not for long.
+pub fn speech(path: &Path, turn: TurnKey<'_>) -> Option<SpeakOutcome> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut length_before = None;
+    loop {
+        let length = path.metadata().map(|metadata| metadata.len()).ok();
+        if length != length_before {
+            length_before = length;
+            let seen = look(path, turn);
+            if seen.speech.is_some() || seen.has_answer {
+                return seen.speech;
+            }
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn look(path: &Path, turn: TurnKey<'_>) -> TurnTail {
+    let mut seen = TurnTail::default();
+    for window in WINDOWS {
+        let Ok((tail, length)) = read_tail(path, window) else { break };
+        seen = read_turn_tail(&tail, turn);
+        if seen.speech.is_some() || seen.reaches_start || length <= window {
+            break;
+        }
+    }
+    seen
+}

@@ -1,0 +1,60 @@
+//! Reads other people's files without trusting them to be small, or to be files.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// The whole of a regular file; an error when it is longer than `longest`, or something else.
+pub fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
+    let (mut file, length) = open(path)?;
+    if length > longest {
+        return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    Read::take(&mut file, longest).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The last `longest` bytes of a regular file, and its whole length.
+pub fn read_tail(path: &Path, longest: u64) -> io::Result<(Vec<u8>, u64)> {
+    let (mut file, length) = open(path)?;
+    let size = length.min(longest);
+    file.seek(SeekFrom::Start(length - size))?;
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    Read::take(&mut file, size).read_to_end(&mut bytes)?;
+    Ok((bytes, length))
+}
+
+/// Never waits for the other end of a pipe.
+fn open(path: &Path) -> io::Result<(File, u64)> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits() as i32,
+    );
+    let file = options.open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    Ok((file, metadata.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, "0123456789").unwrap();
+        assert_eq!(read(&path, 10).unwrap(), b"0123456789");
+        assert_eq!(read(&path, 9).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(read_tail(&path, 3).unwrap(), (b"789".to_vec(), 10));
+        assert_eq!(read_tail(&path, 30).unwrap(), (b"0123456789".to_vec(), 10));
+        assert!(read(folder.path(), 10).is_err());
+    }
+}
