@@ -8,12 +8,12 @@
 mod arguments;
 mod call;
 mod input;
+pub mod start;
 mod status;
 mod stop_gate;
 mod surroundings;
 mod transcript;
 
-use std::process::ExitCode;
 use std::time::Instant;
 
 use arguments::{Command, Options};
@@ -38,25 +38,25 @@ impl Program {
 }
 
 /// The whole of `turnbridge-status`.
-pub fn status() -> ExitCode {
+pub fn status() -> u8 {
     let at = turnbridge_store::clock::now();
     run(Program::Status, |options| status::handle(options, at))
 }
 
 /// The whole of `turnbridge-stop-gate`.
-pub fn stop_gate() -> ExitCode {
+pub fn stop_gate() -> u8 {
     let begun = Instant::now();
     let at = turnbridge_store::clock::now();
     run(Program::StopGate, |options| stop_gate::handle(options, at, begun))
 }
 
-fn run(program: Program, handle: impl FnOnce(&Options) -> ExitCode) -> ExitCode {
+fn run(program: Program, handle: impl FnOnce(&Options) -> u8) -> u8 {
     fail_open_on_panic(program);
     match arguments::parse(std::env::args_os().skip(1)) {
         Command::Hook(options) => handle(&options),
         Command::Print(text) => {
             arguments::print(program, text);
-            ExitCode::SUCCESS
+            0
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `turnbridge-status`: every event but Stop.
 
 use std::io::Write;
-use std::process::ExitCode;
 
 use turnbridge_core::event::{Event, EventKind};
 use turnbridge_core::speak::is_own_speak;
@@ -19,9 +18,9 @@ const ALLOW: &[u8] = b"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\"
     \"permissionDecision\":\"allow\",\
     \"permissionDecisionReason\":\"Turnbridge's own speak\"}}\n";
 
-pub fn handle(options: &Options, at: Timestamp) -> ExitCode {
+pub fn handle(options: &Options, at: Timestamp) -> u8 {
     let Some(received) = call::receive(Program::Status, options, at) else {
-        return ExitCode::SUCCESS;
+        return 0;
     };
     let event = &received.event;
     match &event.kind {
@@ -32,7 +31,7 @@ pub fn handle(options: &Options, at: Timestamp) -> ExitCode {
         _ => {}
     }
     call::record(Program::Status, received);
-    ExitCode::SUCCESS
+    0
 }
 
 /// Whoever types has stopped listening. Not so a script's prompt, or one that Claude gives

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use turnbridge_core::event::{Event, EventKind};
@@ -23,17 +22,18 @@ use crate::arguments::Options;
 use crate::call::{self, Recorded};
 use crate::transcript;
 
+const ALLOWED: u8 = 0;
 /// What Claude takes as "not yet".
 const BLOCKED: u8 = 2;
 
-pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> ExitCode {
+pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
     let Some(mut received) = call::receive(Program::StopGate, options, at) else {
-        return ExitCode::SUCCESS;
+        return ALLOWED;
     };
     let event = &mut received.event;
     let EventKind::TurnEnded { answer, stop_hook_active, .. } = &event.kind else {
         call::record(Program::StopGate, received);
-        return ExitCode::SUCCESS;
+        return ALLOWED;
     };
     let answer = answer.clone();
     let is_continued = *stop_hook_active;
@@ -50,23 +50,23 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> ExitCode {
     }
     let session_id = event.session_id.to_string();
     if call::record(Program::StopGate, received) == Recorded::ByTwin {
-        return ExitCode::SUCCESS;
+        return ALLOWED;
     }
     log_decision(&decision, session_id, at, begun);
     speak_up(&decision, has_plugin)
 }
 
 /// The exit code, and what Claude or the person is to read.
-fn speak_up(decision: &Decision, has_plugin: bool) -> ExitCode {
+fn speak_up(decision: &Decision, has_plugin: bool) -> u8 {
     let mut stderr = std::io::stderr();
     if decision.rule == Rule::Sandbox {
         let _ = stderr.write_all(format!("{SANDBOX_NOTE}\n").as_bytes());
     }
     if decision.rule.allows() {
-        return ExitCode::SUCCESS;
+        return ALLOWED;
     }
     let _ = stderr.write_all(reminder(has_plugin).as_bytes());
-    ExitCode::from(BLOCKED)
+    BLOCKED
 }
 
 fn log_decision(decision: &Decision, session_id: String, at: Timestamp, begun: Instant) {

@@ -1,7 +1,5 @@
 //! The hook for every event but Stop: records the session's state.
 
-use std::process::ExitCode;
+#![cfg_attr(all(target_os = "linux", target_env = "gnu"), no_main)]
 
-fn main() -> ExitCode {
-    turnbridge_hooks::status()
-}
+turnbridge_hooks::main!(turnbridge_hooks::status);

@@ -1,7 +1,5 @@
 //! The hook for Stop: decides whether the turn may end, then records it.
 
-use std::process::ExitCode;
+#![cfg_attr(all(target_os = "linux", target_env = "gnu"), no_main)]
 
-fn main() -> ExitCode {
-    turnbridge_hooks::stop_gate()
-}
+turnbridge_hooks::main!(turnbridge_hooks::stop_gate);

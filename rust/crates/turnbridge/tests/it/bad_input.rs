@@ -132,3 +132,19 @@ fn unknown_arguments_do_not_disturb_a_hook() {
     assert_silent_success(&feed(command, input.as_bytes()));
     assert_eq!(world.sessions().len(), 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn streams_that_are_closed_are_not_mistaken_for_files() {
+    let world = World::with_gate();
+    let script = "exec \"$0\" --origin plugin 2>&- >&-";
+    let mut command = world.hermetic.command("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_turnbridge-stop-gate")]);
+    let stop = payload("Stop", json!({"last_assistant_message": "x", "prompt_id": "p"}));
+    let output = feed(command, stop.to_string().as_bytes());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    // What it had to say has gone into none of its files.
+    let session = std::fs::read_to_string(world.session_file(crate::world::SESSION)).unwrap();
+    assert!(session.ends_with('}'), "{session}");
+    assert_eq!(world.decisions().len(), 1);
+}
