@@ -4,6 +4,7 @@
 
 mod alternatives;
 mod spawn;
+mod transcripts;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ struct Goal {
     at_most: f64,
 }
 
-const GOALS: [Goal; 3] = [
+const GOALS: [Goal; 4] = [
     Goal {
         what: "status hook, 300 B payload, session file only",
         candidate: "status",
@@ -41,6 +42,12 @@ const GOALS: [Goal; 3] = [
         candidate: "status 1 MB",
         against: "status",
         at_most: 2.5,
+    },
+    Goal {
+        what: "stop gate, speech in a 1 GB transcript",
+        candidate: "gate 1 GB",
+        against: "gate 1 MB",
+        at_most: 1.2,
     },
 ];
 
@@ -89,8 +96,14 @@ fn candidates(folder: &Path, status: &Path, gate: &Path) -> Result<Vec<Candidate
             .env("KAWAII_PANE_ID", "p")
             .keep(listener),
         hook("status 1 MB", status, payload("PostToolUse", "tool_response", 1_000_000))?,
-        hook("stop gate", gate, payload("Stop", "last_assistant_message", 300))?,
+        hook("gate sandbox", gate, payload("Stop", "last_assistant_message", 300))?
+            .env("CLAUDE_CONFIG_DIR", transcripts::sandboxed_settings(&home("sandboxed")?)?),
     ];
+    for (name, size) in [("gate 1 MB", 1 << 20), ("gate 1 GB", 1 << 30)] {
+        let path = folder.join(format!("{size}.jsonl"));
+        transcripts::write(&path, size)?;
+        candidates.push(hook(name, gate, transcripts::stop_payload(&path))?);
+    }
     candidates.extend(alternatives::candidates(folder, &small)?);
     Ok(candidates)
 }

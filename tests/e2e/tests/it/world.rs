@@ -22,8 +22,17 @@ pub struct World {
 }
 
 impl World {
+    /// The Stop gate is off in it: most tests are about something else.
     #[track_caller]
     pub fn new(claude: Claude, script: impl Into<Script>) -> World {
+        let world = World::with_gate(claude, script);
+        world.configure("[gate]\nenabled = false\n");
+        world
+    }
+
+    /// As a user has it who has set nothing.
+    #[track_caller]
+    pub fn with_gate(claude: Claude, script: impl Into<Script>) -> World {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         // A test that failed has poisoned it; that says nothing about the next one.
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,6 +47,14 @@ impl World {
             hermetic,
             _one_at_a_time: turn,
         }
+    }
+
+    /// Makes this the whole `config.toml`.
+    #[track_caller]
+    pub fn configure(&self, config: &str) {
+        let folder = self.hermetic.config_dir();
+        fs::create_dir_all(&folder).expect("make the config folder");
+        fs::write(folder.join("config.toml"), config).expect("write config.toml");
     }
 
     /// Claude with the plugin, started by both host applications at once.
@@ -104,11 +121,26 @@ impl World {
     /// What a hook could not do stands in its log; in these tests there is nothing.
     #[track_caller]
     pub fn assert_no_problems(&self) {
+        let is_problem = |entry: &&Value| entry["level"] != "info";
+        let log = self.hooks_log();
+        let problems: Vec<_> = log.iter().filter(is_problem).collect();
+        assert!(problems.is_empty(), "the hooks had problems: {problems:#?}");
+    }
+
+    /// The rules by which the Stop gate has decided, in order.
+    #[track_caller]
+    pub fn decisions(&self) -> Vec<String> {
+        let rule = |entry: Value| entry["rule"].as_str().map(str::to_owned);
+        self.hooks_log().into_iter().filter_map(rule).collect()
+    }
+
+    #[track_caller]
+    pub fn hooks_log(&self) -> Vec<Value> {
         let on_macos = self.hermetic.home().join("Library/Logs/turnbridge");
-        for folder in [self.hermetic.state_dir().join("logs"), on_macos] {
-            let problems = fs::read_to_string(folder.join("hooks.log")).unwrap_or_default();
-            assert_eq!(problems, "", "the hooks had problems");
-        }
+        let folders = [self.hermetic.state_dir().join("logs"), on_macos];
+        let logs = folders.map(|folder| fs::read_to_string(folder.join("hooks.log")));
+        let text = logs.into_iter().flatten().collect::<String>();
+        text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
     }
 
     #[track_caller]
