@@ -18,6 +18,15 @@ use crate::paths::StatePaths;
 pub struct SpeechMark {
     path: PathBuf,
     name: String,
+    was_anothers: bool,
+}
+
+/// Who may be heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    Ours,
+    Anothers,
+    Nobodys,
 }
 
 impl SpeechMark {
@@ -25,12 +34,26 @@ impl SpeechMark {
     pub fn take(paths: &StatePaths) -> io::Result<SpeechMark> {
         let name = format!("{} {}", std::process::id(), clock::now());
         let path = paths.speech_mark();
+        let was_anothers = path.exists();
         write_atomically(&path, name.as_bytes())?;
-        Ok(SpeechMark { path, name })
+        Ok(SpeechMark { path, name, was_anothers })
+    }
+
+    /// Whether somebody had the word before; it may be the trace of one that was killed.
+    pub fn was_anothers(&self) -> bool {
+        self.was_anothers
+    }
+
+    pub fn word(&self) -> Word {
+        match fs::read(&self.path) {
+            Ok(found) if found == self.name.as_bytes() => Word::Ours,
+            Ok(_) => Word::Anothers,
+            Err(_) => Word::Nobodys,
+        }
     }
 
     pub fn is_current(&self) -> bool {
-        fs::read(&self.path).is_ok_and(|found| found == self.name.as_bytes())
+        self.word() == Word::Ours
     }
 }
 
@@ -60,15 +83,17 @@ mod tests {
         let paths = StatePaths::below(folder.path());
         cut_off(&paths).unwrap();
         let first = SpeechMark::take(&paths).unwrap();
-        assert!(first.is_current());
-        let second = SpeechMark { name: "another".to_owned(), path: paths.speech_mark() };
-        write_atomically(&second.path, second.name.as_bytes()).unwrap();
-        assert!(!first.is_current());
+        assert!(first.is_current() && !first.was_anothers());
+        // The clock may stand still between the two.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let second = SpeechMark::take(&paths).unwrap();
+        assert!(second.was_anothers());
+        assert_eq!(first.word(), Word::Anothers);
         // Who has lost the word takes it from nobody.
         drop(first);
         assert!(second.is_current());
         cut_off(&paths).unwrap();
-        assert!(!second.is_current());
+        assert_eq!(second.word(), Word::Nobodys);
     }
 
     #[test]

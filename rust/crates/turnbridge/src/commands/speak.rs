@@ -1,20 +1,15 @@
 //! `turnbridge speak`: reads a text aloud, or into a file.
 
-use std::fs;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Value, json};
-use turnbridge_core::spoken_text::{Language, Utterance, spoken_text};
+use turnbridge_core::spoken_text::{Utterance, spoken_text};
 
-use crate::failure::{hinted, hinted_with_code, note};
-use crate::speech::{Manner, Speaker, start_detached};
-
-/// Callers tell "cannot" from "failed" by it.
-const NO_ENGINE: u8 = 3;
+use crate::failure::{hinted, note};
+use crate::speech::{self, Manner, Silence, Speaker, code, no_engine};
 
 /// More is no speech.
 const LONGEST_INPUT: u64 = 16 << 20;
@@ -25,7 +20,7 @@ const LONGEST_INPUT: u64 = 16 << 20;
 /// as soon as the speech has begun.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit status: 0 speaking, written, or nothing to say; 1 failed; \
-    2 wrong arguments; 3 no speech engine on this machine")]
+    2 wrong arguments; 3 this machine cannot speak: no engine, or no sound")]
 pub struct Arguments {
     /// What to say; `-`, or nothing with a pipe, reads it from stdin
     text: Vec<String>,
@@ -41,32 +36,25 @@ pub struct Arguments {
     /// Print what is said, and by which engine, as JSON
     #[arg(long)]
     json: bool,
-    /// Play to the end before returning
+    /// Be the player: play to the end, and say in one line whether it began
     #[arg(long, hide = true, conflicts_with = "out")]
     play_now: bool,
+    #[arg(long, hide = true, value_parser = parse_voice, requires = "play_now")]
+    voice_ja: Option<String>,
+    #[arg(long, hide = true, value_parser = parse_voice, requires = "play_now")]
+    voice_en: Option<String>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let markdown = arguments.markdown()?;
-    let utterances = spoken_text(&markdown);
-    if utterances.is_empty() {
-        note("there is nothing to say");
-        return arguments.print(&utterances, Value::Null, None);
+    if arguments.play_now {
+        speech::play(&spoken_text(&markdown), arguments.manner(), speech::tell_the_caller);
+        return Ok(());
     }
-    let manner = Manner { voice: arguments.voice.clone(), words_per_minute: arguments.rate };
-    let speaker = match arguments.out {
-        Some(_) => Speaker::to_write(manner),
-        None => Speaker::to_play(&utterances, manner),
-    };
-    let speaker = speaker.ok_or_else(no_engine)?;
-    let mut seconds = None;
-    match (&arguments.out, utterances.as_slice()) {
-        (Some(path), _) => seconds = Some(write_sound(&speaker, &utterances, path)?),
-        (None, _) if arguments.play_now => speaker.play_all(&utterances)?,
-        (None, [utterance]) => speaker.start(utterance)?,
-        (None, _) => arguments.start_player(&markdown)?,
+    match &arguments.out {
+        Some(path) => arguments.write(&markdown, path),
+        None => arguments.play(&markdown),
     }
-    arguments.print(&utterances, json!(speaker.engine.name()), seconds)
 }
 
 impl Arguments {
@@ -93,20 +81,35 @@ impl Arguments {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// An engine speaks one language at a time, so somebody has to stay and start the next: this
-    /// same program.
-    fn start_player(&self, markdown: &str) -> Result<()> {
-        let program = std::env::current_exe().context("could not find this program")?;
-        let mut command = Command::new(program);
-        command.args(["speak", "--play-now"]);
-        if let Some(voice) = &self.voice {
-            command.arg(format!("--voice={voice}"));
+    fn manner(&self) -> Manner {
+        Manner {
+            japanese: self.voice_ja.clone().or(self.voice.clone()),
+            english: self.voice_en.clone().or(self.voice.clone()),
+            words_per_minute: self.rate,
         }
-        if let Some(rate) = self.rate {
-            command.arg(format!("--rate={rate}"));
+    }
+
+    fn play(&self, markdown: &str) -> Result<()> {
+        match speech::speak(markdown, &self.manner()) {
+            Ok(speech) => self.print(&speech.utterances, json!(speech.engine.name()), None),
+            Err(Silence::NothingToSay) => self.say_nothing(),
+            Err(silence) => Err(silence.into_error()),
         }
-        command.arg("-");
-        start_detached(command, markdown).context("could not start the player")
+    }
+
+    fn write(&self, markdown: &str, path: &Path) -> Result<()> {
+        let utterances = spoken_text(markdown);
+        if utterances.is_empty() {
+            return self.say_nothing();
+        }
+        let speaker = Speaker::to_write(self.manner()).ok_or_else(no_engine)?;
+        let seconds = speaker.write_all(&utterances, path)?;
+        self.print(&utterances, json!(speaker.engine.name()), Some(seconds))
+    }
+
+    fn say_nothing(&self) -> Result<()> {
+        note(&Silence::NothingToSay.reason());
+        self.print(&[], Value::Null, None)
     }
 
     fn print(&self, utterances: &[Utterance], engine: Value, seconds: Option<f64>) -> Result<()> {
@@ -129,29 +132,7 @@ impl Arguments {
 }
 
 fn utterance_json(utterance: &Utterance) -> Value {
-    let language = match utterance.language {
-        Language::Japanese => "ja",
-        Language::English => "en",
-    };
-    json!({"language": language, "text": utterance.text})
-}
-
-/// Only a whole sound reaches the file.
-fn write_sound(speaker: &Speaker, utterances: &[Utterance], path: &Path) -> Result<f64> {
-    let (bytes, seconds) = speaker.write_all(utterances)?;
-    fs::write(path, bytes).with_context(|| format!("could not write `{}`", path.display()))?;
-    Ok(seconds)
-}
-
-fn no_engine() -> anyhow::Error {
-    let hint = if cfg!(target_os = "macos") {
-        "`say` comes with macOS and lies in `/usr/bin`; add that to PATH"
-    } else if cfg!(windows) {
-        "`powershell.exe` comes with Windows; add its folder to PATH"
-    } else {
-        "install one, for example with `apt-get install espeak-ng`"
-    };
-    hinted_with_code(NO_ENGINE, "no speech engine on this machine", hint)
+    json!({"language": code(utterance.language), "text": utterance.text})
 }
 
 /// A voice's name is an argument of its own; it must not look like an option.

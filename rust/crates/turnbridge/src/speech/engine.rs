@@ -22,16 +22,24 @@ pub enum Engine {
 /// How a text is to be spoken; what is absent is up to the engine.
 #[derive(Debug, Clone, Default)]
 pub struct Manner {
-    pub voice: Option<String>,
+    pub japanese: Option<String>,
+    pub english: Option<String>,
     pub words_per_minute: Option<u16>,
+}
+
+impl Manner {
+    pub fn voice(&self, language: Language) -> Option<&str> {
+        match language {
+            Language::Japanese => self.japanese.as_deref(),
+            Language::English => self.english.as_deref(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
 pub enum Target<'a> {
-    /// The program may end before its sound does.
-    Play,
     /// The program ends when its sound has ended.
-    PlayToTheEnd,
+    Play,
     /// A WAV file. [`Engine::writes_to_stdout`] says who does not take a path.
     Write(&'a Path),
 }
@@ -115,7 +123,7 @@ impl Engine {
     pub fn call(self, utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Call {
         match self {
             Engine::Say => say(utterance, manner, target),
-            Engine::SpdSay => spd_say(utterance, manner, target),
+            Engine::SpdSay => spd_say(utterance, manner),
             Engine::EspeakNg => espeak_ng(utterance, manner, target),
             Engine::PowerShell => power_shell(utterance, manner, target),
         }
@@ -149,7 +157,7 @@ fn is_executable(path: &Path) -> bool {
 fn say(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Call {
     let mut arguments = Vec::new();
     // Without a name `say` takes the system's voice, which seldom knows both languages.
-    let voice = manner.voice.as_deref().or(match utterance.language {
+    let voice = manner.voice(utterance.language).or(match utterance.language {
         Language::Japanese => Some("Kyoko"),
         Language::English => None,
     });
@@ -167,23 +175,22 @@ fn say(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Call {
     Call { arguments, stdin: utterance.text.clone() }
 }
 
-fn spd_say(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Call {
+fn spd_say(utterance: &Utterance, manner: &Manner) -> Call {
     let mut arguments: Vec<OsString> = vec!["-l".into(), code(utterance.language).into()];
-    if let Some(voice) = &manner.voice {
+    if let Some(voice) = manner.voice(utterance.language) {
         arguments.extend(["-y".into(), voice.into()]);
     }
     if let Some(rate) = manner.words_per_minute {
         arguments.extend(["-r".into(), spd_say_rate(rate).to_string().into()]);
     }
-    if matches!(target, Target::PlayToTheEnd) {
-        arguments.push("--wait".into());
-    }
+    // Without it the program ends at once, and nobody knows when the sound does.
+    arguments.push("--wait".into());
     arguments.extend(["--".into(), utterance.text.as_str().into()]);
     Call { arguments, stdin: String::new() }
 }
 
 fn espeak_ng(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Call {
-    let voice = manner.voice.as_deref().unwrap_or(code(utterance.language));
+    let voice = manner.voice(utterance.language).unwrap_or(code(utterance.language));
     let mut arguments: Vec<OsString> = vec!["-v".into(), voice.into()];
     if let Some(rate) = manner.words_per_minute {
         arguments.extend(["-s".into(), rate.to_string().into()]);
@@ -200,7 +207,7 @@ fn power_shell(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Ca
         Language::Japanese => "ja-JP",
         Language::English => "en-US",
     };
-    let voice = manner.voice.as_deref().unwrap_or_default();
+    let voice = manner.voice(utterance.language).unwrap_or_default();
     let rate = manner.words_per_minute.map(|rate| power_shell_rate(rate).to_string());
     let rate = rate.unwrap_or_default();
     let target = if matches!(target, Target::Write(_)) { "write" } else { "play" };
@@ -209,7 +216,7 @@ fn power_shell(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Ca
     Call { arguments: arguments.map(OsString::from).to_vec(), stdin }
 }
 
-fn code(language: Language) -> &'static str {
+pub fn code(language: Language) -> &'static str {
     match language {
         Language::Japanese => "ja",
         Language::English => "en",

@@ -3,6 +3,7 @@
 mod bad_input;
 mod concurrency;
 mod double_registration;
+mod engines;
 mod gate;
 mod homes;
 mod manifest;

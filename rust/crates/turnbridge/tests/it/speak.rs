@@ -10,43 +10,14 @@ use crate::world::{World, feed};
 mod stub {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-    use std::time::{Duration, Instant};
 
-    /// A world in which `name` is the only engine. It notes its arguments and its stdin, and then
-    /// does `speaking`.
-    fn world_with(name: &str, speaking: &str) -> World {
-        let world = World::new();
-        let folder = world.hermetic.root().join("engines");
-        fs::create_dir(&folder).unwrap();
-        let notes = notes_path(&world);
-        let script = format!(
-            "#!/bin/sh\nPATH=/usr/bin:/bin\n{{ printf '[%s] ' \"$@\"; cat; echo; }} > '{0}.new'\n\
-             cat '{0}.new' >> '{0}'\n{speaking}\necho end >> '{0}'\n",
-            notes.display()
-        );
-        let path = folder.join(name);
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        let folder = folder.to_str().unwrap().to_owned();
-        world.with("PATH", &folder)
-    }
+    use crate::engines::{
+        PATIENCE, add_silent_sound_card, cut_off, has_ended, has_espeak_ng, mark, notes,
+        notes_path, pids, wait_for_end, world_with, write_program,
+    };
 
-    fn notes_path(world: &World) -> std::path::PathBuf {
-        world.hermetic.root().join("notes")
-    }
-
-    /// What the engine has noted when it has ended `times` times.
-    #[track_caller]
-    fn notes(world: &World, times: usize) -> String {
-        let read = || fs::read_to_string(notes_path(world)).unwrap_or_default();
-        let start = Instant::now();
-        while read().lines().filter(|line| *line == "end").count() < times {
-            assert!(start.elapsed() < Duration::from_secs(20), "noted only: {}", read());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        read().lines().map(|line| format!("{}\n", line.trim_end())).collect()
-    }
+    /// Speaks for a minute, through another process.
+    const LONG: &str = "sleep 60 & wait";
 
     #[test]
     fn the_text_goes_to_the_engine_as_a_person_would_read_it() {
@@ -62,25 +33,168 @@ mod stub {
         let world = world_with("spd-say", "true");
         world.turnbridge(&["speak", "--voice", "Vera", "終わりました"]);
         insta::assert_snapshot!(notes(&world, 1), @"
-        [-l] [ja] [-y] [Vera] [--] [終わりました。]
+        [-l] [ja] [-y] [Vera] [--wait] [--] [終わりました。]
         end
         ");
     }
 
     #[test]
-    fn the_command_returns_while_the_engine_speaks() {
-        // It speaks until somebody says `hush`.
-        let world = world_with("espeak-ng", "until [ -e \"$TMPDIR/hush\" ]; do sleep 0.02; done");
+    fn the_command_returns_while_the_engine_speaks_and_leaves_none_of_its_streams_open() {
+        let world = world_with("espeak-ng", LONG);
         let mut command = world.command("turnbridge");
         command.args(["speak", "--json"]);
+        // Returns when nobody holds the command's stdout and stderr any more.
         let output = feed(command, b"A long speech");
         insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap(), @r#"{"engine":"espeak-ng","out":null,"seconds":null,"utterances":[{"language":"en","text":"A long speech."}]}"#);
-        let noted = fs::read_to_string(notes_path(&world)).unwrap_or_default();
-        assert!(!noted.contains("end"), "{noted}");
-        let environment = world.hermetic.environment();
-        let (_, folder) = environment.iter().find(|(name, _)| *name == "TMPDIR").unwrap();
-        fs::write(Path::new(folder).join("hush"), "").unwrap();
-        notes(&world, 1);
+        let pids = pids(&world);
+        assert!(!has_ended(pids.0) && !has_ended(pids.1));
+        cut_off(&world);
+        wait_for_end(pids);
+    }
+
+    #[test]
+    fn a_cut_off_ends_the_engine_and_what_it_has_started() {
+        let world = world_with("espeak-ng", "sleep 60 & echo $! > \"$TMPDIR/child\"; wait");
+        world.turnbridge(&["speak", "One. 二つ目。"]);
+        let pids = pids(&world);
+        let child: u32 = testkit::wait_until(PATIENCE, "the engine's child", || {
+            let text = fs::read_to_string(world.hermetic.root().join("tmp/child")).ok()?;
+            text.strip_suffix('\n')?.parse().ok()
+        });
+        cut_off(&world);
+        wait_for_end(pids);
+        wait_for_end((child, child));
+        // Nothing of the second language was said.
+        insta::assert_snapshot!(fs::read_to_string(notes_path(&world)).unwrap(), @"[-v] [en] [--stdin] One.");
+    }
+
+    #[test]
+    fn a_newer_speech_takes_the_word_from_an_older_one() {
+        let world = world_with("espeak-ng", LONG);
+        world.turnbridge(&["speak", "One."]);
+        let older = pids(&world);
+        world.turnbridge(&["speak", "Two."]);
+        wait_for_end(older);
+        let newer = pids(&world);
+        assert!(mark(&world).exists() && !has_ended(newer.0));
+        cut_off(&world);
+        wait_for_end(newer);
+    }
+
+    #[test]
+    fn a_speech_that_has_ended_leaves_no_mark() {
+        let world = world_with("espeak-ng", "true");
+        world.turnbridge(&["speak", "One."]);
+        let pids = pids(&world);
+        wait_for_end(pids);
+        assert!(!mark(&world).exists());
+    }
+
+    /// speech-dispatcher speaks on when its client has gone.
+    #[test]
+    fn a_speech_of_speech_dispatcher_is_cancelled() {
+        let world = world_with("spd-say", "[ \"$1\" = --cancel ] || sleep 60");
+        world.turnbridge(&["speak", "One."]);
+        let older = pids(&world);
+        world.turnbridge(&["speak", "Two."]);
+        wait_for_end(older);
+        cut_off(&world);
+        insta::assert_snapshot!(notes(&world, 2), @"
+        [-l] [en] [--wait] [--] [One.]
+        [--cancel]
+        end
+        [-l] [en] [--wait] [--] [Two.]
+        [--cancel]
+        end
+        ");
+    }
+
+    #[test]
+    fn without_a_home_it_speaks_all_the_same() {
+        let world = world_with("espeak-ng", "true");
+        fs::write(world.hermetic.state_dir(), "in the way").unwrap();
+        world.turnbridge(&["speak", "One."]);
+        assert!(notes(&world, 1).contains("One."));
+    }
+
+    #[test]
+    fn an_engine_that_fails_at_once_is_told() {
+        let world = world_with("espeak-ng", "echo noise >&2; echo 'Error: no voice' >&2; exit 7");
+        let output = speak(&world, &["hello"]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
+        error: could not speak: `espeak-ng` failed (exit status: 7): Error: no voice
+        hint: `turnbridge voice status` shows what is set
+        ");
+        wait_for_end(pids(&world));
+        assert!(!mark(&world).exists());
+    }
+
+    #[test]
+    fn a_text_that_no_pipe_holds_reaches_an_engine_that_reads_late() {
+        let world = world_with("espeak-ng", "true");
+        let engine = world.hermetic.root().join("engines/espeak-ng");
+        let script = "#!/bin/sh\nPATH=/usr/bin:/bin\nsleep 0.5\nwc -c > \"$TMPDIR/count\"\n";
+        write_program(&engine, script);
+        let mut command = world.command("turnbridge");
+        command.arg("speak");
+        let output = feed(command, "All is well. ".repeat(40_000).as_bytes());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let count = testkit::wait_until(PATIENCE, "the count", || {
+            let path = world.hermetic.root().join("tmp/count");
+            fs::read_to_string(path).ok().filter(|count| count.ends_with('\n'))
+        });
+        assert_eq!(count.trim(), "519999");
+    }
+
+    #[test]
+    fn a_real_engine_is_cut_off() {
+        if !has_espeak_ng() {
+            return testkit::skipped("`espeak-ng` is not installed");
+        }
+        let world = World::new();
+        add_silent_sound_card(&world);
+        let mut command = world.command("turnbridge");
+        command.arg("speak");
+        let output = feed(command, "The tests pass and the work is done. ".repeat(5000).as_bytes());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let player: u32 = {
+            let mark = fs::read_to_string(mark(&world)).unwrap();
+            mark.split(' ').next().unwrap().parse().unwrap()
+        };
+        let children = fs::read_to_string(format!("/proc/{player}/task/{player}/children"));
+        let engine: u32 = children.unwrap().trim().parse().unwrap();
+        assert!(!has_ended(engine));
+        cut_off(&world);
+        wait_for_end((engine, player));
+    }
+
+    #[test]
+    fn a_machine_without_a_sound_card_says_so() {
+        if !has_espeak_ng() {
+            return testkit::skipped("`espeak-ng` is not installed");
+        }
+        let world = World::new();
+        fs::write(world.hermetic.home().join(".asoundrc"), "pcm.!default { type nonsense }\n")
+            .unwrap();
+        let output = speak(&world, &["hello"]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{errors}");
+        assert!(
+            errors.starts_with("error: this machine cannot play sound: `espeak-ng` says `error: "),
+            "{errors}"
+        );
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let world = world_with("espeak-ng", "exit 1");
+        let path = world.hermetic.project().join("x.wav");
+        fs::write(&path, "what was there").unwrap();
+        let output = speak(&world, &["--out", "x.wav", "hello"]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "what was there");
+        assert_eq!(fs::read_dir(world.hermetic.project()).unwrap().count(), 1);
     }
 
     #[test]

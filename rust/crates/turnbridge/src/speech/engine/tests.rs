@@ -14,10 +14,14 @@ fn shown(engine: Engine, language: Language, manner: &Manner, target: Target<'_>
 
 fn all(engine: Engine) -> String {
     let plain = Manner::default();
-    let chosen = Manner { voice: Some("Vera".to_owned()), words_per_minute: Some(250) };
+    let chosen = Manner {
+        english: Some("Vera".to_owned()),
+        words_per_minute: Some(250),
+        ..Manner::default()
+    };
     let file = Path::new("out.wav");
     let mut text = shown(engine, Language::Japanese, &plain, Target::Play)
-        + &shown(engine, Language::English, &chosen, Target::PlayToTheEnd);
+        + &shown(engine, Language::English, &chosen, Target::Play);
     if engine.can_write() {
         text += &shown(engine, Language::English, &plain, Target::Write(file));
     }
@@ -32,7 +36,7 @@ fn every_engine_gets_its_own_arguments_and_no_text_that_it_could_take_for_one() 
     -o out.wav --file-format=WAVE --data-format=LEI16@22050 -f - < "-x $(id) 'q'"
     "#);
     insta::assert_snapshot!(all(Engine::SpdSay), @r#"
-    -l ja -- -x $(id) 'q' < ""
+    -l ja --wait -- -x $(id) 'q' < ""
     -l en -y Vera -r 36 --wait -- -x $(id) 'q' < ""
     "#);
     insta::assert_snapshot!(all(Engine::EspeakNg), @r#"

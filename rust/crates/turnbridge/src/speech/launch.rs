@@ -1,0 +1,150 @@
+//! Starts the player, and hears from it whether the speech has begun.
+//!
+//! The player is this same program. It gets the text over stdin and says one line over stdout; it
+//! has none of our own streams, because whoever called us (Claude) waits until those are closed.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use super::Manner;
+use super::engine_process::in_its_own_group;
+
+/// An agent's turn waits for no more than this.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the player says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    Began,
+    NoSound(String),
+    Failed(String),
+}
+
+impl Report {
+    pub fn to_line(&self) -> String {
+        match self {
+            Report::Began => "began\n".to_owned(),
+            Report::NoSound(cause) => format!("no sound: {}\n", one_line(cause)),
+            Report::Failed(cause) => format!("failed: {}\n", one_line(cause)),
+        }
+    }
+
+    fn parse(line: &str) -> Report {
+        let line = line.trim_end();
+        match line.split_once(": ") {
+            _ if line == "began" => Report::Began,
+            Some(("no sound", cause)) => Report::NoSound(cause.to_owned()),
+            Some(("failed", cause)) => Report::Failed(cause.to_owned()),
+            _ => Report::Failed("the player ended without a word".to_owned()),
+        }
+    }
+}
+
+/// What the player does with its report. Then it has nothing more to say.
+pub fn tell_the_caller(report: Report) {
+    let mut stdout = io::stdout().lock();
+    // A caller that has gone does not want to know.
+    let _ = stdout.write_all(report.to_line().as_bytes()).and_then(|()| stdout.flush());
+    #[cfg(unix)]
+    if let Ok(nothing) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(nothing);
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(|c: char| c.is_control(), " ")
+}
+
+/// Returns as soon as the player says how it went; one that says nothing for long has begun.
+pub fn start_player(markdown: &str, manner: &Manner) -> Report {
+    let mut player = match spawn_player(manner) {
+        Ok(player) => player,
+        Err(error) => return Report::Failed(format!("could not start the player: {error}")),
+    };
+    if let Some(mut stdin) = player.stdin.take() {
+        // One that has ended already has said why, or says nothing; both are heard below.
+        let _ = stdin.write_all(markdown.as_bytes());
+    }
+    let (sender, report) = channel();
+    std::thread::spawn(move || {
+        let _ = sender.send(first_line(&mut player));
+        // A server that speaks again and again must not leave dead children behind.
+        let _ = player.wait();
+    });
+    match report.recv_timeout(PATIENCE) {
+        Ok(line) => Report::parse(&line),
+        Err(_) => Report::Began,
+    }
+}
+
+fn spawn_player(manner: &Manner) -> io::Result<Child> {
+    let mut command = Command::new(this_program()?);
+    command.args(["speak", "--play-now"]);
+    for (option, voice) in [("voice-ja", &manner.japanese), ("voice-en", &manner.english)] {
+        command.args(voice.iter().map(|voice| format!("--{option}={voice}")));
+    }
+    command.args(manner.words_per_minute.iter().map(|rate| format!("--rate={rate}")));
+    command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    in_its_own_group(&mut command);
+    keep_our_streams_to_ourselves();
+    command.spawn()
+}
+
+/// A server may live on when its file has been replaced by a newer version; Linux then still
+/// finds the old one under this name.
+fn this_program() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    match cfg!(target_os = "linux") && !path.exists() {
+        true => Ok(PathBuf::from("/proc/self/exe")),
+        false => Ok(path),
+    }
+}
+
+fn first_line(player: &mut Child) -> String {
+    let Some(stdout) = player.stdout.take() else { return String::new() };
+    let mut line = String::new();
+    // A line that is not UTF-8 is no line of ours.
+    let _ = BufReader::new(stdout.take(4096)).read_line(&mut line);
+    line
+}
+
+/// Windows hands every handle that may be inherited to a child, whatever the child's own streams
+/// are; ours were inherited themselves, so they may be.
+#[cfg(windows)]
+fn keep_our_streams_to_ourselves() {
+    use std::os::windows::io::AsRawHandle;
+    use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};
+    let streams =
+        [io::stdin().as_raw_handle(), io::stdout().as_raw_handle(), io::stderr().as_raw_handle()];
+    for stream in streams {
+        // SAFETY: plain call; it fails for a stream that is not there.
+        unsafe { SetHandleInformation(stream, HANDLE_FLAG_INHERIT, 0) };
+    }
+}
+
+#[cfg(not(windows))]
+fn keep_our_streams_to_ourselves() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_player_says_is_understood() {
+        let reports = [
+            Report::Began,
+            Report::NoSound("error: no card".to_owned()),
+            Report::Failed("x: y".to_owned()),
+        ];
+        for report in reports {
+            assert_eq!(Report::parse(&report.to_line()), report);
+        }
+        assert_eq!(Report::Failed("a\nb".to_owned()).to_line(), "failed: a b\n");
+        for line in ["", "\n", "bega", "panicked at"] {
+            assert!(matches!(Report::parse(line), Report::Failed(_)), "{line}");
+        }
+    }
+}
