@@ -1,6 +1,7 @@
 //! `turnbridge`: the command line.
 
 mod commands;
+mod config;
 mod failure;
 mod speech;
 

@@ -3,6 +3,7 @@
 mod completions;
 mod sessions;
 mod speak;
+mod voice;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -19,6 +20,7 @@ pub struct Cli {
 enum Command {
     Sessions(sessions::Arguments),
     Speak(speak::Arguments),
+    Voice(voice::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -27,6 +29,7 @@ impl Cli {
         match self.command {
             Command::Sessions(arguments) => sessions::run(&arguments),
             Command::Speak(arguments) => speak::run(&arguments),
+            Command::Voice(arguments) => voice::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments),
         }
     }

@@ -8,8 +8,9 @@ use clap::Args;
 use serde_json::{Value, json};
 use turnbridge_core::spoken_text::{Utterance, spoken_text};
 
+use crate::config::{self, Config, check_voice_name};
 use crate::failure::{hinted, note};
-use crate::speech::{self, Manner, Silence, Speaker, code, no_engine};
+use crate::speech::{self, Engine, Manner, Silence, Speaker, code, no_engine};
 
 /// More is no speech.
 const LONGEST_INPUT: u64 = 16 << 20;
@@ -28,10 +29,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The engine's name of a voice, for all languages
-    #[arg(long, value_name = "NAME", value_parser = parse_voice)]
+    #[arg(long, value_name = "NAME", value_parser = check_voice_name)]
     voice: Option<String>,
     /// Words per minute
-    #[arg(long, value_name = "WPM", value_parser = clap::value_parser!(u16).range(50..=600))]
+    #[arg(long, value_name = "WPM", value_parser = clap::value_parser!(u16).range(config::RATES))]
     rate: Option<u16>,
     /// Print what is said, and by which engine, as JSON
     #[arg(long)]
@@ -39,16 +40,16 @@ pub struct Arguments {
     /// Be the player: play to the end, and say in one line whether it began
     #[arg(long, hide = true, conflicts_with = "out")]
     play_now: bool,
-    #[arg(long, hide = true, value_parser = parse_voice, requires = "play_now")]
+    #[arg(long, hide = true, value_parser = check_voice_name, requires = "play_now")]
     voice_ja: Option<String>,
-    #[arg(long, hide = true, value_parser = parse_voice, requires = "play_now")]
+    #[arg(long, hide = true, value_parser = check_voice_name, requires = "play_now")]
     voice_en: Option<String>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let markdown = arguments.markdown()?;
     if arguments.play_now {
-        speech::play(&spoken_text(&markdown), arguments.manner(), speech::tell_the_caller);
+        speech::play(&spoken_text(&markdown), arguments.given_manner(), speech::tell_the_caller);
         return Ok(());
     }
     match &arguments.out {
@@ -81,66 +82,83 @@ impl Arguments {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    fn manner(&self) -> Manner {
+    /// The player's: whoever started it has looked into the config.
+    fn given_manner(&self) -> Manner {
         Manner {
-            japanese: self.voice_ja.clone().or(self.voice.clone()),
-            english: self.voice_en.clone().or(self.voice.clone()),
+            japanese: self.voice_ja.clone(),
+            english: self.voice_en.clone(),
             words_per_minute: self.rate,
         }
     }
 
+    /// What is given here wins over the config.
+    fn chosen_voice(&self) -> config::Voice {
+        let config::Voice { mute, rate, en, ja } = Config::read_or_default().voice;
+        let given = || self.voice.clone();
+        config::Voice { mute, rate: self.rate.or(rate), en: given().or(en), ja: given().or(ja) }
+    }
+
     fn play(&self, markdown: &str) -> Result<()> {
-        match speech::speak(markdown, &self.manner()) {
-            Ok(speech) => self.print(&speech.utterances, json!(speech.engine.name()), None),
-            Err(Silence::NothingToSay) => self.say_nothing(),
+        match speech::speak(markdown, &self.chosen_voice()) {
+            Ok(speech) => {
+                self.print(&Said { engine: Some(speech.engine), ..Said::of(&speech.utterances) })
+            }
+            Err(silence @ (Silence::NothingToSay | Silence::Muted)) => {
+                note(&silence.reason());
+                let muted = matches!(silence, Silence::Muted);
+                self.print(&Said { muted, ..Said::of(&spoken_text(markdown)) })
+            }
             Err(silence) => Err(silence.into_error()),
         }
     }
 
+    /// A file is not heard, so it is written even when muted.
     fn write(&self, markdown: &str, path: &Path) -> Result<()> {
         let utterances = spoken_text(markdown);
         if utterances.is_empty() {
-            return self.say_nothing();
+            note(&Silence::NothingToSay.reason());
+            return self.print(&Said::of(&[]));
         }
-        let speaker = Speaker::to_write(self.manner()).ok_or_else(no_engine)?;
+        let manner = Manner::from(&self.chosen_voice());
+        let speaker = Speaker::to_write(manner).ok_or_else(no_engine)?;
         let seconds = speaker.write_all(&utterances, path)?;
-        self.print(&utterances, json!(speaker.engine.name()), Some(seconds))
+        let engine = Some(speaker.engine);
+        self.print(&Said { engine, seconds: Some(seconds), ..Said::of(&utterances) })
     }
 
-    fn say_nothing(&self) -> Result<()> {
-        note(&Silence::NothingToSay.reason());
-        self.print(&[], Value::Null, None)
-    }
-
-    fn print(&self, utterances: &[Utterance], engine: Value, seconds: Option<f64>) -> Result<()> {
+    fn print(&self, said: &Said<'_>) -> Result<()> {
         let mut out = std::io::stdout().lock();
+        let written = said.seconds.zip(self.out.as_deref());
         if self.json {
-            let utterances: Vec<_> = utterances.iter().map(utterance_json).collect();
-            let path = seconds.and(self.out.as_deref()).map(Path::to_string_lossy);
             let printed = json!({
-                "engine": engine,
-                "utterances": utterances,
-                "out": path,
-                "seconds": seconds,
+                "engine": said.engine.map(Engine::name),
+                "muted": said.muted,
+                "utterances": utterances_json(said.utterances),
+                "out": written.map(|(_, path)| path.to_string_lossy()),
+                "seconds": said.seconds,
             });
             writeln!(out, "{printed}")?;
-        } else if let (Some(seconds), Some(path)) = (seconds, &self.out) {
+        } else if let Some((seconds, path)) = written {
             writeln!(out, "wrote {seconds:.1} s to `{}`", path.display())?;
         }
         Ok(())
     }
 }
 
-fn utterance_json(utterance: &Utterance) -> Value {
-    json!({"language": code(utterance.language), "text": utterance.text})
+struct Said<'a> {
+    utterances: &'a [Utterance],
+    engine: Option<Engine>,
+    muted: bool,
+    seconds: Option<f64>,
 }
 
-/// A voice's name is an argument of its own; it must not look like an option.
-fn parse_voice(name: &str) -> Result<String, String> {
-    match name {
-        "" => Err("the name is empty".to_owned()),
-        _ if name.starts_with('-') => Err("a name does not begin with `-`".to_owned()),
-        _ if name.contains(char::is_control) => Err("the name has control characters".to_owned()),
-        _ => Ok(name.to_owned()),
+impl Said<'_> {
+    fn of(utterances: &[Utterance]) -> Said<'_> {
+        Said { utterances, engine: None, muted: false, seconds: None }
     }
+}
+
+fn utterances_json(utterances: &[Utterance]) -> Vec<Value> {
+    let json = |utterance: &Utterance| json!({"language": code(utterance.language), "text": utterance.text});
+    utterances.iter().map(json).collect()
 }

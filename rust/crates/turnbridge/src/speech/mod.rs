@@ -9,17 +9,20 @@ mod engine_process;
 mod launch;
 mod player;
 mod sound_file;
+mod voices;
 mod wav;
 
 use std::path::PathBuf;
 
 use turnbridge_core::spoken_text::{Utterance, spoken_text};
 
+use crate::config;
 use crate::failure::{hinted, hinted_with_code};
 
 pub use engine::{Engine, Manner, code};
 pub use launch::tell_the_caller;
 pub use player::play;
+pub use voices::Voice;
 
 /// Callers of the command line tell "this machine cannot" from "it failed" by it.
 const CANNOT: u8 = 3;
@@ -52,6 +55,13 @@ impl Speaker {
     }
 }
 
+impl From<&config::Voice> for Manner {
+    fn from(voice: &config::Voice) -> Manner {
+        let config::Voice { rate, en, ja, .. } = voice.clone();
+        Manner { japanese: ja, english: en, words_per_minute: rate }
+    }
+}
+
 /// A speech that has begun.
 #[derive(Debug)]
 pub struct Speech {
@@ -63,6 +73,8 @@ pub struct Speech {
 #[derive(Debug)]
 pub enum Silence {
     NothingToSay,
+    /// The user wants it so.
+    Muted,
     NoEngine,
     /// The engine is there, a sound card is not.
     NoSound {
@@ -73,13 +85,17 @@ pub enum Silence {
 }
 
 /// Begins to speak `markdown`; returns when it is heard, not when it is over.
-pub fn speak(markdown: &str, manner: &Manner) -> Result<Speech, Silence> {
+pub fn speak(markdown: &str, voice: &config::Voice) -> Result<Speech, Silence> {
     let utterances = spoken_text(markdown);
     if utterances.is_empty() {
         return Err(Silence::NothingToSay);
     }
+    if voice.mute {
+        return Err(Silence::Muted);
+    }
+    let manner = Manner::from(voice);
     let speaker = Speaker::to_play(&utterances, manner.clone()).ok_or(Silence::NoEngine)?;
-    match launch::start_player(markdown, manner) {
+    match launch::start_player(markdown, &manner) {
         launch::Report::Began => Ok(Speech { engine: speaker.engine, utterances }),
         launch::Report::NoSound(cause) => Err(Silence::NoSound { engine: speaker.engine, cause }),
         launch::Report::Failed(cause) => Err(Silence::Failed(cause)),
@@ -91,6 +107,7 @@ impl Silence {
     pub fn reason(&self) -> String {
         match self {
             Silence::NothingToSay => "there is nothing to say".to_owned(),
+            Silence::Muted => "muted; `turnbridge voice unmute` lets it speak again".to_owned(),
             Silence::NoEngine => "no speech engine on this machine".to_owned(),
             Silence::NoSound { engine, cause } => {
                 format!("this machine cannot play sound: `{}` says `{cause}`", engine.name())
@@ -102,7 +119,7 @@ impl Silence {
     pub fn into_error(self) -> anyhow::Error {
         let reason = self.reason();
         match self {
-            Silence::NothingToSay => anyhow::anyhow!(reason),
+            Silence::NothingToSay | Silence::Muted => anyhow::anyhow!(reason),
             Silence::NoEngine => no_engine(),
             Silence::NoSound { .. } => hinted_with_code(
                 CANNOT,

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod concurrency;
+mod config;
 mod double_registration;
 mod engines;
 mod gate;
@@ -11,4 +12,5 @@ mod recordings;
 mod sessions_command;
 mod sinks;
 mod speak;
+mod voice;
 mod world;

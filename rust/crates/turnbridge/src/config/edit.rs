@@ -1,0 +1,191 @@
+//! Changes one value of `config.toml` and keeps every other byte: comments, order, line ends.
+//!
+//! The file is the user's. One that cannot be read is refused, never replaced.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use toml_edit::{DocumentMut, Item, Table, Value};
+use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::file_lock::FileLock;
+
+use super::{Problem, path, read_text, table_of};
+
+/// Who holds the lock is as quick as we are.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Sets `[table] key`, or takes it out; a comment above a line that is taken out goes with it.
+/// Says whether the file has changed.
+pub fn set(table: &str, key: &str, value: Option<Value>) -> Result<bool> {
+    let path = path()?;
+    let lock = path.with_file_name("config.toml.lock");
+    let _lock = FileLock::acquire(&lock, PATIENCE)
+        .with_context(|| format!("could not lock `{}`", lock.display()))?;
+    let before = read_text(&path)?.unwrap_or_default();
+    let after = edited(&before, table, key, value).map_err(|problem| problem.in_file(&path))?;
+    if after == before {
+        return Ok(false);
+    }
+    write_atomically(&behind_links(&path), after.as_bytes())
+        .with_context(|| format!("could not write `{}`", path.display()))?;
+    Ok(true)
+}
+
+fn edited(text: &str, table: &str, key: &str, value: Option<Value>) -> Result<String, Problem> {
+    let mut document: DocumentMut =
+        text.parse().map_err(|error| Problem::of_syntax(text, &error))?;
+    let before = document.to_string();
+    // An editable document has forgotten where things stand.
+    let document_with_places =
+        toml_edit::Document::parse(text).map_err(|error| Problem::of_syntax(text, &error))?;
+    if let Some(item) = document_with_places.get(table) {
+        table_of(item, table, text)?;
+    }
+    match value {
+        Some(value) => insert(&mut document, table, key, value),
+        None => remove(&mut document, table, key),
+    }
+    Ok(with_changed_lines(text, &before, &document.to_string()))
+}
+
+fn insert(document: &mut DocumentMut, table: &str, key: &str, value: Value) {
+    if !document.contains_key(table) {
+        append_section(document, table);
+    }
+    let Some(section) = document.get_mut(table).and_then(Item::as_table_like_mut) else { return };
+    match section.get_mut(key) {
+        Some(Item::Value(old)) if same(old, &value) => {}
+        // A comment behind the value stays.
+        Some(Item::Value(old)) => {
+            let decor = old.decor().clone();
+            *old = value;
+            *old.decor_mut() = decor;
+        }
+        _ => {
+            section.insert(key, Item::Value(value));
+        }
+    }
+}
+
+/// At the very end: comments that end the file stay where they are, above it.
+fn append_section(document: &mut DocumentMut, name: &str) {
+    let comments = document.trailing().as_str().unwrap_or_default().to_owned();
+    let is_first = document.is_empty() && comments.is_empty();
+    let mut section = Table::new();
+    section.decor_mut().set_prefix(if is_first { comments } else { comments + "\n" });
+    document.set_trailing("");
+    document.insert(name, Item::Table(section));
+}
+
+fn remove(document: &mut DocumentMut, table: &str, key: &str) {
+    if let Some(section) = document.get_mut(table).and_then(Item::as_table_like_mut) {
+        section.remove(key);
+    }
+}
+
+fn same(a: &Value, b: &Value) -> bool {
+    let plain =
+        |value: &Value| (value.as_bool(), value.as_integer(), value.as_str().map(str::to_owned));
+    plain(a) == plain(b) && plain(a) != (None, None, None)
+}
+
+/// `toml_edit` writes all line ends as LF and no byte order mark. Line by line it writes what it
+/// has read, so only the lines that differ between `before` and `after` are put into `text`.
+fn with_changed_lines(text: &str, before: &str, after: &str) -> String {
+    let (mark, text) = match text.strip_prefix('\u{feff}') {
+        Some(rest) => ("\u{feff}", rest),
+        None => ("", text),
+    };
+    let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let original: Vec<&str> = text.split_inclusive('\n').collect();
+    let (before, after): (Vec<&str>, Vec<&str>) =
+        (before.lines().collect(), after.lines().collect());
+    if original.len() != before.len() {
+        return mark.to_owned() + &after.join(line_end) + line_end;
+    }
+    let shorter = before.len().min(after.len());
+    let same_at_start = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
+    let at_end = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
+    let same_at_end = at_end.min(shorter - same_at_start);
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(original.iter().take(same_at_start).map(|line| (*line).to_owned()));
+    let new = &after[same_at_start..after.len() - same_at_end];
+    if let Some(last) = lines.last_mut().filter(|last| !new.is_empty() && !last.ends_with('\n')) {
+        last.push_str(line_end);
+    }
+    lines.extend(new.iter().map(|line| format!("{line}{line_end}")));
+    lines.extend(original[before.len() - same_at_end..].iter().map(|line| (*line).to_owned()));
+    mark.to_owned() + &lines.concat()
+}
+
+/// A link stays one: what it points to is written, even if that is not there yet.
+fn behind_links(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match fs::read_link(path) {
+        Ok(target) => path.parent().map_or(target.clone(), |folder| folder.join(&target)),
+        Err(_) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(before: &str, value: Option<Value>, after: &str) {
+        assert_eq!(edited(before, "voice", "rate", value).unwrap(), after);
+    }
+
+    #[test]
+    fn a_value_is_added_where_it_belongs() {
+        let rate = || Some(Value::from(200));
+        check("", rate(), "[voice]\nrate = 200\n");
+        check("# mine\n", rate(), "# mine\n\n[voice]\nrate = 200\n");
+        check("[gate]\n\n# x\n", rate(), "[gate]\n\n# x\n\n[voice]\nrate = 200\n");
+        check("[gate]\nenabled = true", rate(), "[gate]\nenabled = true\n\n[voice]\nrate = 200\n");
+        check("[voice]\r\n[gate] # x\r\n", rate(), "[voice]\r\nrate = 200\r\n[gate] # x\r\n");
+        check("\u{feff}[voice]\n", rate(), "\u{feff}[voice]\nrate = 200\n");
+        check("\u{feff}", rate(), "\u{feff}[voice]\nrate = 200\n");
+        check("voice = { mute = true }\n", rate(), "voice = { mute = true , rate = 200 }\n");
+        check("voice.mute = true\n[x]\n", rate(), "voice.mute = true\nvoice.rate = 200\n[x]\n");
+    }
+
+    #[test]
+    fn a_value_is_replaced_and_its_comments_stay() {
+        let before = "# a\r\n[voice] # b\n# c\nrate  =  150   # d\r\n\n# e\n";
+        let after = "# a\r\n[voice] # b\n# c\nrate  =  200   # d\r\n\n# e\n";
+        check(before, Some(200.into()), after);
+        check("[voice]\nrate = 'fast'", Some(200.into()), "[voice]\nrate = 200\n");
+        check("\u{feff}voice.rate = 1\r\n", Some(2.into()), "\u{feff}voice.rate = 2\r\n");
+    }
+
+    #[test]
+    fn nothing_changes_where_nothing_is_to_change() {
+        for text in
+            ["[voice]\r\nrate = 2_00 # x\n\n\n", "\u{feff}voice = {rate=200}", "[voice]\nrate=200"]
+        {
+            check(text, Some(200.into()), text);
+        }
+        for text in ["", "\u{feff}# x\r\n", "[voice]\nmute = true", "[gate]\r\nrate = 1\n"] {
+            check(text, None, text);
+        }
+    }
+
+    #[test]
+    fn a_value_is_taken_out() {
+        check("[voice]\nrate = 1\nmute = true\n", None, "[voice]\nmute = true\n");
+        check("# a\n[voice]\r\nrate = 1\r\n\r\n[gate]\r\n", None, "# a\n[voice]\r\n\r\n[gate]\r\n");
+        check("voice = { rate = 1, mute = true }", None, "voice = { mute = true }\n");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_changed() {
+        for text in ["[voice\n", "voice = 1\n", "[[voice]]\n", "rate = \n"] {
+            assert!(edited(text, "voice", "rate", Some(200.into())).is_err(), "{text}");
+        }
+    }
+}
