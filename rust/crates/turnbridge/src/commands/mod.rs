@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod completions;
+mod mcp;
 mod sessions;
 mod speak;
 mod voice;
@@ -21,6 +22,7 @@ enum Command {
     Sessions(sessions::Arguments),
     Speak(speak::Arguments),
     Voice(voice::Arguments),
+    Mcp(mcp::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -30,6 +32,7 @@ impl Cli {
             Command::Sessions(arguments) => sessions::run(&arguments),
             Command::Speak(arguments) => speak::run(&arguments),
             Command::Voice(arguments) => voice::run(&arguments),
+            Command::Mcp(arguments) => mcp::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments),
         }
     }

@@ -8,6 +8,7 @@ mod engines;
 mod gate;
 mod homes;
 mod manifest;
+mod mcp;
 mod recordings;
 mod sessions_command;
 mod sinks;

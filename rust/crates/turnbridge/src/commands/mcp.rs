@@ -1,0 +1,62 @@
+//! `turnbridge mcp`: the voice as a tool for agents, over stdio.
+//!
+//! Claude runs MCP servers outside its sandbox, where sound works. One line is one message, and
+//! stdout carries nothing else. Whatever a line holds, the server goes on to the next. A speech
+//! that has begun belongs to the player and goes on when the server has ended.
+
+mod lines;
+mod protocol;
+
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::config::Config;
+use crate::speech::{self, Silence};
+use lines::{Line, read_line};
+use protocol::ToolResult;
+
+/// Serve the voice to agents as an MCP tool, over stdin and stdout
+///
+/// The Claude Code plugin starts it by itself.
+#[derive(Debug, Args)]
+pub struct Arguments {}
+
+pub fn run(_: &Arguments) -> Result<()> {
+    let mut input = io::stdin().lock();
+    loop {
+        let answer = match read_line(&mut input).context("could not read stdin")? {
+            Line::Whole(line) => protocol::answer(&line, speak),
+            Line::TooLong => Some(protocol::too_long()),
+            Line::End => return Ok(()),
+        };
+        if let Some(answer) = answer {
+            let mut out = io::stdout().lock();
+            writeln!(out, "{answer}").and_then(|()| out.flush())?;
+        }
+    }
+}
+
+/// The config is read anew each time: who mutes is not to be spoken to a second later.
+fn speak(text: &str) -> ToolResult {
+    match speech::speak(text, &Config::read_or_default().voice) {
+        Ok(_) => ToolResult::well("Speaking."),
+        Err(Silence::Muted) => {
+            ToolResult::well("The user has muted the voice, so nothing was said. That is fine.")
+        }
+        Err(Silence::NothingToSay) => {
+            ToolResult::well("Nothing was said: the text has no words outside of code.")
+        }
+        Err(Silence::NoEngine) => cannot("there is no speech engine on it"),
+        Err(Silence::NoSound { engine, cause }) => {
+            cannot(&format!("it cannot play sound (`{}` says `{cause}`)", engine.name()))
+        }
+        Err(Silence::Failed(cause)) => cannot(&cause),
+    }
+}
+
+/// The model is told that it need not try again, or it would.
+fn cannot(why: &str) -> ToolResult {
+    ToolResult::badly(&format!("This machine cannot speak: {why}. The turn may end without it."))
+}
