@@ -29,7 +29,7 @@ fn errors(world: &World, output: &Output) -> String {
 
 #[test]
 fn a_file_is_made_private_and_then_changed_in_one_place() {
-    let world = World::new();
+    let world = World::with_gate();
     assert_eq!(world.turnbridge(&["voice", "rate", "200"]), "rate 200\n");
     assert_eq!(fs::read_to_string(path(&world)).unwrap(), "[voice]\nrate = 200\n");
     #[cfg(unix)]
@@ -48,7 +48,7 @@ fn a_file_is_made_private_and_then_changed_in_one_place() {
 
 #[test]
 fn a_broken_file_is_told_with_its_place_and_left_alone() {
-    let world = World::new();
+    let world = World::with_gate();
     let text = "[voice]\nrate = 200\nmute = yes\n";
     write(&world, text);
     for arguments in [&["mute"][..], &["set", "en", "Vera"], &["rate", "--default"], &["status"]] {
@@ -66,7 +66,7 @@ fn a_broken_file_is_told_with_its_place_and_left_alone() {
 
 #[test]
 fn a_wrong_value_can_be_set_right() {
-    let world = World::new();
+    let world = World::with_gate();
     write(&world, "[voice]\nrate = 9000\n");
     let output = voice(&world, &["status"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -80,7 +80,7 @@ fn a_wrong_value_can_be_set_right() {
 
 #[test]
 fn what_means_nothing_is_told() {
-    let world = World::new();
+    let world = World::with_gate();
     write(&world, "[voice]\nspeed = 1\n[gate]\nenable = true\n[later]\nx = 1\n");
     let output = voice(&world, &["status"]);
     assert!(output.status.success(), "{output:?}");
@@ -93,7 +93,7 @@ fn what_means_nothing_is_told() {
 #[cfg(unix)]
 #[test]
 fn a_link_stays_one() {
-    let world = World::new();
+    let world = World::with_gate();
     let target = world.hermetic.home().join("dotfiles/turnbridge.toml");
     fs::create_dir_all(target.parent().unwrap()).unwrap();
     fs::create_dir_all(world.hermetic.config_dir()).unwrap();
@@ -108,7 +108,7 @@ fn a_link_stays_one() {
 
 #[test]
 fn many_at_once_lose_nothing() {
-    let world = World::new();
+    let world = World::with_gate();
     let calls = [&["rate", "200"][..], &["set", "en", "Vera"], &["set", "ja", "Kyoko"], &["mute"]];
     std::thread::scope(|scope| {
         for arguments in calls {
