@@ -52,7 +52,9 @@ fn try_lock(file: &File) -> io::Result<bool> {
 }
 
 /// Asks again and again, ever more slowly: a blocking lock has no time limit, and a thread that
-/// stands in the kernel's queue for us would cost every hook 70 KB of executable.
+/// stands in the kernel's queue for us would cost every hook 70 KB of executable. The holder
+/// needs a fraction of a millisecond, so few ask for long; where many do, on a busy machine,
+/// they must not keep the holder from running.
 fn wait_for(file: &File, patience: Duration) -> io::Result<()> {
     let deadline = Instant::now() + patience;
     let mut pause = Duration::from_micros(100);
@@ -61,7 +63,7 @@ fn wait_for(file: &File, patience: Duration) -> io::Result<()> {
             return Err(io::Error::from(io::ErrorKind::TimedOut));
         }
         std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(3));
+        pause = (pause * 2).min(Duration::from_millis(16));
     }
     Ok(())
 }
