@@ -32,6 +32,7 @@ pub fn find<'a>(text: &'a str, table: &str, key: &str) -> Result<Option<Found<'a
             header = scan.key(Path::default())?;
             // Elements of an array of tables are nobody's switches.
             header.is_foreign |= is_array;
+            scan.note(header, Found::Other);
             scan.expect(if is_array { "]]" } else { "]" })?;
         } else {
             scan.pair(header)?;
@@ -70,6 +71,8 @@ impl<'text> Scan<'text, '_> {
                 _ => self
                     .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')),
             };
+            // What has members is no single value.
+            self.note(path, Found::Other);
             if self.wanted.get(path.matched) == Some(&part) {
                 path.matched += 1;
             } else {
@@ -93,13 +96,20 @@ impl<'text> Scan<'text, '_> {
                 self.array()?;
                 Found::Other
             }
-            Some(b'{') => return self.inline_table(path),
+            Some(b'{') => {
+                self.inline_table(path)?;
+                Found::Other
+            }
             _ => Found::Bare(self.bare()?),
         };
+        self.note(path, found);
+        Ok(())
+    }
+
+    fn note(&mut self, path: Path, found: Found<'text>) {
         if path.matched == self.wanted.len() && !path.is_foreign {
             self.found = Some(found);
         }
-        Ok(())
     }
 
     fn array(&mut self) -> Result<(), NotToml> {
@@ -250,7 +260,6 @@ mod tests {
         check("", None);
         check("enabled = false", None);
         check("[gate]\nheadless = true\n[board]\nenabled = false", None);
-        check("[gate.enabled]\nx = false", None);
         check("[a.gate]\nenabled = false", None);
         check("[[gate]]\nenabled = false", None);
         check("\"gate.enabled\" = false", None);
@@ -259,7 +268,10 @@ mod tests {
         check("a = \"\"\"x\\\"\"\"\"\"\nb = \"\\\"\"\n[gate]\nenabled = true", Some("true"));
         check("a = [\n  \"[gate]\", # x\n  { gate.enabled = false },\n]\n", None);
         check("# [gate]\n# enabled = false", None);
-        assert_eq!(find("[gate]\nenabled = 'false'", "gate", "enabled"), Ok(Some(Found::Other)));
+        for text in ["[gate]\nenabled = 'false'", "[gate.enabled]\nx = 1", "gate.enabled.x = false"]
+        {
+            assert_eq!(find(text, "gate", "enabled"), Ok(Some(Found::Other)), "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod completions;
+mod gate;
 mod mcp;
 mod sessions;
 mod speak;
@@ -20,6 +21,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Sessions(sessions::Arguments),
+    Gate(gate::Arguments),
     Speak(speak::Arguments),
     Voice(voice::Arguments),
     Mcp(mcp::Arguments),
@@ -30,6 +32,7 @@ impl Cli {
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::Sessions(arguments) => sessions::run(&arguments),
+            Command::Gate(arguments) => gate::run(&arguments),
             Command::Speak(arguments) => speak::run(&arguments),
             Command::Voice(arguments) => voice::run(&arguments),
             Command::Mcp(arguments) => mcp::run(&arguments),

@@ -6,6 +6,7 @@ mod config;
 mod double_registration;
 mod engines;
 mod gate;
+mod gate_command;
 mod homes;
 mod manifest;
 mod mcp;

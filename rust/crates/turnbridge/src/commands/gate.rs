@@ -1,0 +1,89 @@
+//! `turnbridge gate`: whether a turn may end unspoken, and why.
+
+mod explain;
+mod history;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+
+use crate::config;
+use crate::failure::hinted;
+use explain::Explanation;
+
+/// Show or choose whether a turn may end before the agent has spoken
+///
+/// Without a command: `status`. What you choose is kept in `config.toml`, section `[gate]`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Ask agents to speak before a turn ends
+    On,
+    /// Let every turn end
+    Off,
+    /// Show in one line what the gate does here
+    Status(Place),
+    /// Show which file decides, what each one says, and what the gate did last
+    Explain(Place),
+}
+
+#[derive(Debug, Clone, Default, Args)]
+struct Place {
+    /// The project's folder [default: this one]
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.action {
+        None => status(&arguments.place),
+        Some(Action::Status(place)) => status(place),
+        Some(Action::Explain(place)) => {
+            let explanation = Explanation::of(&place.folder()?);
+            print(if place.json { explanation.json() } else { explanation.text() })
+        }
+        Some(Action::On) => switch(true),
+        Some(Action::Off) => switch(false),
+    }
+}
+
+impl Place {
+    fn folder(&self) -> Result<PathBuf> {
+        let Some(folder) = &self.cwd else {
+            return std::env::current_dir().context("could not find the current folder");
+        };
+        let found = folder.canonicalize().ok().filter(|found| found.is_dir());
+        found.ok_or_else(|| {
+            hinted(format!("`{}` is no folder", folder.display()), "name a project's folder")
+        })
+    }
+}
+
+fn status(place: &Place) -> Result<()> {
+    let explanation = Explanation::of(&place.folder()?);
+    print(if place.json { explanation.json() } else { explanation.summary() })
+}
+
+/// Says what holds now, which may be something else: another switch, the sandbox.
+fn switch(enabled: bool) -> Result<()> {
+    config::set("gate", "enabled", Some(enabled.into()))?;
+    status(&Place::default())
+}
+
+fn print(text: String) -> Result<()> {
+    writeln!(std::io::stdout().lock(), "{}", text.trim_end())?;
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! What the gate goes by in a folder. Everything is looked up, where a hook stops at the first
+//! that decides; what follows from it is decided by the very same rules.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use turnbridge_core::gate::{Decision, Look, Rule, Stop, decide_stop};
+use turnbridge_core::gate_switches::Switch;
+use turnbridge_core::sandbox::{Layer, LayerValue, decide_sandbox};
+use turnbridge_core::speak::SpeakOutcome;
+use turnbridge_store::paths::claude_config_dir;
+use turnbridge_store::{claude_settings, gate_files};
+
+use super::history::{self, Past};
+
+pub struct Explanation {
+    folder: PathBuf,
+    layers: Vec<(Layer, PathBuf, LayerValue)>,
+    /// The layer that decides, by its position.
+    deciding: Option<usize>,
+    sandboxed: bool,
+    switches: Vec<NamedSwitch>,
+    headless: bool,
+    decision: Decision,
+    past: Vec<Past>,
+}
+
+struct NamedSwitch {
+    name: String,
+    path: PathBuf,
+    switch: Switch,
+}
+
+impl Explanation {
+    pub fn of(folder: &Path) -> Explanation {
+        let layers = claude_settings::layers(Some(folder)).into_iter();
+        let layers: Vec<_> = layers
+            .map(|(layer, path)| {
+                let value = claude_settings::sandbox_in(&path);
+                (layer, path, value)
+            })
+            .collect();
+        let values: Vec<_> = layers.iter().map(|(_, _, value)| *value).collect();
+        let (deciding, sandboxed) = decide_sandbox(&values);
+        let headless = gate_files::in_config("headless");
+        let mut explanation = Explanation {
+            folder: folder.to_owned(),
+            deciding,
+            sandboxed,
+            layers,
+            switches: switches(),
+            headless: headless.is_some_and(|setting| setting.switch == Switch::On),
+            decision: Decision { rule: Rule::NotSpoken, because: String::new() },
+            past: history::last_decisions(folder),
+        };
+        explanation.decision = decide_stop(Stop::default(), &mut Unspoken(&explanation));
+        explanation
+    }
+
+    fn deciding_file(&self) -> Option<&Path> {
+        self.deciding.map(|position| self.layers[position].1.as_path())
+    }
+
+    pub fn summary(&self) -> String {
+        let because = &self.decision.because;
+        match self.decision.rule {
+            Rule::Sandbox => format!("off here: Claude's sandbox is on (`{because}`)"),
+            Rule::Off => format!("off: {}", self.closing_switch()),
+            _ => "on: a turn ends when the agent has spoken its summary".to_owned(),
+        }
+    }
+
+    fn closing_switch(&self) -> String {
+        let closing = self.switches.iter().find(|named| named.switch.closes_gate());
+        closing.map_or_else(String::new, |named| {
+            format!("{} is {} in `{}`", named.name, named.switch.as_str(), named.path.display())
+        })
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n\nin `{}`\n", self.summary(), self.folder.display());
+        let sandbox = if self.sandboxed { "on" } else { "off" };
+        let decided = match self.deciding_file() {
+            Some(file) => format!("decided by `{}`", file.display()),
+            None => "no file says anything".to_owned(),
+        };
+        let _ = writeln!(text, "\nClaude's sandbox: {sandbox}, {decided}");
+        for (position, (layer, path, value)) in self.layers.iter().enumerate() {
+            let mark = if Some(position) == self.deciding { '>' } else { ' ' };
+            let said = describe(*value);
+            let _ = writeln!(text, "{mark} {:<14} {said:<10} {}", layer.as_str(), path.display());
+        }
+        text.push_str("\nswitches: one that is off is enough\n");
+        let width = self.switches.iter().map(|named| named.name.len()).max().unwrap_or_default();
+        for NamedSwitch { name, path, switch } in &self.switches {
+            let mark = if switch.closes_gate() { '>' } else { ' ' };
+            let _ =
+                writeln!(text, "{mark} {name:<width$} {:<10} {}", switch.as_str(), path.display());
+        }
+        let headless = if self.headless { "asked to speak too" } else { "never asked" };
+        let _ = writeln!(text, "\n`claude -p` and programs: {headless} (`[gate] headless`)");
+        if self.past.is_empty() {
+            text.push_str("\nno turn has ended here lately\n");
+        } else {
+            text.push_str("\nthe last turns here:\n");
+        }
+        for past in &self.past {
+            let _ = writeln!(text, "  {past}");
+        }
+        text
+    }
+
+    pub fn json(&self) -> String {
+        let layers: Vec<_> = self.layers.iter().map(|(layer, path, value)| {
+            let value_json = match value {
+                LayerValue::Enabled => json!(true),
+                LayerValue::Disabled => json!(false),
+                LayerValue::Silent(_) => Value::Null,
+            };
+            json!({"layer": layer.as_str(), "path": path, "value": value_json, "says": describe(*value)})
+        }).collect();
+        let switches: Vec<_> = self
+            .switches
+            .iter()
+            .map(|NamedSwitch { name, path, switch }| {
+                json!({"name": name, "path": path, "value": switch.as_str()})
+            })
+            .collect();
+        let past: Vec<_> = self.past.iter().map(Past::json).collect();
+        json!({
+            "version": 1,
+            "cwd": self.folder,
+            "gate": if self.decision.rule.allows() { "off" } else { "on" },
+            "would": if self.decision.rule.allows() { "allow" } else { "block" },
+            "rule": self.decision.rule.as_str(),
+            "because": self.decision.because,
+            "summary": self.summary(),
+            "sandbox": {
+                "enabled": self.sandboxed,
+                "decided_by": self.deciding_file(),
+                "layers": layers,
+            },
+            "switches": switches,
+            "headless": self.headless,
+            "last_decisions": past,
+        })
+        .to_string()
+    }
+}
+
+fn describe(value: LayerValue) -> &'static str {
+    match value {
+        LayerValue::Enabled => "on",
+        LayerValue::Disabled => "off",
+        LayerValue::Silent(silence) => silence.as_str(),
+    }
+}
+
+fn switches() -> Vec<NamedSwitch> {
+    let named = |name: &str, setting: Option<gate_files::Setting>| {
+        let gate_files::Setting { path, switch } = setting?;
+        Some(NamedSwitch { name: name.to_owned(), path, switch })
+    };
+    let mut switches = plugin_options();
+    switches.extend(named("[gate] enabled", gate_files::in_config("enabled")));
+    switches.extend(named("CVI_ENABLED", gate_files::in_cvi_config()));
+    switches
+}
+
+/// The plugin's option `gate`, once per way in which the plugin has been installed. Claude hands
+/// it to the plugin's hooks; here it is read where Claude keeps it.
+fn plugin_options() -> Vec<NamedSwitch> {
+    let Some(path) = claude_config_dir().map(|folder| folder.join("settings.json")) else {
+        return Vec::new();
+    };
+    let settings = std::fs::read(&path).unwrap_or_default();
+    let settings = settings.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&settings);
+    let settings: Value = serde_json::from_slice(settings).unwrap_or_default();
+    let plugins = settings["pluginConfigs"].as_object().into_iter().flatten();
+    plugins
+        .filter(|(plugin, _)| plugin.starts_with("turnbridge@"))
+        .filter_map(|(plugin, config)| {
+            let switch = match &config["options"]["gate"] {
+                Value::Null => return None,
+                Value::String(text) => Switch::parse(text),
+                other => Switch::parse(&other.to_string()),
+            };
+            Some(NamedSwitch { name: format!("`gate` of {plugin}"), path: path.clone(), switch })
+        })
+        .collect()
+}
+
+/// The room in which nobody has spoken yet.
+struct Unspoken<'a>(&'a Explanation);
+
+impl Look for Unspoken<'_> {
+    fn sandbox(&mut self) -> Option<String> {
+        let file = self.0.deciding_file().filter(|_| self.0.sandboxed);
+        file.map(|file| file.to_string_lossy().into_owned())
+    }
+
+    fn switched_off(&mut self) -> Option<String> {
+        let mut closing = self.0.switches.iter().filter(|named| named.switch.closes_gate());
+        closing.next().map(|named| named.path.to_string_lossy().into_owned())
+    }
+
+    fn is_reminded(&mut self) -> bool {
+        false
+    }
+
+    fn wants_headless(&mut self) -> bool {
+        self.0.headless
+    }
+
+    fn speech(&mut self) -> Option<SpeakOutcome> {
+        None
+    }
+}

@@ -1,0 +1,67 @@
+//! What the gate has decided, from its log.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::session_store;
+
+/// How many are shown.
+const SHOWN: usize = 5;
+
+/// One decision.
+pub struct Past {
+    at: String,
+    session_id: String,
+    rule: String,
+    because: String,
+}
+
+impl Past {
+    fn read(line: &str) -> Option<Past> {
+        let entry: Value = serde_json::from_str(line).ok()?;
+        let field = |name: &str| entry[name].as_str().map(str::to_owned);
+        Some(Past {
+            at: field("ts")?,
+            session_id: field("session_id")?,
+            rule: field("rule")?,
+            because: field("because")?,
+        })
+    }
+
+    pub fn json(&self) -> Value {
+        let Past { at, session_id, rule, because } = self;
+        json!({"at": at, "session_id": session_id, "rule": rule, "because": because})
+    }
+}
+
+impl fmt::Display for Past {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Past { at, session_id, rule, because } = self;
+        let what = match rule.as_str() {
+            "not_spoken" => "held: ",
+            _ => "ended: ",
+        };
+        let id = session_id.get(..8).unwrap_or(session_id);
+        write!(f, "{at} {id} {what}{rule}, {because}")
+    }
+}
+
+/// The last decisions about sessions of this folder, newest last.
+pub fn last_decisions(folder: &Path) -> Vec<Past> {
+    let Some(paths) = StatePaths::from_env() else { return Vec::new() };
+    let log = fs::read(paths.hooks_log()).unwrap_or_default();
+    let log = String::from_utf8_lossy(&log);
+    let is_of_folder = |past: &Past| {
+        let id = SessionId::parse(&past.session_id);
+        let session = id.and_then(|id| session_store::read(&paths, Tool::Claude, &id));
+        session.is_some_and(|session| session.project_dir().map(Path::new) == Some(folder))
+    };
+    let newest = log.lines().rev().filter_map(Past::read).filter(is_of_folder).take(SHOWN);
+    let mut newest: Vec<_> = newest.collect();
+    newest.reverse();
+    newest
+}
