@@ -17,4 +17,5 @@ mod plugin;
 mod registrations;
 mod side_run;
 mod terminal;
+mod voice;
 mod world;

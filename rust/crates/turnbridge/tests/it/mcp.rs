@@ -82,6 +82,25 @@ fn a_client_finds_one_tool() {
     server.end();
 }
 
+/// Claude makes the tool's name of the plugin's, the server's and our own.
+#[test]
+fn the_plugin_and_its_skill_name_this_tool() {
+    let read = |path: &str| {
+        let path = format!("{}/../../../{path}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap()
+    };
+    let plugin: Value = serde_json::from_str(&read(".claude-plugin/plugin.json")).unwrap();
+    let servers = plugin["mcpServers"].as_object().unwrap();
+    let [(name, server)] = servers.iter().collect::<Vec<_>>()[..] else { panic!("{plugin}") };
+    assert_eq!(server["command"], "${CLAUDE_PLUGIN_ROOT}/bin/turnbridge");
+    assert_eq!(server["args"], json!(["mcp"]));
+    let tool = format!("mcp__plugin_{}_{name}__speak", plugin["name"].as_str().unwrap());
+    assert!(turnbridge_core::speak::is_speak_tool(&tool, None), "{tool}");
+    let skill = read("skills/speak/SKILL.md");
+    assert!(skill.contains(&format!("\nallowed-tools: {tool}\n")), "{skill}");
+    assert!(skill.contains(&format!("`{tool}`")), "{skill}");
+}
+
 #[test]
 fn a_broken_line_ends_nothing() {
     let world = World::new();
