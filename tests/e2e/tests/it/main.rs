@@ -16,6 +16,7 @@ mod patience;
 mod plugin;
 mod registrations;
 mod side_run;
+mod stop_gate;
 mod terminal;
 mod voice;
 mod world;

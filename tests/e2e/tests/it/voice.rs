@@ -61,7 +61,7 @@ fn a_summary_is_spoken_through_the_mcp_tool_and_outlives_claude() {
         vec![Reply::tool(TOOL, json!({"text": "All tests pass."})), Reply::text("The tests pass.")];
     let world = World::new(claude, script);
     let mut command = world.claude();
-    command.args(["-p", "run the tests", "--allowedTools", TOOL]);
+    command.args(["-p", "run the tests"]);
     let (answer, said) = run(&world, &mut command);
     assert_eq!(answer, "The tests pass.\n");
     assert!(said.contains("All tests pass."), "{said}");
@@ -70,7 +70,6 @@ fn a_summary_is_spoken_through_the_mcp_tool_and_outlives_claude() {
     world.assert_no_problems();
 }
 
-/// Its `allowed-tools` grant the tool, so nobody is asked.
 #[test]
 fn a_typed_speak_command_brings_the_model_to_the_tool() {
     let Some(claude) = gates::slow() else { return };

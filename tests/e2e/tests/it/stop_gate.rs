@@ -1,0 +1,297 @@
+//! The Stop gate with the real claude: who is asked to speak, who is not, and what the model and
+//! the user get to see of it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::{Claude, Reply, Script};
+
+use crate::gates::{self, note};
+use crate::hosts::pairs;
+use crate::patience::wait_for;
+use crate::terminal::Terminal;
+use crate::world::{Which, World, stdout_of};
+
+const TOOL: &str = "mcp__plugin_turnbridge_voice__speak";
+const REASON: &str = "CVI check failed: /cvi:speak not called";
+
+fn speak(text: &str) -> Reply {
+    Reply::tool(TOOL, json!({"text": text}))
+}
+
+/// A machine with a sound card that nobody hears: ALSA's null device plays as fast as it can.
+fn add_silent_sound_card(world: &World) {
+    let path = world.hermetic.home().join(".asoundrc");
+    fs::write(path, "pcm.!default { type null }\nctl.!default { type null }\n")
+        .expect("write .asoundrc");
+}
+
+/// Whether the model has been told, and in which of its requests.
+fn reminded(world: &World) -> Vec<bool> {
+    let requests = world.api.requests();
+    requests.iter().map(|request| request.to_string().contains(REASON)).collect()
+}
+
+/// CVI-T5, CVI-18, X9, X8.
+#[test]
+fn an_interactive_turn_ends_once_when_the_agent_has_spoken_and_keeps_both_answers() {
+    let Some(claude) = gates::fast() else { return };
+    let script =
+        vec![Reply::text("The bug is fixed."), speak("I fixed the bug."), Reply::text("Spoken.")];
+    let world = World::with_gate(claude, script);
+    add_silent_sound_card(&world);
+    let terminal = Terminal::start(&world);
+    terminal.submit("fix the bug");
+    let session = terminal.wait_for_state("completed/ok");
+    assert_eq!(reminded(&world), [false, true, true]);
+    let turn = world.only_turn(&session);
+    assert_eq!(turn["prompt"], "fix the bug");
+    assert_eq!(turn["earlier_answers"], json!(["The bug is fixed."]));
+    assert_eq!(turn["answer"], "Spoken.");
+    assert_eq!(world.decisions(), ["not_spoken", "reminded"]);
+    terminal.exit();
+    // No dialog: the agent may use our own tool. And the turn is completed once.
+    assert_eq!(
+        pairs(&world.kawaii.lines(), "event", "hook"),
+        [
+            "completed SessionStart",
+            "working UserPromptSubmit",
+            "completed Stop",
+            "stopped SessionEnd"
+        ]
+    );
+    world.assert_no_problems();
+}
+
+/// One `claude -p` turn that the gate is to judge as if somebody were listening.
+struct Headless {
+    world: World,
+    answer: String,
+}
+
+impl Headless {
+    #[track_caller]
+    fn run(
+        claude: Claude,
+        script: impl Into<Script>,
+        prepare: impl Fn(&World, &mut Command),
+    ) -> Headless {
+        let world = World::with_gate(claude, script);
+        world.configure("[gate]\nheadless = true\n");
+        add_silent_sound_card(&world);
+        let mut command = world.claude();
+        command.args(["-p", "do it"]);
+        prepare(&world, &mut command);
+        let answer = stdout_of(&command.output().expect("run claude"));
+        world.assert_no_problems();
+        Headless { world, answer }
+    }
+
+    /// The rule by which the first Stop was judged.
+    #[track_caller]
+    fn rule(&self) -> String {
+        self.world.decisions().into_iter().next().expect("a decision")
+    }
+}
+
+fn write_settings(folder: &Path, name: &str, settings: &Value) {
+    fs::create_dir_all(folder).expect("make the folder of settings");
+    fs::write(folder.join(name), settings.to_string()).expect("write settings");
+}
+
+#[test]
+fn a_script_gets_its_answer_and_only_whoever_wants_it_hears_more() {
+    let Some(claude) = gates::slow() else { return };
+    let world = World::with_gate(claude, vec![Reply::text("The first answer.")]);
+    let mut command = world.claude();
+    command.args(["-p", "do it"]);
+    assert_eq!(stdout_of(&command.output().expect("run claude")), "The first answer.\n");
+    assert_eq!(world.decisions(), ["alone"]);
+    drop(world);
+
+    let Some(claude) = gates::slow() else { return };
+    let script = vec![Reply::text("The first answer."), Reply::text("The second answer.")];
+    let run = Headless::run(claude, script, |_, _| {});
+    assert_eq!(run.answer, "The second answer.\n");
+    assert_eq!(run.world.decisions(), ["not_spoken", "reminded"]);
+    let turn = run.world.only_turn(&run.world.only_session(Which::All));
+    assert_eq!(turn["earlier_answers"], json!(["The first answer."]));
+    assert_eq!(turn["answer"], "The second answer.");
+}
+
+/// CVI-2, CVI-6..8, and the layers that the real claude honours.
+#[test]
+fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
+    let on = json!({"sandbox": {"enabled": true}});
+    let off = json!({"sandbox": {"enabled": false}});
+    let layers = [
+        "project/settings.local.json",
+        "project/settings.json",
+        "user/settings.local.json",
+        "user/settings.json",
+    ];
+    let cases = layers.iter().map(|layer| (vec![(*layer, &on)], "sandbox")).chain([
+        (vec![("user/settings.local.json", &off), ("user/settings.json", &on)], "not_spoken"),
+        (vec![("project/settings.json", &off), ("user/settings.local.json", &on)], "not_spoken"),
+    ]);
+    for (files, rule) in cases {
+        let Some(claude) = gates::slow() else { return };
+        let run = Headless::run(claude, vec![Reply::text("Done.")], |world, _| {
+            for (file, settings) in &files {
+                let (layer, name) = file.split_once('/').expect("a layer and a name");
+                let folder = match layer {
+                    "user" => world.hermetic.claude_config_dir(),
+                    _ => world.hermetic.project().join(".claude"),
+                };
+                write_settings(&folder, name, settings);
+            }
+        });
+        assert_eq!(run.rule(), rule, "{files:?}");
+    }
+}
+
+#[test]
+fn speech_by_every_way_in_the_same_turn_lets_it_end() {
+    let skill = |name: &str| Reply::tool("Skill", json!({"skill": name, "args": "Done."}));
+    for script in [
+        vec![speak("Done."), Reply::text("Said.")],
+        vec![skill("turnbridge:speak"), speak("Done."), Reply::text("Said.")],
+        vec![skill("turnbridge:speak"), Reply::text("Said.")],
+        vec![skill("speak"), Reply::text("Said.")],
+        vec![skill("cvi:speak"), Reply::text("Said.")],
+    ] {
+        let Some(claude) = gates::slow() else { return };
+        let run = Headless::run(claude, script.clone(), add_cvi);
+        assert_eq!(run.world.decisions(), ["spoken"], "{script:?}");
+        assert_eq!(run.answer, "Said.\n");
+    }
+    for prompt in ["/turnbridge:speak Done.", "/cvi:speak Done."] {
+        let Some(claude) = gates::slow() else { return };
+        let run = Headless::run(claude, vec![Reply::text("Said.")], |world, command| {
+            add_cvi(world, command);
+            command.args([prompt]);
+        });
+        assert_eq!(run.world.decisions(), ["spoken"], "{prompt}");
+    }
+}
+
+/// A plugin with the original's name and command.
+fn add_cvi(world: &World, command: &mut Command) {
+    let plugin = world.hermetic.root().join("cvi");
+    write_settings(
+        &plugin.join(".claude-plugin"),
+        "plugin.json",
+        &json!({"name": "cvi", "version": "1.0.0"}),
+    );
+    fs::create_dir_all(plugin.join("commands")).expect("make the commands folder");
+    let body = "---\ndescription: Say it\n---\nSay this: $ARGUMENTS\n";
+    fs::write(plugin.join("commands/speak.md"), body).expect("write the command");
+    command.arg("--plugin-dir").arg(plugin);
+}
+
+#[test]
+fn what_is_no_speech_of_this_turn_does_not_let_it_end() {
+    let unknown = Reply::tool("Skill", json!({"skill": "cvi:speak", "args": "Done."}));
+    let Some(claude) = gates::slow() else { return };
+    let run = Headless::run(claude, vec![unknown, Reply::text("Done.")], |_, _| {});
+    assert_eq!(run.rule(), "not_spoken");
+
+    let Some(claude) = gates::slow() else { return };
+    let agent = json!({"description": "Speak", "prompt": "SUBAGENT: speak", "subagent_type": "general-purpose"});
+    let script = Script::new()
+        .then(Reply::tool("Agent", agent))
+        .then(Reply::text("Done."))
+        .on("SUBAGENT", vec![speak("I am only the helper."), Reply::text("Spoken.")]);
+    let run = Headless::run(claude, script, |_, _| {});
+    let all = serde_json::to_string(&run.world.api.requests()).expect("JSON");
+    assert!(all.contains("Speaking."), "the sub-agent has not spoken");
+    assert_eq!(run.rule(), "not_spoken");
+}
+
+#[test]
+fn an_attempt_that_cannot_succeed_is_not_asked_for_again() {
+    let script = || vec![speak("Done."), Reply::text("It cannot be said.")];
+    let Some(claude) = gates::slow() else { return };
+    let run = Headless::run(claude, script(), |world, command| {
+        let empty = world.hermetic.root().join("no-programs");
+        fs::create_dir(&empty).expect("make a folder");
+        command.env("PATH", empty);
+    });
+    assert_eq!(run.world.decisions(), ["spoken"]);
+    let last = run.world.api.requests().pop().expect("a request").to_string();
+    assert!(last.contains("This machine cannot speak"), "{last}");
+
+    // A rule of the user's outweighs our permission, and without a terminal nobody can be asked.
+    let Some(claude) = gates::slow() else { return };
+    let run = Headless::run(claude, script(), |world, _| {
+        let rules = json!({"permissions": {"ask": [TOOL]}});
+        write_settings(&world.hermetic.claude_config_dir(), "settings.json", &rules);
+    });
+    assert_eq!(run.world.decisions(), ["spoken"]);
+}
+
+#[test]
+fn the_option_of_the_plugin_turns_the_gate_off() {
+    let Some(claude) = gates::slow() else { return };
+    let run = Headless::run(claude, vec![Reply::text("Done.")], |world, _| {
+        let options = json!({"pluginConfigs": {"turnbridge@inline": {"options": {"gate": false}}}});
+        write_settings(&world.hermetic.claude_config_dir(), "settings.json", &options);
+    });
+    assert_eq!(run.world.decisions(), ["off"]);
+}
+
+/// A speech of hours, and a second prompt. Also: spoken in the turn before is not spoken in this.
+#[test]
+fn the_next_prompt_ends_the_speech_and_is_a_turn_of_its_own() {
+    let Some(claude) = gates::slow() else { return };
+    if Command::new("espeak-ng").arg("--version").output().is_err() {
+        return testkit::skipped("`espeak-ng` is not installed");
+    }
+    let script = vec![
+        speak(&"This goes on and on. ".repeat(20_000)),
+        Reply::text("Speaking at length."),
+        Reply::text("A second answer."),
+        Reply::text("And no speech."),
+    ];
+    let world = World::with_gate(claude, script);
+    add_silent_sound_card(&world);
+    let terminal = Terminal::start(&world);
+    terminal.submit("tell me everything");
+    terminal.wait_for_state("completed/ok");
+    let engines = engines_of(&world);
+    assert_eq!(engines.len(), 1, "{engines:?}");
+    terminal.tmux.send_text("stop");
+    let typed = Instant::now();
+    terminal.tmux.send_key("Enter");
+    wait_for("the end of the speech", || match engines_of(&world).as_slice() {
+        [] => Ok(()),
+        some => Err(format!("{some:?}")),
+    });
+    let taken = typed.elapsed();
+    note(&format!(
+        "a prompt ends the speech after {taken:?}, the way through the terminal included"
+    ));
+    assert!(taken < Duration::from_secs(2), "{taken:?}");
+    wait_for("the end of the second turn", || match world.decisions().as_slice() {
+        [first, second, third] => Ok((first.clone(), second.clone(), third.clone())),
+        others => Err(format!("{others:?}\n{}", terminal.tmux.screen())),
+    });
+    assert_eq!(world.decisions(), ["spoken", "not_spoken", "reminded"]);
+    terminal.exit();
+    world.assert_no_problems();
+}
+
+/// The engines that speak in this world, by their process ids.
+fn engines_of(world: &World) -> Vec<String> {
+    let home = format!("HOME={}", world.hermetic.home().display());
+    let found = Command::new("pgrep").args(["-x", "espeak-ng"]).output().expect("run pgrep");
+    let pids = String::from_utf8_lossy(&found.stdout).into_owned();
+    let is_ours = |pid: &&str| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes())
+    };
+    pids.lines().filter(is_ours).map(str::to_owned).collect()
+}
