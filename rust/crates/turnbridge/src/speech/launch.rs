@@ -7,13 +7,9 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
-use super::Manner;
 use super::engine_process::in_its_own_group;
-
-/// An agent's turn waits for no more than this.
-const PATIENCE: Duration = Duration::from_secs(2);
+use super::{Manner, patience};
 
 /// What the player says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +70,7 @@ pub fn start_player(markdown: &str, manner: &Manner) -> Report {
         // A server that speaks again and again must not leave dead children behind.
         let _ = player.wait();
     });
-    match report.recv_timeout(PATIENCE) {
+    match report.recv_timeout(patience::for_the_player()) {
         Ok(line) => Report::parse(&line),
         Err(_) => Report::Began,
     }

@@ -7,6 +7,7 @@
 mod engine;
 mod engine_process;
 mod launch;
+mod patience;
 mod player;
 mod sound_file;
 mod voices;

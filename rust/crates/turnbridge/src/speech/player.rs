@@ -14,16 +14,10 @@ use turnbridge_store::speech_mark::{SpeechMark, Word};
 use super::engine::{Engine, Target};
 use super::engine_process::{End, EngineProcess, without_window};
 use super::launch::Report;
-use super::{Manner, Speaker};
+use super::{Manner, Speaker, patience};
 
 /// How often the player looks. People hear a tenth of a second.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
-
-/// An engine that lives for so long has begun to speak.
-const A_MOMENT: Duration = Duration::from_millis(150);
-
-/// But one that has complained gets this long to give up.
-const A_LONGER_MOMENT: Duration = Duration::from_millis(1000);
 
 /// Plays one utterance after another to its end; `tell` hears once whether the first one began.
 pub fn play(utterances: &[Utterance], manner: Manner, tell: impl FnOnce(Report)) {
@@ -128,7 +122,8 @@ impl<Tell: FnOnce(Report)> Player<Tell> {
 }
 
 fn has_begun(engine: &mut EngineProcess, after: Duration) -> bool {
-    after >= A_MOMENT && (after >= A_LONGER_MOMENT || !engine.has_complained())
+    after >= patience::a_longer_moment()
+        || after >= patience::a_moment() && !engine.has_complained()
 }
 
 fn take_the_word(speaker: &Speaker) -> Option<SpeechMark> {

@@ -41,6 +41,11 @@ pub fn notes_path(world: &World) -> PathBuf {
     world.hermetic.root().join("notes")
 }
 
+/// On a busy machine an engine may need long to fail; here it gets that time.
+pub fn with_time_to_fail(world: World) -> World {
+    world.with("TURNBRIDGE_SPEECH_MOMENT_MS", "20000")
+}
+
 /// What the engine has noted when it has ended `times` times.
 #[track_caller]
 pub fn notes(world: &World, times: usize) -> String {

@@ -142,7 +142,9 @@ fn a_last_line_without_its_end_is_answered() {
 mod stub {
     use super::*;
 
-    use crate::engines::{cut_off, has_ended, notes, pids, wait_for_end, world_with};
+    use crate::engines::{
+        cut_off, has_ended, notes, pids, wait_for_end, with_time_to_fail, world_with,
+    };
 
     #[test]
     fn a_speech_goes_on_when_the_server_has_ended() {
@@ -185,11 +187,12 @@ mod stub {
 
     #[test]
     fn an_engine_that_fails_is_told() {
-        let world = world_with("espeak-ng", "echo 'error: no card' >&2; exit 0");
+        let world = with_time_to_fail(world_with("espeak-ng", "echo 'error: no card' >&2; exit 0"));
         let mut server = Server::start(&world);
         insta::assert_snapshot!(server.speak("Done."), @r#"{"content":[{"text":"This machine cannot speak: it cannot play sound (`espeak-ng` says `error: no card`). The turn may end without it.","type":"text"}],"isError":true}"#);
         server.end();
-        let world = world_with("espeak-ng", "echo 'Error: no voice' >&2; exit 1");
+        let world =
+            with_time_to_fail(world_with("espeak-ng", "echo 'Error: no voice' >&2; exit 1"));
         let mut server = Server::start(&world);
         insta::assert_snapshot!(server.speak("Done."), @r#"{"content":[{"text":"This machine cannot speak: `espeak-ng` failed (exit status: 1): Error: no voice. The turn may end without it.","type":"text"}],"isError":true}"#);
         insta::assert_snapshot!(server.speak("```\nls\n```"), @r#"{"content":[{"text":"Nothing was said: the text has no words outside of code.","type":"text"}],"isError":false}"#);

@@ -13,7 +13,7 @@ mod stub {
 
     use crate::engines::{
         PATIENCE, add_silent_sound_card, cut_off, has_ended, has_espeak_ng, mark, notes,
-        notes_path, pids, wait_for_end, world_with, write_program,
+        notes_path, pids, wait_for_end, with_time_to_fail, world_with, write_program,
     };
 
     /// Speaks for a minute, through another process.
@@ -119,7 +119,8 @@ mod stub {
 
     #[test]
     fn an_engine_that_fails_at_once_is_told() {
-        let world = world_with("espeak-ng", "echo noise >&2; echo 'Error: no voice' >&2; exit 7");
+        let failing = "echo noise >&2; echo 'Error: no voice' >&2; exit 7";
+        let world = with_time_to_fail(world_with("espeak-ng", failing));
         let output = speak(&world, &["hello"]);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
@@ -158,12 +159,12 @@ mod stub {
         command.arg("speak");
         let output = feed(command, "The tests pass and the work is done. ".repeat(5000).as_bytes());
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let player: u32 = {
-            let mark = fs::read_to_string(mark(&world)).unwrap();
-            mark.split(' ').next().unwrap().parse().unwrap()
-        };
-        let children = fs::read_to_string(format!("/proc/{player}/task/{player}/children"));
-        let engine: u32 = children.unwrap().trim().parse().unwrap();
+        let (engine, player) = testkit::wait_until(PATIENCE, "the engine", || {
+            let mark = fs::read_to_string(mark(&world)).ok()?;
+            let player: u32 = mark.split(' ').next()?.parse().ok()?;
+            let children = fs::read_to_string(format!("/proc/{player}/task/{player}/children"));
+            Some((children.ok()?.trim().parse::<u32>().ok()?, player))
+        });
         assert!(!has_ended(engine));
         cut_off(&world);
         wait_for_end((engine, player));
@@ -174,7 +175,7 @@ mod stub {
         if !has_espeak_ng() {
             return testkit::skipped("`espeak-ng` is not installed");
         }
-        let world = World::new();
+        let world = with_time_to_fail(World::new());
         fs::write(world.hermetic.home().join(".asoundrc"), "pcm.!default { type nonsense }\n")
             .unwrap();
         let output = speak(&world, &["hello"]);

@@ -113,7 +113,7 @@ fn a_broken_config_keeps_nobody_from_speaking() {
     assert!(output.status.success(), "{output:?}");
     let errors = String::from_utf8_lossy(&output.stderr);
     let errors = errors.replace(world.hermetic.root().to_str().unwrap(), "$ROOT");
-    insta::assert_snapshot!(errors, @"note: could not read `$ROOT/home/.config/turnbridge/config.toml`: `voice.mute` must be `true` or `false` at line 2, column 8; what it says is ignored");
+    insta::assert_snapshot!(errors, @"note: could not read `$ROOT/home/.config/turnbridge/config.toml`: `voice.mute` must be `true` or `false` at line 2, column 8; going on as if there were none");
     assert!(notes(&world, 1).contains("One."));
 }
 
