@@ -16,8 +16,8 @@ use super::{Problem, path, read_text, table_of};
 /// Who holds the lock is as quick as we are.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Sets `[table] key`, or takes it out; a comment above a line that is taken out goes with it.
-/// Says whether the file has changed.
+/// Sets `[table] key`, or takes it out; comments on lines of their own stay. Says whether the
+/// file has changed.
 pub fn set(table: &str, key: &str, value: Option<Value>) -> Result<bool> {
     let path = path()?;
     let lock = path.with_file_name("config.toml.lock");
@@ -109,14 +109,17 @@ fn with_changed_lines(text: &str, before: &str, after: &str) -> String {
     let same_at_start = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
     let at_end = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
     let same_at_end = at_end.min(shorter - same_at_start);
-    let mut lines: Vec<String> = Vec::new();
-    lines.extend(original.iter().take(same_at_start).map(|line| (*line).to_owned()));
+    let (start, rest) = original.split_at(same_at_start);
+    let (replaced, end) = rest.split_at(rest.len() - same_at_end);
+    let mut lines: Vec<String> = start.iter().map(|line| (*line).to_owned()).collect();
+    let is_comment = |line: &&&str| line.trim_start().starts_with('#') || line.trim().is_empty();
+    lines.extend(replaced.iter().filter(is_comment).map(|line| (*line).to_owned()));
     let new = &after[same_at_start..after.len() - same_at_end];
     if let Some(last) = lines.last_mut().filter(|last| !new.is_empty() && !last.ends_with('\n')) {
         last.push_str(line_end);
     }
     lines.extend(new.iter().map(|line| format!("{line}{line_end}")));
-    lines.extend(original[before.len() - same_at_end..].iter().map(|line| (*line).to_owned()));
+    lines.extend(end.iter().map(|line| (*line).to_owned()));
     mark.to_owned() + &lines.concat()
 }
 
@@ -137,7 +140,11 @@ mod tests {
 
     #[track_caller]
     fn check(before: &str, value: Option<Value>, after: &str) {
+        let expected = value.as_ref().and_then(Value::as_integer);
         assert_eq!(edited(before, "voice", "rate", value).unwrap(), after);
+        let document: DocumentMut = after.parse().unwrap();
+        let found = document.get("voice").and_then(|voice| voice.get("rate")?.as_integer());
+        assert_eq!(found, expected);
     }
 
     #[test]
@@ -179,6 +186,8 @@ mod tests {
     fn a_value_is_taken_out() {
         check("[voice]\nrate = 1\nmute = true\n", None, "[voice]\nmute = true\n");
         check("# a\n[voice]\r\nrate = 1\r\n\r\n[gate]\r\n", None, "# a\n[voice]\r\n\r\n[gate]\r\n");
+        check("[voice]\n\n# a\nrate = 1 # b\n# c\n", None, "[voice]\n\n# a\n# c\n");
+        check("# a\n[voice]\n# a\nrate = 1\n# a\n", None, "# a\n[voice]\n# a\n# a\n");
         check("voice = { rate = 1, mute = true }", None, "voice = { mute = true }\n");
     }
 
