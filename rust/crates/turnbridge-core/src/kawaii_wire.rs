@@ -26,7 +26,8 @@ struct Line<'a> {
 
 /// The line to append after `event`, with its line end. `before` is the state that the session
 /// had. One line for each of the six events of KT-21, for others only when the state changed
-/// (X39); an idle notification, or one that was overtaken, says nothing (KT-41, KT-42).
+/// (X39); an idle notification, or one that was overtaken, says nothing (KT-41, KT-42), nor does
+/// a Stop that the gate has blocked (X8).
 pub fn kawaii_line(
     before: Option<State>,
     session: &Session,
@@ -39,6 +40,8 @@ pub fn kawaii_line(
         (EventKind::Notified { kind }, _) => {
             *kind == NotificationKind::DialogOpen && state == State::WaitingUser
         }
+        // The turn goes on.
+        (EventKind::StopBlocked { .. }, _) => false,
         (_, Some(name)) => matches!(
             name,
             HookEventName::SessionStart

@@ -66,10 +66,14 @@ fn an_interactive_turn_ends_once_when_the_agent_has_spoken_and_keeps_both_answer
     world.assert_no_problems();
 }
 
-/// One `claude -p` turn that the gate is to judge as if somebody were listening.
+/// What came of one `claude -p` turn that the gate judged as if somebody were listening.
 struct Headless {
-    world: World,
     answer: String,
+    /// The rules by which its Stops were judged.
+    rules: Vec<String>,
+    turn: Value,
+    /// All that the model was asked, as one text.
+    asked: String,
 }
 
 impl Headless {
@@ -79,21 +83,30 @@ impl Headless {
         script: impl Into<Script>,
         prepare: impl Fn(&World, &mut Command),
     ) -> Headless {
+        Headless::run_prompt(claude, "do it", script, prepare)
+    }
+
+    #[track_caller]
+    fn run_prompt(
+        claude: Claude,
+        prompt: &str,
+        script: impl Into<Script>,
+        prepare: impl Fn(&World, &mut Command),
+    ) -> Headless {
         let world = World::with_gate(claude, script);
         world.configure("[gate]\nheadless = true\n");
         add_silent_sound_card(&world);
         let mut command = world.claude();
-        command.args(["-p", "do it"]);
+        command.args(["-p", prompt]);
         prepare(&world, &mut command);
         let answer = stdout_of(&command.output().expect("run claude"));
         world.assert_no_problems();
-        Headless { world, answer }
-    }
-
-    /// The rule by which the first Stop was judged.
-    #[track_caller]
-    fn rule(&self) -> String {
-        self.world.decisions().into_iter().next().expect("a decision")
+        Headless {
+            answer,
+            rules: world.decisions(),
+            turn: world.only_turn(&world.only_session(Which::All)),
+            asked: Value::Array(world.api.requests()).to_string(),
+        }
     }
 }
 
@@ -116,10 +129,9 @@ fn a_script_gets_its_answer_and_only_whoever_wants_it_hears_more() {
     let script = vec![Reply::text("The first answer."), Reply::text("The second answer.")];
     let run = Headless::run(claude, script, |_, _| {});
     assert_eq!(run.answer, "The second answer.\n");
-    assert_eq!(run.world.decisions(), ["not_spoken", "reminded"]);
-    let turn = run.world.only_turn(&run.world.only_session(Which::All));
-    assert_eq!(turn["earlier_answers"], json!(["The first answer."]));
-    assert_eq!(turn["answer"], "The second answer.");
+    assert_eq!(run.rules, ["not_spoken", "reminded"]);
+    assert_eq!(run.turn["earlier_answers"], json!(["The first answer."]));
+    assert_eq!(run.turn["answer"], "The second answer.");
 }
 
 /// CVI-2, CVI-6..8, and the layers that the real claude honours.
@@ -149,7 +161,7 @@ fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
                 write_settings(&folder, name, settings);
             }
         });
-        assert_eq!(run.rule(), rule, "{files:?}");
+        assert_eq!(run.rules[0], rule, "{files:?}");
     }
 }
 
@@ -165,16 +177,13 @@ fn speech_by_every_way_in_the_same_turn_lets_it_end() {
     ] {
         let Some(claude) = gates::slow() else { return };
         let run = Headless::run(claude, script.clone(), add_cvi);
-        assert_eq!(run.world.decisions(), ["spoken"], "{script:?}");
+        assert_eq!(run.rules, ["spoken"], "{script:?}");
         assert_eq!(run.answer, "Said.\n");
     }
     for prompt in ["/turnbridge:speak Done.", "/cvi:speak Done."] {
         let Some(claude) = gates::slow() else { return };
-        let run = Headless::run(claude, vec![Reply::text("Said.")], |world, command| {
-            add_cvi(world, command);
-            command.args([prompt]);
-        });
-        assert_eq!(run.world.decisions(), ["spoken"], "{prompt}");
+        let run = Headless::run_prompt(claude, prompt, vec![Reply::text("Said.")], add_cvi);
+        assert_eq!(run.rules, ["spoken"], "{prompt}");
     }
 }
 
@@ -197,7 +206,7 @@ fn what_is_no_speech_of_this_turn_does_not_let_it_end() {
     let unknown = Reply::tool("Skill", json!({"skill": "cvi:speak", "args": "Done."}));
     let Some(claude) = gates::slow() else { return };
     let run = Headless::run(claude, vec![unknown, Reply::text("Done.")], |_, _| {});
-    assert_eq!(run.rule(), "not_spoken");
+    assert_eq!(run.rules[0], "not_spoken");
 
     let Some(claude) = gates::slow() else { return };
     let agent = json!({"description": "Speak", "prompt": "SUBAGENT: speak", "subagent_type": "general-purpose"});
@@ -206,9 +215,8 @@ fn what_is_no_speech_of_this_turn_does_not_let_it_end() {
         .then(Reply::text("Done."))
         .on("SUBAGENT", vec![speak("I am only the helper."), Reply::text("Spoken.")]);
     let run = Headless::run(claude, script, |_, _| {});
-    let all = serde_json::to_string(&run.world.api.requests()).expect("JSON");
-    assert!(all.contains("Speaking."), "the sub-agent has not spoken");
-    assert_eq!(run.rule(), "not_spoken");
+    assert!(run.asked.contains("Speaking."), "the sub-agent has not spoken: {}", run.asked);
+    assert_eq!(run.rules[0], "not_spoken");
 }
 
 #[test]
@@ -220,9 +228,8 @@ fn an_attempt_that_cannot_succeed_is_not_asked_for_again() {
         fs::create_dir(&empty).expect("make a folder");
         command.env("PATH", empty);
     });
-    assert_eq!(run.world.decisions(), ["spoken"]);
-    let last = run.world.api.requests().pop().expect("a request").to_string();
-    assert!(last.contains("This machine cannot speak"), "{last}");
+    assert_eq!(run.rules, ["spoken"]);
+    assert!(run.asked.contains("This machine cannot speak"), "{}", run.asked);
 
     // A rule of the user's outweighs our permission, and without a terminal nobody can be asked.
     let Some(claude) = gates::slow() else { return };
@@ -230,7 +237,7 @@ fn an_attempt_that_cannot_succeed_is_not_asked_for_again() {
         let rules = json!({"permissions": {"ask": [TOOL]}});
         write_settings(&world.hermetic.claude_config_dir(), "settings.json", &rules);
     });
-    assert_eq!(run.world.decisions(), ["spoken"]);
+    assert_eq!(run.rules, ["spoken"]);
 }
 
 #[test]
@@ -240,7 +247,7 @@ fn the_option_of_the_plugin_turns_the_gate_off() {
         let options = json!({"pluginConfigs": {"turnbridge@inline": {"options": {"gate": false}}}});
         write_settings(&world.hermetic.claude_config_dir(), "settings.json", &options);
     });
-    assert_eq!(run.world.decisions(), ["off"]);
+    assert_eq!(run.rules, ["off"]);
 }
 
 /// A speech of hours, and a second prompt. Also: spoken in the turn before is not spoken in this.
@@ -263,7 +270,7 @@ fn the_next_prompt_ends_the_speech_and_is_a_turn_of_its_own() {
     terminal.wait_for_state("completed/ok");
     let engines = engines_of(&world);
     assert_eq!(engines.len(), 1, "{engines:?}");
-    terminal.tmux.send_text("stop");
+    terminal.type_in("that will do");
     let typed = Instant::now();
     terminal.tmux.send_key("Enter");
     wait_for("the end of the speech", || match engines_of(&world).as_slice() {
@@ -275,10 +282,11 @@ fn the_next_prompt_ends_the_speech_and_is_a_turn_of_its_own() {
         "a prompt ends the speech after {taken:?}, the way through the terminal included"
     ));
     assert!(taken < Duration::from_secs(2), "{taken:?}");
-    wait_for("the end of the second turn", || match world.decisions().as_slice() {
-        [first, second, third] => Ok((first.clone(), second.clone(), third.clone())),
-        others => Err(format!("{others:?}\n{}", terminal.tmux.screen())),
+    wait_for("the second turn", || match world.decisions().len() {
+        3 => Ok(()),
+        _ => Err(terminal.tmux.screen()),
     });
+    terminal.wait_for_state("completed/ok");
     assert_eq!(world.decisions(), ["spoken", "not_spoken", "reminded"]);
     terminal.exit();
     world.assert_no_problems();

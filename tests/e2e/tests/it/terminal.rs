@@ -37,9 +37,14 @@ impl<'world> Terminal<'world> {
     /// piece is taken for a paste.
     #[track_caller]
     pub fn submit(&self, prompt: &str) {
+        self.type_in(prompt);
+        self.tmux.send_key("Enter");
+    }
+
+    #[track_caller]
+    pub fn type_in(&self, prompt: &str) {
         self.tmux.send_text(prompt);
         self.wait_for_input(prompt);
-        self.tmux.send_key("Enter");
     }
 
     /// Empties the input line: after Esc before the first token claude puts the prompt back.
