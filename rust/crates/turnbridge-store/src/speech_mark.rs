@@ -7,10 +7,12 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::atomic_file::write_atomically;
 use crate::clock;
+use crate::file_lock::FileLock;
 use crate::paths::StatePaths;
 
 /// A speech that has the word, until somebody takes it.
@@ -34,6 +36,7 @@ impl SpeechMark {
     pub fn take(paths: &StatePaths) -> io::Result<SpeechMark> {
         let name = format!("{} {}", std::process::id(), clock::now());
         let path = paths.speech_mark();
+        let _one_at_a_time = lock(&path);
         let was_anothers = path.exists();
         write_atomically(&path, name.as_bytes())?;
         Ok(SpeechMark { path, name, was_anothers })
@@ -59,10 +62,17 @@ impl SpeechMark {
 
 impl Drop for SpeechMark {
     fn drop(&mut self) {
+        // Nobody may take the word between the look and the removal.
+        let _one_at_a_time = lock(&self.path);
         if self.is_current() {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Without it things go on all the same: a speech is worth no wait.
+fn lock(mark: &Path) -> Option<FileLock> {
+    FileLock::acquire(&mark.with_extension("lock"), Duration::from_millis(200)).ok()
 }
 
 /// Ends the speech that is under way, if there is one.

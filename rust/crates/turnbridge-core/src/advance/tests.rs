@@ -525,3 +525,50 @@ fn the_plugin_is_remembered_whichever_registration_came_first() {
     driver.step("UserPromptSubmit");
     assert_eq!(driver.session.runs[0].host.plugin, Some(plugin));
 }
+
+/// X8, X9: a Stop that the gate has blocked is not the end of the turn.
+#[test]
+fn a_blocked_stop_leaves_the_turn_open_and_remembers_that_it_was_blocked() {
+    let mut driver = Driver::new();
+    for word in ["SessionStart.startup", "UserPromptSubmit"] {
+        driver.step(word);
+    }
+    let blocked = |driver: &Driver| {
+        let kind = EventKind::StopBlocked { answer: Some("x".into()) };
+        Event { kind, ..driver.event("Stop") }
+    };
+    driver.session = advance(driver.session.clone(), &blocked(&driver)).0;
+    let turn = driver.session.runs[0].turn.clone();
+    assert_eq!(driver.session.state(), State::Working);
+    assert_eq!((turn.is_reminded, turn.is_over), (true, false));
+    driver.step("Stop.active");
+    let ended = driver.session.runs[0].turn.clone();
+    assert_eq!((driver.session.state(), ended.is_over), (State::Completed, true));
+    assert_eq!(ended.prompt, turn.prompt);
+    // What follows without a prompt is another turn, and has not been reminded.
+    driver.session = advance(driver.session.clone(), &blocked(&driver)).0;
+    let next = driver.session.runs[0].turn.clone();
+    assert_eq!((next.prompt, next.is_reminded, next.is_over), (None, true, false));
+    driver.step("UserPromptSubmit");
+    assert!(!driver.session.runs[0].turn.is_reminded);
+}
+
+#[test]
+fn speech_counts_for_its_own_turn_alone() {
+    use crate::speak::SpeakOutcome::{Failed, Refused, Spoken};
+    let call = |prompt_id: Option<&str>, outcome| SpeakCall {
+        at: Timestamp::from_millis(1),
+        prompt_id: prompt_id.map(str::to_owned),
+        outcome,
+    };
+    let mut turn = Turn { speaks: vec![call(Some("a"), Spoken)], ..Turn::default() };
+    assert_eq!(turn.speech(Some("a")), Some(Spoken));
+    assert_eq!(turn.speech(None), Some(Spoken));
+    assert_eq!(turn.speech(Some("b")), None);
+    turn.speaks = vec![call(None, Spoken), call(None, Failed), call(None, Refused)];
+    assert_eq!(turn.speech(Some("b")), Some(Spoken));
+    turn.speaks.remove(0);
+    assert_eq!(turn.speech(Some("b")), Some(Refused));
+    turn.is_over = true;
+    assert_eq!(turn.speech(Some("b")), None);
+}

@@ -22,7 +22,11 @@ fn a_busy_session() -> Session {
                 entrypoint: Some("cli".into()),
                 project_dir: Some("/home/user/project".into()),
                 config_dir: None,
-                plugin: Some(Plugin { root: "/opt/tb".into(), by_plugin_dir: true, gate: None }),
+                plugin: Some(Plugin {
+                    root: "/opt/tb".into(),
+                    by_plugin_dir: true,
+                    gate: Some("false".into()),
+                }),
                 env: [("TMUX_PANE".to_owned(), "%1".to_owned())].into(),
             },
         };
@@ -53,6 +57,7 @@ fn a_session_file_reads_back_as_the_same_session() {
         agent_id: Some("a".into()),
     });
     ended.runs[0].turn.prompt = Some(Prompt { text: "long".into(), whole: false });
+    ended.runs[0].turn.is_reminded = true;
     assert_eq!(read_session(&write_session(&ended)), Some(ended));
 }
 

@@ -49,9 +49,7 @@ fn speak(text: &str) -> ToolResult {
             ToolResult::well("Nothing was said: the text has no words outside of code.")
         }
         Err(Silence::NoEngine) => cannot("there is no speech engine on it"),
-        Err(Silence::NoSound { engine, cause }) => {
-            cannot(&format!("it cannot play sound (`{}` says `{cause}`)", engine.name()))
-        }
+        Err(Silence::NoSound(cause)) => cannot(&format!("it cannot play sound ({cause})")),
         Err(Silence::Failed(cause)) => cannot(&cause),
     }
 }

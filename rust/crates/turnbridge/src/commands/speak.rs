@@ -49,7 +49,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let markdown = arguments.markdown()?;
     if arguments.play_now {
-        speech::play(&spoken_text(&markdown), arguments.given_manner(), speech::tell_the_caller);
+        speech::play(&spoken_text(&markdown), &arguments.given_manner(), speech::tell_the_caller);
         return Ok(());
     }
     match &arguments.out {
@@ -120,7 +120,7 @@ impl Arguments {
             return self.print(&Said::of(&[]));
         }
         let manner = Manner::from(&self.chosen_voice());
-        let speaker = Speaker::to_write(manner).ok_or_else(no_engine)?;
+        let speaker = Speaker::to_write(&manner).ok_or_else(no_engine)?;
         let seconds = speaker.write_all(&utterances, path)?;
         let engine = Some(speaker.engine);
         self.print(&Said { engine, seconds: Some(seconds), ..Said::of(&utterances) })

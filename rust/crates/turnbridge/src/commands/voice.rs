@@ -108,7 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn status(format: &AsJson) -> Result<()> {
     let config::Voice { mute, rate, en, ja } = Config::read()?.voice;
-    let speaker = Speaker::usual(Manner::default());
+    let speaker = Speaker::usual(&Manner::default());
     let path = config::path()?;
     let mut out = std::io::stdout().lock();
     if format.json {
@@ -141,7 +141,7 @@ fn status(format: &AsJson) -> Result<()> {
 }
 
 fn list(language: Option<Language>, format: &AsJson) -> Result<()> {
-    let speaker = Speaker::usual(Manner::default()).ok_or_else(no_engine)?;
+    let speaker = Speaker::usual(&Manner::default()).ok_or_else(no_engine)?;
     let mut voices = speaker.voices()?;
     voices.retain(|voice| language.is_none_or(|language| voice.speaks(language)));
     let mut out = std::io::stdout().lock();
@@ -174,7 +174,7 @@ fn choose(language: Language, name: Option<&str>) -> Result<()> {
 
 /// Engines know more names than they list, so this is no error.
 fn warn_of_unlisted(name: &str) {
-    let Some(speaker) = Speaker::usual(Manner::default()) else { return };
+    let Some(speaker) = Speaker::usual(&Manner::default()) else { return };
     let is_listed = |voices: Vec<Voice>| {
         voices.iter().any(|voice| voice.name == name || voice.language == name)
     };

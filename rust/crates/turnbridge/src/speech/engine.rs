@@ -100,6 +100,10 @@ impl Engine {
         }
     }
 
+    pub fn by_name(name: &str) -> Option<Engine> {
+        Engine::of_this_system().iter().copied().find(|engine| engine.name() == name)
+    }
+
     pub fn file_name(self) -> String {
         match self {
             Engine::PowerShell => self.name().to_owned(),
@@ -130,17 +134,19 @@ impl Engine {
     }
 }
 
-/// The engine and where it lies.
+/// The engines that are here and where each lies, the best first.
 pub fn find(
     folders: impl Iterator<Item = PathBuf>,
     fits: impl Fn(Engine) -> bool,
-) -> Option<(Engine, PathBuf)> {
+) -> Vec<(Engine, PathBuf)> {
     // A relative folder would run what lies in the agent's project.
     let folders: Vec<_> = folders.filter(|folder| folder.is_absolute()).collect();
+    let place = |engine: Engine| {
+        let mut paths = folders.iter().map(|folder| folder.join(engine.file_name()));
+        paths.find(|path| is_executable(path)).map(|path| (engine, path))
+    };
     let engines = Engine::of_this_system().iter().copied().filter(|engine| fits(*engine));
-    engines
-        .flat_map(|engine| folders.iter().map(move |f| (engine, f.join(engine.file_name()))))
-        .find(|(_, path)| is_executable(path))
+    engines.filter_map(place).collect()
 }
 
 #[cfg(unix)]

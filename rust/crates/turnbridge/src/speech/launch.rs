@@ -9,12 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 
 use super::engine_process::in_its_own_group;
-use super::{Manner, patience};
+use super::{Engine, Manner, patience};
 
 /// What the player says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    Began,
+    /// By which engine, if the player has said so.
+    Began(Option<Engine>),
     NoSound(String),
     Failed(String),
 }
@@ -22,16 +23,15 @@ pub enum Report {
 impl Report {
     pub fn to_line(&self) -> String {
         match self {
-            Report::Began => "began\n".to_owned(),
+            Report::Began(engine) => format!("began: {}\n", engine.map_or("", Engine::name)),
             Report::NoSound(cause) => format!("no sound: {}\n", one_line(cause)),
             Report::Failed(cause) => format!("failed: {}\n", one_line(cause)),
         }
     }
 
     fn parse(line: &str) -> Report {
-        let line = line.trim_end();
-        match line.split_once(": ") {
-            _ if line == "began" => Report::Began,
+        match line.trim_end_matches('\n').split_once(": ") {
+            Some(("began", engine)) => Report::Began(Engine::by_name(engine)),
             Some(("no sound", cause)) => Report::NoSound(cause.to_owned()),
             Some(("failed", cause)) => Report::Failed(cause.to_owned()),
             _ => Report::Failed("the player ended without a word".to_owned()),
@@ -72,7 +72,7 @@ pub fn start_player(markdown: &str, manner: &Manner) -> Report {
     });
     match report.recv_timeout(patience::for_the_player()) {
         Ok(line) => Report::parse(&line),
-        Err(_) => Report::Began,
+        Err(_) => Report::Began(None),
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn what_the_player_says_is_understood() {
         let reports = [
-            Report::Began,
+            Report::Began(Engine::of_this_system().first().copied()),
             Report::NoSound("error: no card".to_owned()),
             Report::Failed("x: y".to_owned()),
         ];

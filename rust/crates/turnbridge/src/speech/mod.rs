@@ -37,18 +37,19 @@ pub struct Speaker {
 }
 
 impl Speaker {
-    pub fn to_play(utterances: &[Utterance], manner: Manner) -> Option<Speaker> {
+    /// All that can, the best first: one that is installed may still not work.
+    pub fn to_play(utterances: &[Utterance], manner: &Manner) -> Vec<Speaker> {
         Speaker::find(manner, |engine| engine.can_play(utterances))
     }
 
-    pub fn to_write(manner: Manner) -> Option<Speaker> {
-        Speaker::find(manner, Engine::can_write)
+    pub fn to_write(manner: &Manner) -> Option<Speaker> {
+        Speaker::find(manner, Engine::can_write).into_iter().next()
     }
 
-    fn find(manner: Manner, fits: impl Fn(Engine) -> bool) -> Option<Speaker> {
+    fn find(manner: &Manner, fits: impl Fn(Engine) -> bool) -> Vec<Speaker> {
         let folders = std::env::var_os("PATH").unwrap_or_default();
-        let (engine, path) = engine::find(std::env::split_paths(&folders), fits)?;
-        Some(Speaker { engine, path, manner })
+        let engines = engine::find(std::env::split_paths(&folders), fits).into_iter();
+        engines.map(|(engine, path)| Speaker { engine, path, manner: manner.clone() }).collect()
     }
 
     fn name(&self) -> &'static str {
@@ -78,10 +79,7 @@ pub enum Silence {
     Muted,
     NoEngine,
     /// The engine is there, a sound card is not.
-    NoSound {
-        engine: Engine,
-        cause: String,
-    },
+    NoSound(String),
     Failed(String),
 }
 
@@ -95,10 +93,11 @@ pub fn speak(markdown: &str, voice: &config::Voice) -> Result<Speech, Silence> {
         return Err(Silence::Muted);
     }
     let manner = Manner::from(voice);
-    let speaker = Speaker::to_play(&utterances, manner.clone()).ok_or(Silence::NoEngine)?;
+    let speakers = Speaker::to_play(&utterances, &manner);
+    let first = speakers.first().ok_or(Silence::NoEngine)?.engine;
     match launch::start_player(markdown, &manner) {
-        launch::Report::Began => Ok(Speech { engine: speaker.engine, utterances }),
-        launch::Report::NoSound(cause) => Err(Silence::NoSound { engine: speaker.engine, cause }),
+        launch::Report::Began(engine) => Ok(Speech { engine: engine.unwrap_or(first), utterances }),
+        launch::Report::NoSound(cause) => Err(Silence::NoSound(cause)),
         launch::Report::Failed(cause) => Err(Silence::Failed(cause)),
     }
 }
@@ -110,9 +109,7 @@ impl Silence {
             Silence::NothingToSay => "there is nothing to say".to_owned(),
             Silence::Muted => "muted; `turnbridge voice unmute` lets it speak again".to_owned(),
             Silence::NoEngine => "no speech engine on this machine".to_owned(),
-            Silence::NoSound { engine, cause } => {
-                format!("this machine cannot play sound: `{}` says `{cause}`", engine.name())
-            }
+            Silence::NoSound(cause) => format!("this machine cannot play sound: {cause}"),
             Silence::Failed(cause) => format!("could not speak: {cause}"),
         }
     }
@@ -122,7 +119,7 @@ impl Silence {
         match self {
             Silence::NothingToSay | Silence::Muted => anyhow::anyhow!(reason),
             Silence::NoEngine => no_engine(),
-            Silence::NoSound { .. } => hinted_with_code(
+            Silence::NoSound(_) => hinted_with_code(
                 CANNOT,
                 reason,
                 "connect a sound device, or write a file with `turnbridge speak --out FILE`",

@@ -20,28 +20,21 @@ use super::{Manner, Speaker, patience};
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// Plays one utterance after another to its end; `tell` hears once whether the first one began.
-pub fn play(utterances: &[Utterance], manner: Manner, tell: impl FnOnce(Report)) {
-    let Some(speaker) = Speaker::to_play(utterances, manner) else {
-        return tell(Report::Failed("no speech engine on this machine".to_owned()));
-    };
-    let mut player = Player { word: take_the_word(&speaker), speaker, tell: Some(tell) };
-    for utterance in utterances {
-        match player.play_one(utterance) {
-            Played::ToTheEnd => {}
-            Played::CutOff => break,
-            Played::Badly(report) if player.tell.is_some() => {
-                player.tell(report);
-                break;
-            }
-            // What was begun is finished as well as it can be: the next one is another voice's.
-            Played::Badly(_) => {}
+/// An engine that cannot even begin makes room for the next.
+pub fn play(utterances: &[Utterance], manner: &Manner, tell: impl FnOnce(Report)) {
+    let speakers = Speaker::to_play(utterances, manner);
+    let mut player = Player { word: take_the_word(&speakers), tell: Some(tell) };
+    let mut report = Report::Failed("no speech engine on this machine".to_owned());
+    for speaker in &speakers {
+        match player.play_all(speaker, utterances) {
+            Ok(()) => return,
+            Err(why) => report = why,
         }
     }
-    player.tell(Report::Began);
+    player.tell(report);
 }
 
 struct Player<Tell> {
-    speaker: Speaker,
     word: Option<SpeechMark>,
     tell: Option<Tell>,
 }
@@ -53,15 +46,31 @@ enum Played {
 }
 
 impl<Tell: FnOnce(Report)> Player<Tell> {
-    fn play_one(&mut self, utterance: &Utterance) -> Played {
+    /// `Err`: nothing has been heard, and why.
+    fn play_all(&mut self, speaker: &Speaker, utterances: &[Utterance]) -> Result<(), Report> {
+        for utterance in utterances {
+            match self.play_one(speaker, utterance) {
+                Played::ToTheEnd => {}
+                Played::CutOff => break,
+                Played::Badly(report) if self.tell.is_some() => return Err(report),
+                // What was begun is finished as well as it can be: the next one is another
+                // voice's.
+                Played::Badly(_) => {}
+            }
+        }
+        self.tell(Report::Began(Some(speaker.engine)));
+        Ok(())
+    }
+
+    fn play_one(&mut self, speaker: &Speaker, utterance: &Utterance) -> Played {
         if self.word() != Word::Ours {
             return Played::CutOff;
         }
-        let call = self.speaker.engine.call(utterance, &self.speaker.manner, Target::Play);
-        let mut engine = match EngineProcess::start(&self.speaker, call) {
+        let call = speaker.engine.call(utterance, &speaker.manner, Target::Play);
+        let mut engine = match EngineProcess::start(speaker, call) {
             Ok(engine) => engine,
             Err(error) => {
-                let path = self.speaker.path.display();
+                let path = speaker.path.display();
                 return Played::Badly(Report::Failed(format!("could not start `{path}`: {error}")));
             }
         };
@@ -70,8 +79,8 @@ impl<Tell: FnOnce(Report)> Player<Tell> {
             match engine.try_wait() {
                 Ok(None) => {}
                 Ok(Some(status)) => {
-                    let end = End::of(self.speaker.engine, status, &engine.complaints());
-                    return self.played(end);
+                    let end = End::of(speaker.engine, status, &engine.complaints());
+                    return self.played(speaker.engine, end);
                 }
                 Err(error) => {
                     engine.kill();
@@ -81,23 +90,30 @@ impl<Tell: FnOnce(Report)> Player<Tell> {
             let word = self.word();
             if word != Word::Ours {
                 engine.kill();
-                self.silence_the_service(word);
+                // A newer speech has silenced the service already, and must not be silenced
+                // itself.
+                if word == Word::Nobodys {
+                    cancel(speaker);
+                }
                 return Played::CutOff;
             }
             if self.tell.is_some() && has_begun(&mut engine, start.elapsed()) {
-                self.tell(Report::Began);
+                self.tell(Report::Began(Some(speaker.engine)));
             }
             std::thread::sleep(LOOK_EVERY);
         }
     }
 
-    fn played(&mut self, end: End) -> Played {
+    fn played(&mut self, engine: Engine, end: End) -> Played {
         match end {
             End::Well => {
-                self.tell(Report::Began);
+                self.tell(Report::Began(Some(engine)));
                 Played::ToTheEnd
             }
-            End::NoSound(cause) => Played::Badly(Report::NoSound(cause)),
+            End::NoSound(cause) => {
+                let cause = format!("`{}` says `{cause}`", engine.name());
+                Played::Badly(Report::NoSound(cause))
+            }
             End::Failed(cause) => Played::Badly(Report::Failed(cause)),
         }
     }
@@ -111,14 +127,6 @@ impl<Tell: FnOnce(Report)> Player<Tell> {
             tell(report);
         }
     }
-
-    /// speech-dispatcher speaks on when its client has gone. A newer speech has silenced it
-    /// already, and must not be silenced itself.
-    fn silence_the_service(&self, word: Word) {
-        if word == Word::Nobodys {
-            cancel(&self.speaker);
-        }
-    }
 }
 
 fn has_begun(engine: &mut EngineProcess, after: Duration) -> bool {
@@ -126,15 +134,16 @@ fn has_begun(engine: &mut EngineProcess, after: Duration) -> bool {
         || after >= patience::a_moment() && !engine.has_complained()
 }
 
-fn take_the_word(speaker: &Speaker) -> Option<SpeechMark> {
+fn take_the_word(speakers: &[Speaker]) -> Option<SpeechMark> {
     let word = SpeechMark::take(&StatePaths::from_env()?).ok()?;
     if word.was_anothers() {
-        cancel(speaker);
+        speakers.iter().for_each(cancel);
     }
     Some(word)
 }
 
-/// Not without need: it silences a screen reader too.
+/// speech-dispatcher speaks on when its client has gone. Not without need: this silences a screen
+/// reader too.
 fn cancel(speaker: &Speaker) {
     if speaker.engine == Engine::SpdSay {
         let mut command = Command::new(&speaker.path);

@@ -34,8 +34,8 @@ $out.Write($bytes, 0, $bytes.Length)
 
 impl Speaker {
     /// The one that speaks when nothing is special about the text.
-    pub fn usual(manner: Manner) -> Option<Speaker> {
-        Speaker::to_play(&[], manner)
+    pub fn usual(manner: &Manner) -> Option<Speaker> {
+        Speaker::to_play(&[], manner).into_iter().next()
     }
 
     pub fn voices(&self) -> Result<Vec<Voice>> {

@@ -185,6 +185,30 @@ fn a_settings_folder_of_its_own_is_honoured() {
     assert_skipped_for_sandbox(&world, &stop_of(&world));
 }
 
+/// In a file system of its own: `/etc` is everybody's.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_administrator_has_set_outweighs_all_other_files() {
+    let world = World::with_gate();
+    fs::write(world.user_settings("settings.local.json"), OFF).unwrap();
+    let etc = world.hermetic.root().join("etc");
+    fs::create_dir_all(etc.join("claude-code")).unwrap();
+    fs::write(etc.join("claude-code/managed-settings.json"), ON).unwrap();
+    let script = "mount --bind \"$1\" /etc && exec \"$2\" --origin plugin";
+    let mut command = world.hermetic.command("unshare");
+    command.args(["--mount", "sh", "-c", script, "sh"]).arg(&etc);
+    command.arg(env!("CARGO_BIN_EXE_turnbridge-stop-gate"));
+    let possible = std::process::Command::new("unshare")
+        .args(["--mount", "sh", "-c", "mount --bind /tmp /etc"])
+        .output();
+    if !possible.is_ok_and(|output| output.status.success()) {
+        return testkit::skipped("only root can mount a file system of its own");
+    }
+    let stop = payload("Stop", json!({"last_assistant_message": "x"}));
+    assert_skipped_for_sandbox(&world, &feed(command, stop.to_string().as_bytes()));
+    assert_eq!(world.decisions()[0]["because"], "/etc/claude-code/managed-settings.json");
+}
+
 #[test]
 fn x9_a_blocked_turn_goes_on_and_ends_once_with_both_answers() {
     let world = World::with_gate();

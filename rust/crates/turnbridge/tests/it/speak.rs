@@ -132,6 +132,21 @@ mod stub {
     }
 
     #[test]
+    fn an_engine_that_cannot_begin_makes_room_for_the_next() {
+        let world = with_time_to_fail(world_with("espeak-ng", "true"));
+        let broken = world.hermetic.root().join("engines/spd-say");
+        write_program(&broken, "#!/bin/sh\necho 'Failed to connect' >&2\nexit 1\n");
+        let output = speak(&world, &["--json", "hello"]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(said["engine"], "espeak-ng");
+        insta::assert_snapshot!(notes(&world, 1), @"
+        [-v] [en] [--stdin] hello.
+        end
+        ");
+    }
+
+    #[test]
     fn a_text_that_no_pipe_holds_reaches_an_engine_that_reads_late() {
         let world = world_with("espeak-ng", "true");
         let engine = world.hermetic.root().join("engines/espeak-ng");

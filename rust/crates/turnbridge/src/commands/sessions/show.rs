@@ -43,8 +43,9 @@ pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
         let _ = writeln!(text, "turn of {} ({}{error})", turn.ended_at, turn.detail);
         let prompt = turn.prompt.as_deref().map_or_else(|| "-".to_owned(), one_line);
         let _ = writeln!(text, "  > {prompt}");
-        for answer in turn.answer.as_deref().unwrap_or_default().lines() {
-            let printable: String = answer.chars().filter(|c| !c.is_control()).collect();
+        let answers = turn.earlier_answers.iter().chain(&turn.answer);
+        for line in answers.flat_map(|answer| answer.lines()) {
+            let printable: String = line.chars().filter(|c| !c.is_control()).collect();
             let _ = writeln!(text, "  {printable}");
         }
     }
