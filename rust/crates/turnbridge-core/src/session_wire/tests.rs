@@ -97,6 +97,7 @@ fn the_file_is_plain_json_with_the_state_on_top() {
     "project_dir":"/home/user/project",
     "plugin_root":"/opt/tb",
     "by_plugin_dir":true,
+    "plugin_gate":"false",
     "env":{"TMUX_PANE":"%1"}}],
     "claims":["0000000000000abc plugin"]}
     "#);
