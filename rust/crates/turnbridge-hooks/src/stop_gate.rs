@@ -44,7 +44,11 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
         is_headless: room.host().is_some_and(Host::is_headless),
     };
     let decision = decide_stop(stop, &mut room);
-    let has_plugin = room.plugin().is_some();
+    let words = match decision.rule {
+        Rule::Sandbox => format!("{SANDBOX_NOTE}\n"),
+        Rule::NotSpoken => reminder(room.plugin().is_some()),
+        _ => String::new(),
+    };
     if !decision.rule.allows() {
         event.kind = EventKind::StopBlocked { answer };
     }
@@ -53,20 +57,8 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
         return ALLOWED;
     }
     log_decision(&decision, session_id, at, begun);
-    speak_up(&decision, has_plugin)
-}
-
-/// The exit code, and what Claude or the person is to read.
-fn speak_up(decision: &Decision, has_plugin: bool) -> u8 {
-    let mut stderr = std::io::stderr();
-    if decision.rule == Rule::Sandbox {
-        let _ = stderr.write_all(format!("{SANDBOX_NOTE}\n").as_bytes());
-    }
-    if decision.rule.allows() {
-        return ALLOWED;
-    }
-    let _ = stderr.write_all(reminder(has_plugin).as_bytes());
-    BLOCKED
+    let _ = std::io::stderr().write_all(words.as_bytes());
+    if decision.rule.allows() { ALLOWED } else { BLOCKED }
 }
 
 fn log_decision(decision: &Decision, session_id: String, at: Timestamp, begun: Instant) {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use turnbridge_core::gate_switches::{Switch, config_switch};
 
-use crate::world::{World, feed, payload};
+use crate::world::World;
 
 impl World {
     /// What `turnbridge gate ARGUMENTS` prints, without this test's own folder in it.
@@ -18,12 +18,6 @@ impl World {
     #[track_caller]
     fn explained(&self) -> Value {
         serde_json::from_str(&self.turnbridge(&["gate", "explain", "--json"])).unwrap()
-    }
-
-    fn stop(&self, more: Value) {
-        let mut payload = payload("Stop", more);
-        payload["cwd"] = json!(self.hermetic.project());
-        feed(self.command("turnbridge-stop-gate"), payload.to_string().as_bytes());
     }
 }
 
@@ -38,8 +32,11 @@ fn explain_shows_who_decides_what_each_file_says_and_what_happened_last() {
     let project = world.hermetic.project().join(".claude");
     fs::create_dir(&project).unwrap();
     fs::write(project.join("settings.json"), "{ // mine\n}").unwrap();
-    world.stop(json!({"last_assistant_message": "x"}));
-    world.stop(json!({"last_assistant_message": "y", "stop_hook_active": true}));
+    for continued in [false, true] {
+        let stop = json!({"cwd": world.hermetic.project(), "stop_hook_active": continued});
+        let stop = crate::world::payload("Stop", stop).to_string();
+        crate::world::feed(world.command("turnbridge-stop-gate"), stop.as_bytes());
+    }
     insta::assert_snapshot!(world.gate(&["explain"]), @"
     on: a turn ends when the agent has spoken its summary
 
