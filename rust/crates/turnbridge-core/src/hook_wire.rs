@@ -8,7 +8,7 @@ use crate::event::{
     Event, EventKind, Facts, HookEventName, NotificationKind, ProcessKey, SessionSource, ToolCall,
 };
 use crate::ids::{SessionId, Tool};
-use crate::json_scan::{Capture, Field, Found, Keep, Malformed, Scanner, Step};
+use crate::json_scan::{Capture, Field, Found, Keep, Malformed, Scanner, Step, wanted_fields};
 use crate::session::Host;
 use crate::speak::{SpeakCall, SpeakOutcome, is_speak_tool};
 use crate::timestamp::Timestamp;
@@ -18,18 +18,9 @@ const LONG: Keep = Keep::Scalar(16 << 20);
 const PATH: Keep = Keep::Scalar(32 << 10);
 const SHORT: Keep = Keep::Scalar(1 << 10);
 
-macro_rules! fields {
-    ($($name:ident: $keep:expr, [$($step:expr),+];)+) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        enum Wanted { $($name),+ }
-        const WANTED: &[Wanted] = &[$(Wanted::$name),+];
-        const FIELDS: &[Field] = &[$(Field { path: &[$($step),+], keep: $keep }),+];
-    };
-}
-
 use Step::{Each, Key};
 
-fields! {
+wanted_fields! {
     EventName: SHORT, [Key("hook_event_name")];
     SessionId: SHORT, [Key("session_id")];
     TranscriptPath: PATH, [Key("transcript_path")];

@@ -28,6 +28,18 @@ pub struct Field {
     pub keep: Keep,
 }
 
+/// A table of wanted fields: `Wanted` names them, `FIELDS` is what a scanner takes, and `WANTED`
+/// leads from a capture's index back to the name.
+macro_rules! wanted_fields {
+    ($($name:ident: $keep:expr, [$($step:expr),+];)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum Wanted { $($name),+ }
+        const WANTED: &[Wanted] = &[$(Wanted::$name),+];
+        const FIELDS: &[Field] = &[$(Field { path: &[$($step),+], keep: $keep }),+];
+    };
+}
+pub(crate) use wanted_fields;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// A scalar; of its raw text at most so many bytes.

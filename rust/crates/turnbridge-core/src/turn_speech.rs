@@ -3,7 +3,7 @@
 //! For turns that the hooks did not see from their beginning; otherwise the session file knows.
 //! Sub-agents write transcripts of their own, so what they say is not here.
 
-use crate::json_scan::{Capture, Field, Found, Keep, Scanner, Step};
+use crate::json_scan::{Capture, Field, Found, Keep, Scanner, Step, wanted_fields};
 use crate::speak::{SpeakOutcome, is_speak_prompt, is_speak_tool};
 
 use Step::{Each, Key};
@@ -12,16 +12,7 @@ const SHORT: Keep = Keep::Scalar(512);
 /// More of an answer than is needed to know it again.
 const LONG: Keep = Keep::Scalar(4 << 10);
 
-macro_rules! fields {
-    ($($name:ident: $keep:expr, [$($step:expr),+];)+) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        enum Wanted { $($name),+ }
-        const WANTED: &[Wanted] = &[$(Wanted::$name),+];
-        const FIELDS: &[Field] = &[$(Field { path: &[$($step),+], keep: $keep }),+];
-    };
-}
-
-fields! {
+wanted_fields! {
     Type: SHORT, [Key("type")];
     PromptId: SHORT, [Key("promptId")];
     IsMeta: SHORT, [Key("isMeta")];
