@@ -165,6 +165,18 @@ fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
     }
 }
 
+/// CVI-21: the MCP server runs outside.
+#[test]
+fn with_the_sandbox_on_the_tool_still_speaks() {
+    let Some(claude) = gates::slow() else { return };
+    let run = Headless::run(claude, vec![speak("Hello."), Reply::text("Said.")], |world, _| {
+        let on = json!({"sandbox": {"enabled": true}});
+        write_settings(&world.hermetic.claude_config_dir(), "settings.json", &on);
+    });
+    assert_eq!(run.rules, ["sandbox"]);
+    assert!(run.asked.contains("Speaking."), "{}", run.asked);
+}
+
 #[test]
 fn speech_by_every_way_in_the_same_turn_lets_it_end() {
     let skill = |name: &str| Reply::tool("Skill", json!({"skill": name, "args": "Done."}));
