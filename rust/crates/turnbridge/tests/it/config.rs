@@ -21,10 +21,9 @@ fn voice(world: &World, arguments: &[&str]) -> Output {
     world.command("turnbridge").arg("voice").args(arguments).output().unwrap()
 }
 
-/// What was said on stderr, with the home as `~`.
+/// What was said on stderr.
 fn errors(world: &World, output: &Output) -> String {
-    let home = world.hermetic.home();
-    String::from_utf8_lossy(&output.stderr).replace(home.to_str().unwrap(), "~").replace('\\', "/")
+    world.without_paths(&String::from_utf8_lossy(&output.stderr))
 }
 
 #[test]
@@ -56,7 +55,7 @@ fn a_broken_file_is_told_with_its_place_and_left_alone() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
         insta::allow_duplicates! {
             insta::assert_snapshot!(errors(&world, &output), @"
-            error: could not read `~/.config/turnbridge/config.toml`: string values must be quoted, expected literal string at line 3, column 8
+            error: could not read `CONFIG/config.toml`: string values must be quoted, expected literal string at line 3, column 8
             hint: the file was left as it was; repair that line
             ");
         }
@@ -71,7 +70,7 @@ fn a_wrong_value_can_be_set_right() {
     let output = voice(&world, &["status"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     insta::assert_snapshot!(errors(&world, &output), @"
-    error: could not read `~/.config/turnbridge/config.toml`: `voice.rate` must be a number from 50 to 600 at line 2, column 8
+    error: could not read `CONFIG/config.toml`: `voice.rate` must be a number from 50 to 600 at line 2, column 8
     hint: the file was left as it was; repair that line
     ");
     world.turnbridge(&["voice", "rate", "300"]);
@@ -85,8 +84,8 @@ fn what_means_nothing_is_told() {
     let output = voice(&world, &["status"]);
     assert!(output.status.success(), "{output:?}");
     insta::assert_snapshot!(errors(&world, &output), @"
-    note: `~/.config/turnbridge/config.toml`: there is no `gate.enable`; it is ignored
-    note: `~/.config/turnbridge/config.toml`: there is no `voice.speed`; it is ignored
+    note: `CONFIG/config.toml`: there is no `gate.enable`; it is ignored
+    note: `CONFIG/config.toml`: there is no `voice.speed`; it is ignored
     ");
 }
 

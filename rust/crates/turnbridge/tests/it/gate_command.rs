@@ -11,8 +11,7 @@ impl World {
     /// What `turnbridge gate ARGUMENTS` prints, without this test's own folder in it.
     #[track_caller]
     fn gate(&self, arguments: &[&str]) -> String {
-        let printed = self.turnbridge(&[&["gate"], arguments].concat());
-        printed.replace(self.hermetic.root().to_str().unwrap(), "~").replace('\\', "/")
+        self.without_paths(&self.turnbridge(&[&["gate"], arguments].concat()))
     }
 
     #[track_caller]
@@ -50,7 +49,7 @@ fn explain_shows_who_decides_what_each_file_says_and_what_happened_last() {
       user           on         ~/home/.claude/settings.json
 
     switches: one that is off is enough
-      [gate] enabled not set    ~/home/.config/turnbridge/config.toml
+      [gate] enabled not set    CONFIG/config.toml
       CVI_ENABLED    not set    ~/home/.cvi/config
 
     `claude -p` and programs: never asked (`[gate] headless`)
@@ -74,7 +73,7 @@ fn explain_shows_who_decides_what_each_file_says_and_what_happened_last() {
 fn on_and_off_say_what_holds_then_whatever_else_is_set() {
     let world = World::with_gate();
     insta::assert_snapshot!(world.gate(&[]), @"on: a turn ends when the agent has spoken its summary");
-    insta::assert_snapshot!(world.gate(&["off"]), @"off: [gate] enabled is off in `~/home/.config/turnbridge/config.toml`");
+    insta::assert_snapshot!(world.gate(&["off"]), @"off: [gate] enabled is off in `CONFIG/config.toml`");
     insta::assert_snapshot!(world.gate(&["on"]), @"on: a turn ends when the agent has spoken its summary");
     fs::create_dir(world.hermetic.home().join(".cvi")).unwrap();
     fs::write(world.hermetic.home().join(".cvi/config"), "CVI_ENABLED=off\n").unwrap();

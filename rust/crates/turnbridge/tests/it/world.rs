@@ -39,6 +39,14 @@ impl World {
         self
     }
 
+    /// A text without this world's own folders: `CONFIG` is the folder of `config.toml`, `~` the
+    /// one of everything. The same on every system.
+    pub fn without_paths(&self, text: &str) -> String {
+        let config = self.hermetic.config_dir();
+        let text = text.replace(config.to_str().unwrap(), "CONFIG");
+        text.replace(self.hermetic.root().to_str().unwrap(), "~").replace('\\', "/")
+    }
+
     pub fn command(&self, program: &str) -> Command {
         let path = match program {
             "turnbridge" => env!("CARGO_BIN_EXE_turnbridge"),
