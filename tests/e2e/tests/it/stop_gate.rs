@@ -134,34 +134,39 @@ fn a_script_gets_its_answer_and_only_whoever_wants_it_hears_more() {
     assert_eq!(run.turn["answer"], "The second answer.");
 }
 
-/// CVI-2, CVI-6..8, and the layers that the real claude honours.
+/// CVI-T1..T3, CVI-8, and the layers above them that the real claude honours.
 #[test]
 fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
     let on = json!({"sandbox": {"enabled": true}});
     let off = json!({"sandbox": {"enabled": false}});
-    let layers = [
-        "project/settings.local.json",
-        "project/settings.json",
-        "user/settings.local.json",
-        "user/settings.json",
-    ];
-    let cases = layers.iter().map(|layer| (vec![(*layer, &on)], "sandbox")).chain([
-        (vec![("user/settings.local.json", &off), ("user/settings.json", &on)], "not_spoken"),
-        (vec![("project/settings.json", &off), ("user/settings.local.json", &on)], "not_spoken"),
-    ]);
+    let layers =
+        ["project/settings.local", "project/settings", "user/settings.local", "user/settings"];
+    let mut cases: Vec<_> = layers.iter().map(|layer| (vec![(*layer, &on)], "sandbox")).collect();
+    cases.push((vec![("user/settings.local", &off), ("user/settings", &on)], "not_spoken"));
+    cases.push((vec![("project/settings", &off), ("user/settings.local", &on)], "not_spoken"));
     for (files, rule) in cases {
         let Some(claude) = gates::slow() else { return };
-        let run = Headless::run(claude, vec![Reply::text("Done.")], |world, _| {
-            for (file, settings) in &files {
-                let (layer, name) = file.split_once('/').expect("a layer and a name");
-                let folder = match layer {
-                    "user" => world.hermetic.claude_config_dir(),
-                    _ => world.hermetic.project().join(".claude"),
-                };
-                write_settings(&folder, name, settings);
-            }
-        });
-        assert_eq!(run.rules[0], rule, "{files:?}");
+        let script = vec![Reply::text("Done."), speak("It is done."), Reply::text("Said.")];
+        let world = World::with_gate(claude, script);
+        add_silent_sound_card(&world);
+        for (file, settings) in &files {
+            let (layer, name) = file.split_once('/').expect("a layer and a name");
+            let folder = match layer {
+                "user" => world.hermetic.claude_config_dir(),
+                _ => world.hermetic.project().join(".claude"),
+            };
+            write_settings(&folder, &format!("{name}.json"), settings);
+        }
+        let terminal = Terminal::start(&world);
+        terminal.submit("do it");
+        let session = terminal.wait_for_state("completed/ok");
+        assert_eq!(world.decisions()[0], rule, "{files:?}");
+        let held = rule == "not_spoken";
+        assert_eq!(reminded(&world).contains(&true), held, "{files:?}");
+        let turn = world.only_turn(&session);
+        assert_eq!(turn["answer"], if held { "Said." } else { "Done." });
+        terminal.exit();
+        world.assert_no_problems();
     }
 }
 
