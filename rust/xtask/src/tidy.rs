@@ -11,18 +11,23 @@ use crate::metadata::{Workspace, load, repository};
 
 /// What a package of ours may name of our other packages. A crate exists only to enforce a
 /// line of this table.
-const MAY_NAME: [(&str, &[&str]); 9] = [
+const MAY_NAME: [(&str, &[&str]); 10] = [
     ("turnbridge-core", &[]),
     ("turnbridge-store", &["turnbridge-core"]),
     ("turnbridge-slack", &[]),
+    ("turnbridge-config", &["turnbridge-core", "turnbridge-store", "turnbridge-slack"]),
     ("turnbridge-hooks", &["turnbridge-core", "turnbridge-store"]),
-    ("turnbridge-daemon", &["turnbridge-core", "turnbridge-store", "turnbridge-slack"]),
+    (
+        "turnbridge-daemon",
+        &["turnbridge-core", "turnbridge-store", "turnbridge-slack", "turnbridge-config"],
+    ),
     (
         "turnbridge",
         &[
             "turnbridge-core",
             "turnbridge-store",
             "turnbridge-slack",
+            "turnbridge-config",
             "turnbridge-hooks",
             "turnbridge-daemon",
         ],

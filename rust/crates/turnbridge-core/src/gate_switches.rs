@@ -43,7 +43,7 @@ impl Switch {
 /// `[gate] KEY` in the text of `config.toml`.
 pub fn config_switch(config: &[u8], key: &str) -> Switch {
     let Ok(text) = std::str::from_utf8(config) else { return Switch::Invalid };
-    match toml_scan::find(text, "gate", key) {
+    match toml_scan::find(text, &["gate", key]) {
         Ok(None) => Switch::Absent,
         Ok(Some(toml_scan::Found::Bare("true"))) => Switch::On,
         Ok(Some(toml_scan::Found::Bare("false"))) => Switch::Off,

@@ -16,6 +16,8 @@ pub mod hook_wire;
 pub mod ids;
 pub mod json_scan;
 pub mod kawaii_wire;
+pub mod notice_switches;
+pub mod notice_wire;
 pub mod one_line;
 pub mod sandbox;
 pub mod session;

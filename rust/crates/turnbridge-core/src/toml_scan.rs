@@ -17,10 +17,10 @@ pub enum Found<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotToml;
 
-/// What stands at `table.key`, or at `key` of an inline `table`.
-pub fn find<'a>(text: &'a str, table: &str, key: &str) -> Result<Option<Found<'a>>, NotToml> {
+/// What stands at `wanted`, a path of keys, however its tables are written.
+pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<Found<'a>>, NotToml> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut scan = Scan { rest: text, wanted: [table, key], found: None };
+    let mut scan = Scan { rest: text, wanted, found: None };
     let mut header: Path = Path::default();
     loop {
         scan.skip_blank();
@@ -41,7 +41,7 @@ pub fn find<'a>(text: &'a str, table: &str, key: &str) -> Result<Option<Found<'a
     }
 }
 
-/// How much of `[table, key]` the keys up to here have matched.
+/// How much of the wanted path the keys up to here have matched.
 #[derive(Debug, Clone, Copy, Default)]
 struct Path {
     matched: usize,
@@ -51,7 +51,7 @@ struct Path {
 
 struct Scan<'text, 'wanted> {
     rest: &'text str,
-    wanted: [&'wanted str; 2],
+    wanted: &'wanted [&'wanted str],
     found: Option<Found<'text>>,
 }
 
@@ -241,7 +241,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<&str>) {
-        assert_eq!(find(text, "gate", "enabled"), Ok(expected.map(Found::Bare)), "in\n{text}");
+        assert_eq!(find(text, &["gate", "enabled"]), Ok(expected.map(Found::Bare)), "in\n{text}");
     }
 
     #[test]
@@ -270,8 +270,18 @@ mod tests {
         check("# [gate]\n# enabled = false", None);
         for text in ["[gate]\nenabled = 'false'", "[gate.enabled]\nx = 1", "gate.enabled.x = false"]
         {
-            assert_eq!(find(text, "gate", "enabled"), Ok(Some(Found::Other)), "{text}");
+            assert_eq!(find(text, &["gate", "enabled"]), Ok(Some(Found::Other)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_path_may_be_of_any_length() {
+        let text = "[destinations.dm]\nenabled = false\n[destinations]\nx = 1";
+        let found = |path: &[&str]| find(text, path).unwrap();
+        assert_eq!(found(&["destinations", "dm", "enabled"]), Some(Found::Bare("false")));
+        assert_eq!(found(&["destinations", "dm"]), Some(Found::Other));
+        assert_eq!(found(&["destinations", "x"]), Some(Found::Bare("1")));
+        assert_eq!(found(&["x"]), None);
     }
 
     #[test]
@@ -289,7 +299,7 @@ mod tests {
             "a = 'two\nlines'",
             "{\"gate\":{\"enabled\":false}}",
         ] {
-            assert_eq!(find(text, "gate", "enabled"), Err(NotToml), "{text}");
+            assert_eq!(find(text, &["gate", "enabled"]), Err(NotToml), "{text}");
         }
     }
 }

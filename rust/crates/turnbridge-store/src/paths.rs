@@ -55,6 +55,23 @@ impl StatePaths {
         self.turns_dir().join(format!("{tool}-{id}.{pid}.answer"))
     }
 
+    pub fn outbox_dir(&self) -> PathBuf {
+        self.state.join("outbox")
+    }
+
+    pub fn routes_file(&self) -> PathBuf {
+        self.state.join("routes.jsonl")
+    }
+
+    /// Held by the daemon while it lives.
+    pub fn daemon_lock(&self) -> PathBuf {
+        self.state.join("daemon.lock")
+    }
+
+    pub fn notify_log(&self) -> PathBuf {
+        self.logs.join("notify.log")
+    }
+
     pub fn hooks_log(&self) -> PathBuf {
         self.logs.join("hooks.log")
     }

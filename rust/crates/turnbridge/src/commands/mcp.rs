@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::config::Config;
+use crate::config;
 use crate::speech::{self, Silence};
 use lines::{Line, read_line};
 use protocol::ToolResult;
@@ -40,7 +40,7 @@ pub fn run(_: &Arguments) -> Result<()> {
 
 /// The config is read anew each time: who mutes is not to be spoken to a second later.
 fn speak(text: &str) -> ToolResult {
-    match speech::speak(text, &Config::read_or_default().voice) {
+    match speech::speak(text, &config::read_or_default().voice) {
         Ok(_) => ToolResult::well("Speaking."),
         Err(Silence::Muted) => {
             ToolResult::well("The user has muted the voice, so nothing was said. That is fine.")

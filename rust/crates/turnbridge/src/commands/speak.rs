@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use turnbridge_core::spoken_text::{Utterance, spoken_text};
 
-use crate::config::{self, Config, check_voice_name};
+use crate::config::{self, check_voice_name};
 use crate::failure::{hinted, note};
 use crate::speech::{self, Engine, Manner, Silence, Speaker, code, no_engine};
 
@@ -93,7 +93,7 @@ impl Arguments {
 
     /// What is given here wins over the config.
     fn chosen_voice(&self) -> config::Voice {
-        let config::Voice { mute, rate, en, ja } = Config::read_or_default().voice;
+        let config::Voice { mute, rate, en, ja } = config::read_or_default().voice;
         let given = || self.voice.clone();
         config::Voice { mute, rate: self.rate.or(rate), en: given().or(en), ja: given().or(ja) }
     }

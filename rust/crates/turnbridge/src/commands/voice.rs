@@ -10,7 +10,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::speech_mark;
 use unicode_width::UnicodeWidthStr;
 
-use crate::config::{self, Config, check_voice_name};
+use crate::config::{self, check_voice_name};
 use crate::failure::note;
 use crate::speech::{self, Manner, Silence, Speaker, Voice, code, no_engine};
 
@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn status(format: &AsJson) -> Result<()> {
-    let config::Voice { mute, rate, en, ja } = Config::read()?.voice;
+    let config::Voice { mute, rate, en, ja } = config::read()?.voice;
     let speaker = Speaker::usual(&Manner::default());
     let path = config::path()?;
     let mut out = std::io::stdout().lock();
@@ -198,7 +198,7 @@ fn mute(mute: bool) -> Result<()> {
     if mute {
         hush();
     }
-    let is_so = Config::read().is_ok_and(|config| config.voice.mute == mute);
+    let is_so = config::read().is_ok_and(|config| config.voice.mute == mute);
     let changed = !is_so && config::set("voice", "mute", Some(mute.into()))?;
     report(changed, if mute { "muted" } else { "not muted" })
 }
@@ -216,7 +216,7 @@ fn report(changed: bool, what: &str) -> Result<()> {
 }
 
 fn test(text: &str) -> Result<()> {
-    let voice = Config::read()?.voice;
+    let voice = config::read()?.voice;
     let text = if text.is_empty() { SAMPLE } else { text };
     let speech = match speech::speak(text, &voice) {
         Err(silence @ (Silence::Muted | Silence::NothingToSay)) => {

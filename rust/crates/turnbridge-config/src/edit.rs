@@ -6,30 +6,31 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use toml_edit::{DocumentMut, Item, Table, Value};
 use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::file_lock::FileLock;
 
-use super::{Problem, path, read_text, table_of};
+use crate::path;
+use crate::problem::{Problem, read_text};
+use crate::section::table_of;
 
 /// Who holds the lock is as quick as we are.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sets `[table] key`, or takes it out; comments on lines of their own stay. Says whether the
 /// file has changed.
-pub fn set(table: &str, key: &str, value: Option<Value>) -> Result<bool> {
+pub fn set(table: &str, key: &str, value: Option<Value>) -> Result<bool, Problem> {
     let path = path()?;
     let lock = path.with_file_name("config.toml.lock");
     let _lock = FileLock::acquire(&lock, PATIENCE)
-        .with_context(|| format!("could not lock `{}`", lock.display()))?;
+        .map_err(|error| Problem::of_file("lock", &lock, &error))?;
     let before = read_text(&path)?.unwrap_or_default();
     let after = edited(&before, table, key, value).map_err(|problem| problem.in_file(&path))?;
     if after == before {
         return Ok(false);
     }
     write_atomically(&behind_links(&path), after.as_bytes())
-        .with_context(|| format!("could not write `{}`", path.display()))?;
+        .map_err(|error| Problem::of_file("write", &path, &error))?;
     Ok(true)
 }
 

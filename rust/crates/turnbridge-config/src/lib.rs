@@ -1,0 +1,173 @@
+//! `config.toml`: what the user has decided. Everything in it may be absent.
+//!
+//! Reading says exactly what is wrong and where; writing (`edit`) changes one value and keeps
+//! every other byte. The hooks read the few switches that they need by a scanner of their own
+//! (`turnbridge_core::toml_scan`): a TOML parser would double them.
+
+mod edit;
+mod problem;
+mod section;
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use toml_edit::Document;
+use turnbridge_slack::{Token, TokenKind};
+use turnbridge_store::paths;
+
+pub use edit::set;
+pub use problem::Problem;
+use problem::read_text;
+use section::Section;
+
+/// Words per minute that every engine can be asked for.
+pub const RATES: RangeInclusive<i64> = 50..=600;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// `ja` or `en`; absent: as the locale says.
+    pub language: Option<String>,
+    /// Absent: there is no Slack, and the board is the channel (X36).
+    pub slack: Option<Slack>,
+    pub features: Features,
+    pub gate: Gate,
+    pub voice: Voice,
+    pub notify: Notify,
+    /// Keys that mean nothing, for whoever reads the file to the user.
+    pub unknown: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slack {
+    pub bot_token: Token,
+    /// Needed for replies only.
+    pub app_token: Option<Token>,
+    pub api_url: Option<String>,
+    /// `None`: a token, but nobody to write to (SLV-31).
+    pub target_user_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Features {
+    pub reply_resume: bool,
+    pub service_enabled: bool,
+}
+
+/// Absent: as if there were no such line; others decide then.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Gate {
+    pub enabled: Option<bool>,
+    pub headless: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Voice {
+    pub mute: bool,
+    /// Words per minute.
+    pub rate: Option<u16>,
+    /// The engine's name of the voice for English.
+    pub en: Option<String>,
+    /// The engine's name of the voice for Japanese.
+    pub ja: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Notify {
+    /// A notice also when an agent waits for an answer.
+    pub waiting: bool,
+}
+
+impl Config {
+    pub fn read() -> Result<Config, Problem> {
+        let path = path()?;
+        match read_text(&path)? {
+            Some(text) => parse(&text).map_err(|problem| problem.in_file(&path)),
+            None => Ok(Config::default()),
+        }
+    }
+}
+
+pub fn path() -> Result<PathBuf, Problem> {
+    paths::config_file().ok_or_else(Problem::no_home)
+}
+
+/// The config. Sections that are not known belong to later versions and are not looked at.
+fn parse(text: &str) -> Result<Config, Problem> {
+    let document = Document::parse(text).map_err(|error| Problem::of_syntax(text, &error))?;
+    let mut top = Section::top(&document, text);
+    let language = top.one_of("language", &["ja", "en"])?;
+    let mut gate = Section::of(&document, &["gate"], text)?;
+    let mut voice = Section::of(&document, &["voice"], text)?;
+    let mut notify = Section::of(&document, &["notify"], text)?;
+    let mut features = Section::of(&document, &["features"], text)?;
+    let mut config = Config {
+        language,
+        slack: slack(&document, text)?,
+        gate: Gate { enabled: gate.boolean("enabled")?, headless: gate.boolean("headless")? },
+        voice: Voice {
+            mute: voice.boolean("mute")?.unwrap_or_default(),
+            rate: voice.number("rate", RATES)?.and_then(|rate| u16::try_from(rate).ok()),
+            en: voice.checked("en", "the name of a voice", check_voice_name)?,
+            ja: voice.checked("ja", "the name of a voice", check_voice_name)?,
+        },
+        notify: Notify { waiting: notify.boolean("waiting")?.unwrap_or_default() },
+        features: read_features(&mut features)?,
+        unknown: Vec::new(),
+    };
+    for section in [gate, voice, notify, features] {
+        config.unknown.extend(section.unknown());
+    }
+    Ok(config)
+}
+
+fn slack(document: &Document<&str>, text: &str) -> Result<Option<Slack>, Problem> {
+    let mut slack = Section::of(document, &["slack"], text)?;
+    let mut dm = Section::of(document, &["destinations", "dm"], text)?;
+    let token = |kind: TokenKind| {
+        move |text: &str| Token::parse(kind, text).ok_or_else(|| kind.prefix().to_owned())
+    };
+    let bot_token = slack.checked("bot_token", "a token `xoxb-…`", token(TokenKind::Bot))?;
+    let app_token = slack.checked("app_token", "a token `xapp-…`", token(TokenKind::App))?;
+    let api_url = slack.text("api_url")?;
+    let is_wanted = dm.boolean("enabled")?.unwrap_or(true);
+    let user = dm.checked("target_user_id", "a user's id `U…`", check_user_id)?;
+    Ok(bot_token.map(|bot_token| Slack {
+        bot_token,
+        app_token,
+        api_url,
+        target_user_id: user.filter(|_| is_wanted),
+    }))
+}
+
+/// SLV-25: a service without replies has nothing to do.
+fn read_features(features: &mut Section<'_>) -> Result<Features, Problem> {
+    let reply_resume = features.boolean("reply_resume")?.unwrap_or_default();
+    let launchd = features.boolean("launchd_enabled")?;
+    let service = features.boolean("service_enabled")?;
+    let service_enabled = service.or(launchd).unwrap_or_default();
+    if service_enabled && !reply_resume {
+        let key = if service.is_some() { "service_enabled" } else { "launchd_enabled" };
+        return Err(features.problem(key, "must be `false` while `features.reply_resume` is"));
+    }
+    Ok(Features { reply_resume, service_enabled })
+}
+
+fn check_user_id(id: &str) -> Result<String, String> {
+    let is_id = id.starts_with(['U', 'W'])
+        && id.len() > 1
+        && id.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    if is_id { Ok(id.to_owned()) } else { Err("no user's id".to_owned()) }
+}
+
+/// A voice's name is an argument of its own; it must not look like an option.
+pub fn check_voice_name(name: &str) -> Result<String, String> {
+    match name {
+        "" => Err("the name is empty".to_owned()),
+        _ if name.starts_with('-') => Err("a name does not begin with `-`".to_owned()),
+        _ if name.contains(char::is_control) => Err("the name has control characters".to_owned()),
+        _ => Ok(name.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

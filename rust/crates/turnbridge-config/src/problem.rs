@@ -1,0 +1,88 @@
+//! What is wrong with a config, and where.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+/// Lines and columns count from 1, columns in characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    message: String,
+    place: Option<(usize, usize)>,
+    file: Option<String>,
+    pub hint: String,
+}
+
+impl Problem {
+    pub(crate) fn at(text: &str, span: Range<usize>, message: impl Into<String>) -> Problem {
+        let before = text.get(..span.start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let column = before[line_start..].trim_start_matches('\u{feff}').chars().count() + 1;
+        let line = before.matches('\n').count() + 1;
+        Problem {
+            message: message.into(),
+            place: Some((line, column)),
+            file: None,
+            hint: "the file was left as it was; repair that line".to_owned(),
+        }
+    }
+
+    pub(crate) fn of_syntax(text: &str, error: &toml_edit::TomlError) -> Problem {
+        // The message may have several lines; the position is ours.
+        let message = error.message().lines().collect::<Vec<_>>().join(", ");
+        Problem::at(text, error.span().unwrap_or(0..0), message)
+    }
+
+    pub(crate) fn of_file(what: &str, path: &Path, error: &io::Error) -> Problem {
+        Problem {
+            message: format!("could not {what} `{}`: {error}", path.display()),
+            place: None,
+            file: None,
+            hint: "look at the file's owner and permissions".to_owned(),
+        }
+    }
+
+    pub(crate) fn no_home() -> Problem {
+        let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        Problem {
+            message: "could not find your home folder".to_owned(),
+            place: None,
+            file: None,
+            hint: format!("set {variable} to it"),
+        }
+    }
+
+    pub(crate) fn in_file(self, path: &Path) -> Problem {
+        Problem { file: Some(path.display().to_string()), ..self }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "could not read `{file}`: ")?;
+        }
+        f.write_str(&self.message)?;
+        match self.place {
+            Some((line, column)) => write!(f, " at line {line}, column {column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// `None` when there is no such file.
+pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Problem> {
+    let bytes = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => bytes.map_err(|error| Problem::of_file("read", path, &error))?,
+    };
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let end = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..end]).into_owned();
+        Problem::at(&before, end..end, "no UTF-8").in_file(path)
+    })
+}

@@ -1,0 +1,112 @@
+//! One section of the config while it is read: typed values, and what was not asked for.
+
+use std::ops::RangeInclusive;
+
+use toml_edit::{Document, Item, TableLike};
+
+use crate::problem::Problem;
+
+pub struct Section<'a> {
+    /// As a user would write it: `destinations.dm`; empty for what stands above all sections.
+    name: String,
+    table: Option<&'a dyn TableLike>,
+    text: &'a str,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Section<'a> {
+    pub fn top(document: &'a Document<&str>, text: &'a str) -> Section<'a> {
+        let table: &dyn TableLike = document.as_table();
+        Section { name: String::new(), table: Some(table), text, known: Vec::new() }
+    }
+
+    pub fn of(
+        document: &'a Document<&str>,
+        path: &[&str],
+        text: &'a str,
+    ) -> Result<Section<'a>, Problem> {
+        let mut table: Option<&dyn TableLike> = Some(document.as_table());
+        for (depth, key) in path.iter().enumerate() {
+            let item = table.and_then(|table| table.get(key));
+            let name = path[..=depth].join(".");
+            table = item.map(|item| table_of(item, &name, text)).transpose()?;
+        }
+        Ok(Section { name: path.join("."), table, text, known: Vec::new() })
+    }
+
+    fn get(&mut self, key: &'static str) -> Option<&'a Item> {
+        self.known.push(key);
+        self.table?.get(key)
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
+    }
+
+    /// What is wrong with a value that is there.
+    pub fn problem(&self, key: &str, what: &str) -> Problem {
+        let span = self.table.and_then(|table| table.get(key)?.span()).unwrap_or(0..0);
+        Problem::at(self.text, span, format!("`{}` {what}", self.path_of(key)))
+    }
+
+    fn wrong(&self, key: &str, expected: &str) -> Problem {
+        self.problem(key, &format!("must be {expected}"))
+    }
+
+    pub fn boolean(&mut self, key: &'static str) -> Result<Option<bool>, Problem> {
+        let Some(item) = self.get(key) else { return Ok(None) };
+        item.as_bool().map(Some).ok_or_else(|| self.wrong(key, "`true` or `false`"))
+    }
+
+    pub fn number(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<i64>,
+    ) -> Result<Option<i64>, Problem> {
+        let Some(item) = self.get(key) else { return Ok(None) };
+        let number = item.as_integer().filter(|number| range.contains(number));
+        let expected = format!("a number from {} to {}", range.start(), range.end());
+        number.map(Some).ok_or_else(|| self.wrong(key, &expected))
+    }
+
+    pub fn text(&mut self, key: &'static str) -> Result<Option<String>, Problem> {
+        self.checked(key, "a text", |text| Ok::<_, String>(text.to_owned()))
+    }
+
+    pub fn one_of(
+        &mut self,
+        key: &'static str,
+        values: &[&str],
+    ) -> Result<Option<String>, Problem> {
+        let quoted: Vec<_> = values.iter().map(|value| format!("`\"{value}\"`")).collect();
+        let check = |text: &str| match values.contains(&text) {
+            true => Ok(text.to_owned()),
+            false => Err(String::new()),
+        };
+        self.checked(key, &quoted.join(" or "), check)
+    }
+
+    pub fn checked<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        check: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, Problem> {
+        let Some(item) = self.get(key) else { return Ok(None) };
+        let value = item.as_str().and_then(|text| check(text).ok());
+        value.map(Some).ok_or_else(|| self.wrong(key, expected))
+    }
+
+    pub fn unknown(self) -> impl Iterator<Item = String> {
+        let keys = self.table.into_iter().flat_map(|table| table.iter());
+        keys.filter(move |(key, _)| !self.known.contains(key))
+            .map(move |(key, _)| format!("{}.{key}", self.name))
+    }
+}
+
+pub fn table_of<'a>(item: &'a Item, name: &str, text: &str) -> Result<&'a dyn TableLike, Problem> {
+    item.as_table_like().ok_or_else(|| {
+        let span = item.span().unwrap_or(0..0);
+        Problem::at(text, span, format!("`{name}` must be a section, `[{name}]`"))
+    })
+}

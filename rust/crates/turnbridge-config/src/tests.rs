@@ -1,0 +1,62 @@
+use super::*;
+
+/// What is read of `text`: values, unknown keys, or the problem.
+fn shown(text: &str) -> String {
+    match parse(text) {
+        Ok(Config { gate, voice, unknown, .. }) => format!("{gate:?} {voice:?} {unknown:?}"),
+        Err(problem) => problem.to_string(),
+    }
+}
+
+#[test]
+fn what_is_there_is_read_and_the_rest_is_as_if_there_were_no_file() {
+    assert_eq!(parse("").unwrap(), Config::default());
+    let text = "\u{feff}[voice] # mine\r\nmute = true\r\nja = 'Kyoko'\r\n[later]\r\nx = 1\r\n";
+    insta::assert_snapshot!(shown(text), @r#"Gate { enabled: None, headless: None } Voice { mute: true, rate: None, en: None, ja: Some("Kyoko") } []"#);
+    let text = "gate.enabled = false\nvoice = { rate = 200, en = \"Bad News\" }\n";
+    insta::assert_snapshot!(shown(text), @r#"Gate { enabled: Some(false), headless: None } Voice { mute: false, rate: Some(200), en: Some("Bad News"), ja: None } []"#);
+    insta::assert_snapshot!(shown("[gate]\nenable = 1\n[voice]\nspeed = 3"), @r#"Gate { enabled: None, headless: None } Voice { mute: false, rate: None, en: None, ja: None } ["gate.enable", "voice.speed"]"#);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    insta::assert_snapshot!(shown("[voice]\nrate = \n"), @"string values must be quoted, expected literal string at line 2, column 8");
+    insta::assert_snapshot!(shown("\u{feff}[voice\n"), @"unclosed table, expected `]` at line 1, column 7");
+    insta::assert_snapshot!(shown("# あ\n[voice]\nen = \"あ\" x\n"), @"unexpected key or value, expected newline, `#` at line 3, column 10");
+    insta::assert_snapshot!(shown("[voice]\nrate = 49"), @"`voice.rate` must be a number from 50 to 600 at line 2, column 8");
+    insta::assert_snapshot!(shown("[voice]\r\n  rate = '200'"), @"`voice.rate` must be a number from 50 to 600 at line 2, column 10");
+    insta::assert_snapshot!(shown("[voice]\nja = '-x'"), @"`voice.ja` must be the name of a voice at line 2, column 6");
+    insta::assert_snapshot!(shown("[gate]\nenabled = 'no'"), @"`gate.enabled` must be `true` or `false` at line 2, column 11");
+    insta::assert_snapshot!(shown("x = 1\ngate = true"), @"`gate` must be a section, `[gate]` at line 2, column 8");
+    insta::assert_snapshot!(shown("[[voice]]\nmute = true"), @"`voice` must be a section, `[voice]` at line 1, column 1");
+    insta::assert_snapshot!(shown("[voice]\nmute = true\nmute = true"), @"duplicate key at line 3, column 1");
+    insta::assert_snapshot!(shown("language = 'fr'"), @r#"`language` must be `"ja"` or `"en"` at line 1, column 12"#);
+    insta::assert_snapshot!(shown("[slack]\nbot_token = 'xapp-1'"), @"`slack.bot_token` must be a token `xoxb-…` at line 2, column 13");
+    insta::assert_snapshot!(shown("[destinations.dm]\ntarget_user_id = 'C1'"), @"`destinations.dm.target_user_id` must be a user's id `U…` at line 2, column 18");
+    insta::assert_snapshot!(shown("[destinations]\ndm = 1"), @"`destinations.dm` must be a section, `[destinations.dm]` at line 2, column 6");
+    insta::assert_snapshot!(shown("[features]\nlaunchd_enabled = true"), @"`features.launchd_enabled` must be `false` while `features.reply_resume` is at line 2, column 19");
+}
+
+#[test]
+fn slv_25_slack_is_read_and_its_tokens_are_never_shown() {
+    let text = "language = 'ja'\n[slack]\nbot_token = 'xoxb-12-secret'\napp_token = 'xapp-1-secret'\n\
+                [destinations.dm]\nenabled = true\ntarget_user_id = 'U123'\n\
+                [features]\nreply_resume = true\nlaunchd_enabled = true\n[notify]\nwaiting = true\n";
+    let config = parse(text).unwrap();
+    assert!(!format!("{config:?}").contains("secret"), "{config:?}");
+    let slack = config.slack.unwrap();
+    assert_eq!(slack.bot_token.expose(), "xoxb-12-secret");
+    assert_eq!(slack.target_user_id.as_deref(), Some("U123"));
+    assert_eq!(config.features, Features { reply_resume: true, service_enabled: true });
+    assert!(config.notify.waiting);
+    assert_eq!(config.unknown, Vec::<String>::new());
+}
+
+#[test]
+fn x36_a_token_without_anybody_to_write_to_is_told_from_no_slack_at_all() {
+    assert_eq!(parse("[destinations.dm]\ntarget_user_id = 'U1'").unwrap().slack, None);
+    let token = "[slack]\nbot_token = 'xoxb-1'\n";
+    assert_eq!(parse(token).unwrap().slack.unwrap().target_user_id, None);
+    let off = format!("{token}[destinations.dm]\nenabled = false\ntarget_user_id = 'U1'");
+    assert_eq!(parse(&off).unwrap().slack.unwrap().target_user_id, None);
+}

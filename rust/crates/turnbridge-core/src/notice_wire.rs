@@ -1,0 +1,129 @@
+//! A notice on its way: what is to be told (`outbox/<id>.json`, written once), and how far it has
+//! come (`outbox/<id>.progress`, replaced before and after every call).
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::is_safe_component;
+use crate::turn_wire::TurnRecord;
+
+/// One turn for one destination.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    pub version: u32,
+    /// The same for the same event, whoever reports it.
+    pub id: String,
+    pub kind: NoticeKind,
+    pub created_at: String,
+    pub tool: String,
+    pub session_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Where to look for what the hook was not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript_path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<String>,
+    /// The kind of API error, or the tool whose dialog is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeKind {
+    /// A turn has ended.
+    Turn,
+    /// An API error has ended it.
+    Failed,
+    /// A dialog is open for the user.
+    Waiting,
+}
+
+impl Notice {
+    pub fn of_turn(id: String, record: &TurnRecord, transcript_path: Option<String>) -> Notice {
+        let answers = record.earlier_answers.iter().chain(&record.answer).cloned();
+        Notice {
+            version: 1,
+            id,
+            kind: if record.error.is_some() { NoticeKind::Failed } else { NoticeKind::Turn },
+            created_at: record.ended_at.clone(),
+            tool: record.tool.clone(),
+            session_id: record.session_id.clone(),
+            turn_id: record.turn_id.clone(),
+            cwd: record.cwd.clone(),
+            transcript_path,
+            prompt: record.prompt.clone(),
+            answers: answers.filter(|answer| !answer.trim().is_empty()).collect(),
+            subject: record.error.clone(),
+        }
+    }
+}
+
+/// An id becomes the name of a file.
+pub fn is_notice_id(id: &str) -> bool {
+    is_safe_component(id)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Progress {
+    pub version: u32,
+    /// What is sent, fixed at the first attempt: another version of Turnbridge may split a text
+    /// elsewhere. The first is the parent.
+    #[serde(default)]
+    pub messages: Vec<Message>,
+    #[serde(default)]
+    pub channel: Option<String>,
+    /// Slack's ts of each message that has arrived, in order.
+    #[serde(default)]
+    pub posted: Vec<String>,
+    /// A call is under way: the next message may have arrived already.
+    #[serde(default)]
+    pub intent: bool,
+    #[serde(default)]
+    pub route_saved: bool,
+    #[serde(default)]
+    pub attempts: u32,
+    /// Not before; absent: at once.
+    #[serde(default)]
+    pub next_attempt_at: Option<String>,
+    /// What went wrong last.
+    #[serde(default)]
+    pub last_error: Option<String>,
+    /// It waits for the user: what is wrong does not go away by itself.
+    #[serde(default)]
+    pub held: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Escaped, as sent.
+    pub text: String,
+    /// The same for the `markdown` block; absent when Slack has refused the block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub markdown: Option<String>,
+}
+
+impl Progress {
+    pub fn is_complete(&self) -> bool {
+        !self.messages.is_empty() && self.posted.len() >= self.messages.len() && self.route_saved
+    }
+}
+
+/// One line of `routes.jsonl` (SLV-22): which session a thread belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// When it was written.
+    pub ts: String,
+    pub channel: String,
+    pub thread_ts: String,
+    pub tool: String,
+    pub session_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+}

@@ -1,0 +1,215 @@
+//! Notices that have not arrived yet. Each is a file of its own; whoever delivers holds the
+//! outbox's lock. What has arrived leaves an empty `<id>.done` for a day, so that a second report
+//! of the same event makes no second notice.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use turnbridge_core::notice_wire::{Notice, Progress, is_notice_id};
+
+use crate::atomic_file::write_atomically;
+use crate::file_lock::FileLock;
+use crate::paths::StatePaths;
+
+/// A notice and how far it has come.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub notice: Notice,
+    pub progress: Progress,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Queued {
+    New,
+    /// Somebody has reported this event already.
+    Known,
+}
+
+/// How long an event is remembered after its notice has arrived.
+const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub fn queue(paths: &StatePaths, notice: &Notice) -> io::Result<Queued> {
+    let place = Place::of(paths, &notice.id)?;
+    if place.done.exists() || place.notice.exists() {
+        return Ok(Queued::Known);
+    }
+    let bytes = serde_json::to_vec(notice)?;
+    // Written whole beside it, then linked: of two that report at once one wins.
+    let whole = place.notice.with_extension(format!("{}.new", std::process::id()));
+    write_atomically(&whole, &bytes)?;
+    let linked = fs::hard_link(&whole, &place.notice);
+    match linked {
+        Ok(()) => fs::remove_file(&whole).map(|()| Queued::New),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(&whole).map(|()| Queued::Known)
+        }
+        // A file system without links.
+        Err(_) => fs::rename(&whole, &place.notice).map(|()| Queued::New),
+    }
+}
+
+/// All that wait, oldest first. Files that cannot be read are left where they are.
+pub fn entries(paths: &StatePaths) -> io::Result<Vec<Entry>> {
+    let files = match fs::read_dir(paths.outbox_dir()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        files => files?,
+    };
+    let mut entries = Vec::new();
+    for file in files {
+        let path = file?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            entries.extend(read(paths, &path));
+        }
+    }
+    entries.sort_by(|a, b| order(a).cmp(&order(b)));
+    Ok(entries)
+}
+
+fn order(entry: &Entry) -> (&str, &str) {
+    (&entry.notice.created_at, &entry.notice.id)
+}
+
+fn read(paths: &StatePaths, path: &Path) -> Option<Entry> {
+    let notice: Notice = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let place = Place::of(paths, &notice.id).ok().filter(|place| place.notice == path)?;
+    if place.done.exists() {
+        // It has arrived, and whoever brought it was killed before the last step.
+        let _ = place.clear();
+        return None;
+    }
+    let progress = fs::read(&place.progress).ok();
+    let progress = progress.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    Some(Entry { notice, progress: progress.unwrap_or_default() })
+}
+
+pub fn save_progress(paths: &StatePaths, id: &str, progress: &Progress) -> io::Result<()> {
+    write_atomically(&Place::of(paths, id)?.progress, &serde_json::to_vec(progress)?)
+}
+
+/// It has arrived, or the user does not want it: it is not to be reported again.
+pub fn finish(paths: &StatePaths, id: &str) -> io::Result<()> {
+    let place = Place::of(paths, id)?;
+    write_atomically(&place.done, b"")?;
+    place.clear()
+}
+
+/// Only who holds it delivers. `None`: somebody else does.
+pub fn lock(paths: &StatePaths) -> io::Result<Option<FileLock>> {
+    FileLock::try_acquire(&paths.outbox_dir().join("deliver.lock"))
+}
+
+/// Forgets what arrived long ago, and files of writers that were killed.
+pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
+    let Ok(files) = fs::read_dir(paths.outbox_dir()) else { return Ok(()) };
+    for file in files {
+        let path = file?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_old = || {
+            let modified = path.metadata().and_then(|metadata| metadata.modified());
+            let age = modified.ok().and_then(|at| now.duration_since(at).ok());
+            age.is_some_and(|age| age > REMEMBERED)
+        };
+        let is_passing = [".done", ".new", ".tmp"].iter().any(|end| name.ends_with(end));
+        if is_passing && is_old() {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// The files of one notice.
+struct Place {
+    notice: PathBuf,
+    progress: PathBuf,
+    done: PathBuf,
+}
+
+impl Place {
+    fn of(paths: &StatePaths, id: &str) -> io::Result<Place> {
+        if !is_notice_id(id) {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        let file = |extension: &str| paths.outbox_dir().join(format!("{id}.{extension}"));
+        Ok(Place { notice: file("json"), progress: file("progress"), done: file("done") })
+    }
+
+    fn clear(&self) -> io::Result<()> {
+        for path in [&self.notice, &self.progress] {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnbridge_core::notice_wire::NoticeKind;
+
+    fn notice(id: &str, created_at: &str) -> Notice {
+        Notice {
+            version: 1,
+            id: id.to_owned(),
+            kind: NoticeKind::Turn,
+            created_at: created_at.to_owned(),
+            tool: "claude".to_owned(),
+            session_id: "s".to_owned(),
+            turn_id: None,
+            cwd: None,
+            transcript_path: None,
+            prompt: Some("go".to_owned()),
+            answers: vec!["done".to_owned()],
+            subject: None,
+        }
+    }
+
+    #[test]
+    fn an_event_makes_one_notice_however_often_it_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        assert!(entries(&paths).unwrap().is_empty());
+        assert_eq!(queue(&paths, &notice("b", "2")).unwrap(), Queued::New);
+        assert_eq!(queue(&paths, &notice("b", "3")).unwrap(), Queued::Known);
+        assert_eq!(queue(&paths, &notice("a", "1")).unwrap(), Queued::New);
+        let ids = |paths: &StatePaths| -> Vec<String> {
+            entries(paths).unwrap().into_iter().map(|entry| entry.notice.id).collect()
+        };
+        assert_eq!(ids(&paths), ["a", "b"]);
+        finish(&paths, "b").unwrap();
+        assert_eq!(ids(&paths), ["a"]);
+        assert_eq!(queue(&paths, &notice("b", "4")).unwrap(), Queued::Known);
+        let names = fs::read_dir(paths.outbox_dir()).unwrap();
+        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+        let later = SystemTime::now() + REMEMBERED + Duration::from_secs(1);
+        prune(&paths, later).unwrap();
+        assert_eq!(queue(&paths, &notice("b", "5")).unwrap(), Queued::New);
+    }
+
+    #[test]
+    fn progress_is_kept_and_a_kill_before_the_last_step_repeats_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        queue(&paths, &notice("a", "1")).unwrap();
+        let progress = Progress { version: 1, posted: vec!["1.0".into()], ..Progress::default() };
+        save_progress(&paths, "a", &progress).unwrap();
+        assert_eq!(entries(&paths).unwrap()[0].progress, progress);
+        // Killed between the mark and the removal.
+        write_atomically(&paths.outbox_dir().join("a.done"), b"").unwrap();
+        assert!(entries(&paths).unwrap().is_empty());
+        assert!(!paths.outbox_dir().join("a.json").exists());
+    }
+
+    #[test]
+    fn an_id_that_is_no_name_reaches_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        assert!(queue(&paths, &notice("../x", "1")).is_err());
+        assert!(finish(&paths, "a/b").is_err());
+    }
+}

@@ -1,0 +1,77 @@
+//! `routes.jsonl`: which session a Slack thread belongs to (SLV-21..24). Appended to by whoever
+//! posts a parent, and the only truth about it.
+
+use std::fs;
+use std::io;
+
+use turnbridge_core::notice_wire::Route;
+
+use crate::append::append_line;
+use crate::atomic_file::write_atomically;
+use crate::file_lock::FileLock;
+use crate::paths::StatePaths;
+
+pub fn append(paths: &StatePaths, route: &Route) -> io::Result<()> {
+    let mut line = serde_json::to_vec(route)?;
+    line.push(b'\n');
+    append_line(&paths.routes_file(), &line).map(|_| ())
+}
+
+/// All routes, oldest first. Lines that cannot be read are skipped.
+pub fn read(paths: &StatePaths) -> io::Result<Vec<Route>> {
+    let bytes = match fs::read(paths.routes_file()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        bytes => bytes?,
+    };
+    let lines = bytes.split(|byte| *byte == b'\n');
+    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+/// Keeps only what `is_kept` says; gives how many went. Nobody posts meanwhile: `outbox` is
+/// locked, so that no line is lost between the reading and the writing.
+pub fn retain(
+    paths: &StatePaths,
+    _outbox: &FileLock,
+    is_kept: impl Fn(&Route) -> bool,
+) -> io::Result<usize> {
+    let routes = read(paths)?;
+    let kept: Vec<_> = routes.iter().filter(|route| is_kept(route)).collect();
+    let mut bytes = Vec::new();
+    for route in &kept {
+        bytes.extend(serde_json::to_vec(route)?);
+        bytes.push(b'\n');
+    }
+    let gone = routes.len() - kept.len();
+    if gone > 0 {
+        write_atomically(&paths.routes_file(), &bytes)?;
+    }
+    Ok(gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_come_back_and_broken_lines_cost_no_others_slv_22() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        assert!(read(&paths).unwrap().is_empty());
+        let route = |thread_ts: &str| Route {
+            ts: "2026-01-01T00:00:00Z".into(),
+            channel: "D1".into(),
+            thread_ts: thread_ts.into(),
+            tool: "claude".into(),
+            session_id: "s".into(),
+            turn_id: None,
+            cwd: Some("/home/user".into()),
+        };
+        append(&paths, &route("1.0")).unwrap();
+        append_line(&paths.routes_file(), b"{broken\n").unwrap();
+        append(&paths, &route("2.0")).unwrap();
+        assert_eq!(read(&paths).unwrap(), [route("1.0"), route("2.0")]);
+        let lock = crate::outbox::lock(&paths).unwrap().unwrap();
+        assert_eq!(retain(&paths, &lock, |route| route.thread_ts != "1.0").unwrap(), 1);
+        assert_eq!(read(&paths).unwrap(), [route("2.0")]);
+    }
+}
