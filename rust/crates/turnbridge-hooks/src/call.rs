@@ -15,6 +15,7 @@ use turnbridge_store::{log, process, prune, session_store, sinks};
 use crate::Program;
 use crate::arguments::{self, Options, Text};
 use crate::input::{self, Raw};
+use crate::notice;
 use crate::surroundings;
 
 /// An event that arrived, and what is worth logging about its arrival.
@@ -74,8 +75,16 @@ pub enum Recorded {
     ByTwin,
 }
 
-pub fn record(program: Program, received: Received) -> Recorded {
+/// Whether the turn that ends by this event is told to anybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tell {
+    Yes,
+    No,
+}
+
+pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
     let Received { event, claim, wrong_fields } = received;
+    let payload = claim.payload;
     let paths = StatePaths::from_env();
     let mut problems: Vec<String> =
         wrong_fields.iter().map(|field| format!("input: {field}")).collect();
@@ -85,6 +94,10 @@ pub fn record(program: Program, received: Received) -> Recorded {
             problems.extend(updated.problems);
             if updated.is_twin {
                 recorded = Recorded::ByTwin;
+            }
+            if let (Some(paths), Some(turn), Tell::Yes) = (&paths, &updated.turn, tell) {
+                let transcript = event.facts.transcript_path.clone();
+                problems.extend(notice::queue(paths, payload, turn, transcript).err());
             }
         }
         Err(problem) => problems.push(problem),

@@ -8,6 +8,7 @@
 mod arguments;
 mod call;
 mod input;
+mod notice;
 pub mod start;
 mod status;
 mod stop_gate;

@@ -11,7 +11,7 @@ use turnbridge_store::speech_mark;
 
 use crate::Program;
 use crate::arguments::Options;
-use crate::call;
+use crate::call::{self, Tell};
 
 /// What Claude reads as "go on without asking".
 const ALLOW: &[u8] = b"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\
@@ -30,7 +30,7 @@ pub fn handle(options: &Options, at: Timestamp) -> u8 {
         EventKind::PromptSubmitted { prompt } if is_typed(event, prompt) => fall_silent(at),
         _ => {}
     }
-    call::record(Program::Status, received);
+    call::record(Program::Status, received, Tell::Yes);
     0
 }
 

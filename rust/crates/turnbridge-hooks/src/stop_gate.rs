@@ -19,7 +19,7 @@ use turnbridge_store::{claude_settings, gate_files, session_store};
 
 use crate::Program;
 use crate::arguments::Options;
-use crate::call::{self, Recorded};
+use crate::call::{self, Recorded, Tell};
 use crate::transcript;
 
 const ALLOWED: u8 = 0;
@@ -32,7 +32,7 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
     };
     let event = &mut received.event;
     let EventKind::TurnEnded { answer, stop_hook_active, .. } = &event.kind else {
-        call::record(Program::StopGate, received);
+        call::record(Program::StopGate, received, Tell::Yes);
         return ALLOWED;
     };
     let answer = answer.clone();
@@ -49,11 +49,13 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
         Rule::NotSpoken => reminder(room.plugin().is_some()),
         _ => String::new(),
     };
+    // A turn that somebody else's hook has continued was told when it first ended (X9).
+    let tell = if is_continued && !room.is_reminded() { Tell::No } else { Tell::Yes };
     if !decision.rule.allows() {
         event.kind = EventKind::StopBlocked { answer };
     }
     let session_id = event.session_id.to_string();
-    if call::record(Program::StopGate, received) == Recorded::ByTwin {
+    if call::record(Program::StopGate, received, tell) == Recorded::ByTwin {
         return ALLOWED;
     }
     log_decision(&decision, session_id, at, begun);

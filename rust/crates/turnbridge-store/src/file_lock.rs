@@ -37,6 +37,13 @@ impl FileLock {
     }
 }
 
+/// Whether somebody holds the lock right now. Takes nothing from whoever wants it: a look is a
+/// shared lock, and over at once.
+pub fn is_held(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    matches!(FileExt::try_lock_shared(&file), Err(TryLockError::WouldBlock))
+}
+
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -93,9 +100,11 @@ mod tests {
         let path = folder.path().join("x.lock");
         let held = FileLock::acquire(&path, Duration::ZERO).unwrap();
         assert!(FileLock::try_acquire(&path).unwrap().is_none());
+        assert!(is_held(&path));
         let error = FileLock::acquire(&path, Duration::from_millis(20)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         drop(held);
+        assert!(!is_held(&path) && !is_held(&folder.path().join("none")));
         FileLock::acquire(&path, Duration::from_secs(5)).unwrap();
     }
 

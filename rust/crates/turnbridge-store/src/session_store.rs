@@ -10,6 +10,7 @@ use turnbridge_core::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::session_wire::{read_session, write_session};
+use turnbridge_core::turn_wire::TurnRecord;
 
 use crate::atomic_file::write_atomically;
 use crate::file_lock::FileLock;
@@ -46,11 +47,11 @@ pub fn update(
     {
         note_twin(&mut session, event);
         save(writable, &session, &mut problems);
-        return Ok(Updated { is_twin: true, problems });
+        return Ok(Updated { is_twin: true, problems, turn: None });
     }
     let before = session.current_run().map(|_| session.state());
     let session = end_dead_runs(writable, session, event, &mut problems);
-    let (session, effect) = apply(writable, session, event, &mut problems);
+    let Applied { session, effect, turn } = apply(writable, session, event, &mut problems);
     // What concerns nobody we know makes no session.
     if !session.runs.is_empty() {
         save(writable, &session, &mut problems);
@@ -59,7 +60,7 @@ pub fn update(
         publish(before, &session, event, &mut problems);
     }
     drop(lock);
-    Ok(Updated { is_twin: false, problems })
+    Ok(Updated { is_twin: false, problems, turn })
 }
 
 #[derive(Debug)]
@@ -68,6 +69,14 @@ pub struct Updated {
     pub is_twin: bool,
     /// What went wrong on the way without stopping it, for the log.
     pub problems: Vec<String>,
+    /// The turn that has ended by it.
+    pub turn: Option<TurnRecord>,
+}
+
+struct Applied {
+    session: Session,
+    effect: Effect,
+    turn: Option<TurnRecord>,
 }
 
 /// Advances the session and keeps the turn that ended by it.
@@ -76,22 +85,24 @@ fn apply(
     session: Session,
     event: &Event,
     problems: &mut Vec<String>,
-) -> (Session, Effect) {
-    let mut note = |result: io::Result<()>| {
-        if let Err(error) = result {
-            problems.push(format!("turn record: {error}"));
-        }
-    };
-    if let Some(paths) = writable {
-        note(turn_store::record_abandoned(paths, &session, event));
+) -> Applied {
+    let mut note = |error: io::Error| problems.push(format!("turn record: {error}"));
+    if let Some(paths) = writable
+        && let Err(error) = turn_store::record_abandoned(paths, &session, event)
+    {
+        note(error);
     }
     let (session, effect) = advance(session, event);
+    let mut turn = None;
     if effect == Effect::Applied
         && let Some(paths) = writable
     {
-        note(turn_store::record(paths, &session, event));
+        turn = turn_store::record(paths, &session, event).unwrap_or_else(|error| {
+            note(error);
+            None
+        });
     }
-    (session, effect)
+    Applied { session, effect, turn }
 }
 
 /// One session as it is now, without waiting for anybody. `None`: it is not known.
@@ -176,7 +187,7 @@ fn end_dead_runs(
 ) -> Session {
     for process in runs_to_check(&session, event.process) {
         if liveness(process) == Liveness::Gone {
-            session = apply(writable, session, &process_gone(event, process), problems).0;
+            session = apply(writable, session, &process_gone(event, process), problems).session;
         }
     }
     session

@@ -17,28 +17,35 @@ use crate::paths::StatePaths;
 /// A session's turns beyond this are cut down to the newest half.
 const MAX_TURNS: u64 = 8 << 20;
 
-/// Keeps what the session file has no room for: the whole prompt, the finished turn.
-pub fn record(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<()> {
+/// Keeps what the session file has no room for: the whole prompt, and the turn that has finished,
+/// which it gives.
+pub fn record(
+    paths: &StatePaths,
+    session: &Session,
+    event: &Event,
+) -> io::Result<Option<TurnRecord>> {
     if event.agent_id.is_some() {
-        return Ok(());
+        return Ok(None);
     }
     match &event.kind {
         EventKind::PromptSubmitted { prompt } if !Prompt::head_of(prompt).whole => {
             let path = paths.prompt_file(session.tool, &session.id, event.process.pid);
-            write_atomically(&path, prompt.as_bytes())
+            write_atomically(&path, prompt.as_bytes())?;
         }
         EventKind::StopBlocked { answer: Some(answer) } => {
             let path = paths.answer_file(session.tool, &session.id, event.process.pid);
-            write_atomically(&path, answer.as_bytes())
+            write_atomically(&path, answer.as_bytes())?;
         }
         EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => {
-            match finished_turn(session, event, kept(paths, session, event.process)) {
-                Some(record) => append(paths, session, event, &record),
-                None => Ok(()),
+            let record = finished_turn(session, event, kept(paths, session, event.process));
+            if let Some(record) = &record {
+                append(paths, session, event, record)?;
             }
+            return Ok(record);
         }
-        _ => Ok(()),
+        _ => {}
     }
+    Ok(None)
 }
 
 /// Before `event` is applied: keeps the answer of a turn that it leaves without an end.

@@ -1,0 +1,76 @@
+//! Queues what a turn came to for whoever wants to be told, and wakes whoever delivers it.
+//! The hook itself never talks to anybody: its cost does not depend on Slack.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use turnbridge_core::ids::Tool;
+use turnbridge_core::notice_switches::wants_slack;
+use turnbridge_core::notice_wire::Notice;
+use turnbridge_core::turn_wire::TurnRecord;
+use turnbridge_store::outbox::{self, Queued};
+use turnbridge_store::paths::{StatePaths, config_file};
+use turnbridge_store::{bounded_file, file_lock};
+
+/// No config is longer.
+const LONGEST_CONFIG: u64 = 4 << 20;
+
+/// `payload` is the hash of the event: its second report makes the same id, and no second notice.
+pub fn queue(
+    paths: &StatePaths,
+    payload: u64,
+    record: &TurnRecord,
+    transcript_path: Option<String>,
+) -> Result<(), String> {
+    let Some(config) =
+        config_file().and_then(|path| bounded_file::read(&path, LONGEST_CONFIG).ok())
+    else {
+        return Ok(());
+    };
+    if !wants_slack(&config) {
+        return Ok(());
+    }
+    let notice = Notice::of_turn(notice_id(payload), record, transcript_path);
+    match outbox::queue(paths, &notice) {
+        Ok(Queued::New) => wake(paths),
+        Ok(Queued::Known) => Ok(()),
+        Err(error) => Err(format!("outbox: {error}")),
+    }
+}
+
+pub fn notice_id(payload: u64) -> String {
+    format!("{}-{payload:016x}", Tool::Claude)
+}
+
+/// A daemon that lives sees the new file by itself.
+fn wake(paths: &StatePaths) -> Result<(), String> {
+    if file_lock::is_held(&paths.daemon_lock()) {
+        return Ok(());
+    }
+    // Claude waits until nobody holds its streams any more, so the notifier gets none of them.
+    let mut command = Command::new(notifier().ok_or("the notifier is not to be found")?);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    detach(&mut command);
+    match command.spawn() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("the notifier could not be started: {error}")),
+    }
+}
+
+/// It lies beside us.
+fn notifier() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?;
+    let name = format!("turnbridge-notify{}", std::env::consts::EXE_SUFFIX);
+    Some(own.with_file_name(name)).filter(|path| path.exists())
+}
+
+#[cfg(unix)]
+fn detach(command: &mut Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+}
+
+#[cfg(windows)]
+fn detach(command: &mut Command) {
+    // CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP.
+    std::os::windows::process::CommandExt::creation_flags(command, 0x0800_0200);
+}
