@@ -22,6 +22,7 @@ pub mod one_line;
 pub mod sandbox;
 pub mod session;
 pub mod session_wire;
+pub mod slack_text;
 pub mod speak;
 pub mod spoken_text;
 pub mod timestamp;

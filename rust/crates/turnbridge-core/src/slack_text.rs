@@ -1,0 +1,158 @@
+//! Texts of any length as Slack messages: escaped, cut and numbered, never shortened.
+//!
+//! A text is cut into pieces that, one after the other, are the text, character for character.
+//! What a message carries beside its piece stands before it (number, reopened fence) and after it
+//! (closing fence) and is counted in `added_before` and `added_after`, so that a piece can be told
+//! from what was added even when the text itself looks like a number or a fence.
+//! Where to cut is `cut`'s, what a fence is `fence`'s. Nothing is converted: Slack is given the
+//! Markdown as it is.
+
+mod cut;
+mod fence;
+
+use cut::{Filling, Layout};
+
+/// The longest message, counted in characters as sent: escapes, number and fences included.
+pub const MAX_TEXT: usize = 3_800;
+
+/// Slack refuses a message in which there is nothing to see; this stands before such a piece.
+const SOMETHING: &str = "…";
+
+/// One message. The piece of the original that it carries is `markdown` without its first
+/// `added_before` and last `added_after` bytes; the pieces in order are the original.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// For Slack's `text`: `markdown`, escaped.
+    pub text: String,
+    /// For the `markdown` block.
+    pub markdown: String,
+    pub added_before: usize,
+    pub added_after: usize,
+}
+
+impl Part {
+    /// The piece of the original, whitespace and all.
+    pub fn original(&self) -> &str {
+        &self.markdown[self.added_before..self.markdown.len() - self.added_after]
+    }
+
+    fn new(before: &str, piece: &str, after: &str) -> Part {
+        let markdown = format!("{before}{piece}{after}");
+        Part {
+            text: escape(&markdown),
+            markdown,
+            added_before: before.len(),
+            added_after: after.len(),
+        }
+    }
+}
+
+/// What Slack asks for in `text`, and no more: without it, `<!channel>` in an answer would call
+/// everybody.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// The parent of a thread, which is never numbered and holds as much of the prompt as it can,
+/// and the parts that carry on from it. A prompt without anything to see is the caller's to
+/// replace; here it would be no more than `…`.
+pub fn split_prompt(prompt: &str) -> (Part, Vec<Part>) {
+    let layout = Layout::new(prompt);
+    let mut end = layout.cut(0, MAX_TEXT, Filling::Most);
+    if is_blank(&prompt[..end]) {
+        end = layout.cut(0, MAX_TEXT - SOMETHING.chars().count(), Filling::Most);
+    }
+    (part(&layout, 0, end, None), split_from(&layout, end))
+}
+
+/// The parts of an answer, numbered `(2/5)` when there are several. Nothing for an empty text.
+pub fn split_answer(text: &str) -> Vec<Part> {
+    split_from(&Layout::new(text), 0)
+}
+
+fn split_from(layout: &Layout<'_>, start: usize) -> Vec<Part> {
+    let text = layout.text;
+    if start == text.len() {
+        return Vec::new();
+    }
+    let room = MAX_TEXT - if is_blank(&text[start..]) { SOMETHING.chars().count() } else { 0 };
+    if layout.cut(start, room, Filling::Blocks) == text.len() {
+        return vec![part(layout, start, text.len(), None)];
+    }
+    // How long the numbers are depends on how many parts there are, and the other way round.
+    (1..)
+        .find_map(|digits| {
+            let longest = number_line(usize::pow(10, digits) - 1, usize::pow(10, digits) - 1);
+            let room = MAX_TEXT - longest.len();
+            let ends = ends(layout, start, room);
+            (ends.len() < usize::pow(10, digits)).then(|| number(layout, start, &ends))
+        })
+        .unwrap_or_default()
+}
+
+fn ends(layout: &Layout<'_>, start: usize, room: usize) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut at = start;
+    while at < layout.text.len() {
+        at = layout.cut(at, room, Filling::Blocks);
+        ends.push(at);
+    }
+    ends
+}
+
+fn number(layout: &Layout<'_>, start: usize, ends: &[usize]) -> Vec<Part> {
+    let starts = std::iter::once(&start).chain(ends);
+    let pieces = starts.zip(ends).enumerate();
+    pieces
+        .map(|(index, (from, to))| part(layout, *from, *to, Some((index + 1, ends.len()))))
+        .collect()
+}
+
+fn part(layout: &Layout<'_>, from: usize, to: usize, number: Option<(usize, usize)>) -> Part {
+    let piece = &layout.text[from..to];
+    let reopened = layout.reopening(from);
+    let mut before = match number {
+        Some((number, count)) if reopened.is_empty() && is_prose(piece) => {
+            format!("({number}/{count}) ")
+        }
+        Some((number, count)) => number_line(number, count),
+        None if is_blank(piece) => SOMETHING.to_owned(),
+        None => String::new(),
+    };
+    before.push_str(reopened);
+    Part::new(&before, piece, &layout.closing(to))
+}
+
+/// With the blank line after it: a list that does not begin with 1, a table and indented code
+/// are such only after one.
+fn number_line(number: usize, count: usize) -> String {
+    format!("({number}/{count})\n\n")
+}
+
+/// Whether a number before it on the same line leaves it what it is. When in doubt it is not.
+fn is_prose(piece: &str) -> bool {
+    let first_line = piece.lines().next().unwrap_or_default();
+    let begins_as_prose = |c: char| c.is_alphabetic() || "「『（(\"'“‘".contains(c);
+    first_line.starts_with(begins_as_prose) && !first_line.contains('|')
+}
+
+fn is_blank(text: &str) -> bool {
+    let is_unseen = |c: char| {
+        c.is_whitespace()
+            || c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+    };
+    text.chars().all(is_unseen)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,283 @@
+//! Where a text is cut: at blank lines, else at line ends, else at blanks, else between
+//! characters; outside of fenced code where that can be.
+//!
+//! What does not fit any more goes to the next message whole, if it fits there; only what is
+//! longer than a message is cut at the next worse kind of place. So two neighbours are together
+//! longer than one message, and there are never more than twice as many as there must be.
+
+use super::fence::Fence;
+
+/// The lines of a text, looked at once.
+pub(super) struct Layout<'a> {
+    pub text: &'a str,
+    lines: Vec<Line>,
+    fences: Vec<Fence>,
+}
+
+struct Line {
+    start: usize,
+    /// Characters as sent, its end included.
+    cost: usize,
+    is_blank: bool,
+    is_row: bool,
+    /// The fence that is open before it, as an index.
+    fence: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filling {
+    /// A short message is fine where that keeps a block whole.
+    Blocks,
+    /// At least half full.
+    Most,
+}
+
+/// The places between lines, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    BlankLine,
+    OutsideFence,
+    LineEnd,
+}
+
+const PLACES: [Place; 3] = [Place::BlankLine, Place::OutsideFence, Place::LineEnd];
+
+impl<'a> Layout<'a> {
+    pub fn new(text: &'a str) -> Layout<'a> {
+        let mut layout = Layout { text, lines: Vec::new(), fences: Vec::new() };
+        let mut start = 0;
+        let mut open: Option<usize> = None;
+        for line in text.split_inclusive('\n') {
+            let bare = line.trim_end_matches(['\n', '\r']);
+            layout.lines.push(Line {
+                start,
+                cost: line.chars().map(cost).sum(),
+                is_blank: bare.trim().is_empty(),
+                is_row: open.is_none() && bare.trim_start().starts_with('|'),
+                fence: open,
+            });
+            start += line.len();
+            match open {
+                Some(fence) if layout.fences[fence].is_closed_by(bare) => open = None,
+                Some(_) => {}
+                None => {
+                    if let Some(fence) = Fence::opened_by(bare) {
+                        layout.fences.push(fence);
+                        open = Some(layout.fences.len() - 1);
+                    }
+                }
+            }
+        }
+        layout
+    }
+
+    /// The end of the message that begins at `start` and has room for so many characters, the
+    /// fences at both ends included.
+    pub fn cut(&self, start: usize, room: usize, filling: Filling) -> usize {
+        if start == self.text.len() {
+            return start;
+        }
+        let room = room - characters(self.reopening(start));
+        let first = self.line_at(start);
+        let mut used = 0;
+        let mut has_text = false;
+        let mut best: [Option<(usize, usize)>; 3] = [None; 3];
+        for index in first..self.lines.len() {
+            // Of a line that is under way already only as much as matters: it may be huge.
+            used += match &self.lines[index] {
+                line if line.start >= start => line.cost,
+                _ => cost_up_to(&self.text[start..self.end(index)], room),
+            };
+            has_text |= !self.lines[index].is_blank;
+            if used > room {
+                break;
+            }
+            if index + 1 == self.lines.len() {
+                return self.text.len();
+            }
+            if used + self.closing_cost(index + 1) <= room {
+                for (place, best) in PLACES.iter().zip(&mut best) {
+                    if self.is_place(*place, index + 1) && (has_text || *place == Place::LineEnd) {
+                        *best = Some((index + 1, used));
+                    }
+                }
+            }
+        }
+        for (place, best) in PLACES.into_iter().zip(&best) {
+            let Some((next, used)) = *best else { continue };
+            let may_be_short = filling == Filling::Blocks || self.lines[next].is_row;
+            if used >= room / 2 || (may_be_short && self.next_unit_fits(place, next, room)) {
+                return self.lines[next].start;
+            }
+        }
+        let [.., last_that_fits] = best;
+        self.cut_inside(start, last_that_fits.map_or(first, |(next, _)| next), room)
+    }
+
+    /// The line that opens the fence again in which a piece begins, if it does.
+    pub fn reopening(&self, start: usize) -> &str {
+        self.fence_at(start).map_or("", |fence| &fence.opening)
+    }
+
+    /// What closes the fence in which a piece ends. At the end of the text nothing: what was not
+    /// closed there is not closed by us.
+    pub fn closing(&self, end: usize) -> String {
+        match self.fence_at(end) {
+            Some(fence) if self.text[..end].ends_with('\n') => fence.closing.clone(),
+            Some(fence) => format!("\n{}", fence.closing),
+            None => String::new(),
+        }
+    }
+
+    /// At a blank, else between letters, in the line that does not fit although it could begin
+    /// in this message.
+    fn cut_inside(&self, start: usize, line: usize, room: usize) -> usize {
+        let from = start.max(self.lines[line].start);
+        let mut used = cost_up_to(&self.text[start..from], room);
+        // The closing fence needs a line of its own.
+        let room = room - self.closing_cost(line) - usize::from(self.lines[line].fence.is_some());
+        let mut after_blank = None;
+        let mut between_letters = (from > start).then_some(from);
+        let mut anywhere = from;
+        let mut previous = Neighbours::default();
+        for (index, c) in self.text[from..self.end(line)].char_indices() {
+            let at = from + index;
+            if used > room {
+                break;
+            }
+            if at > start {
+                anywhere = at;
+                if !previous.belong_together_with(c) {
+                    between_letters = Some(at);
+                    if used >= room / 2 && previous.end_a_word_before(c) {
+                        after_blank = Some(at);
+                    }
+                }
+            }
+            previous.pass(c);
+            used += cost(c);
+        }
+        after_blank.or(between_letters).unwrap_or(anywhere)
+    }
+
+    fn is_place(&self, place: Place, next: usize) -> bool {
+        match place {
+            Place::BlankLine => {
+                self.lines[next].fence.is_none()
+                    && self.lines[next - 1].is_blank
+                    && !self.lines[next].is_blank
+            }
+            Place::OutsideFence => self.lines[next].fence.is_none(),
+            Place::LineEnd => true,
+        }
+    }
+
+    /// Whether what lies between `next` and the next place of its kind has room in one message.
+    fn next_unit_fits(&self, place: Place, next: usize, room: usize) -> bool {
+        let mut used =
+            self.lines[next].fence.map_or(0, |fence| characters(&self.fences[fence].opening));
+        for index in next..self.lines.len() {
+            used += self.lines[index].cost;
+            if used > room {
+                return false;
+            }
+            if index + 1 == self.lines.len() || self.is_place(place, index + 1) {
+                return index + 1 == self.lines.len()
+                    || used + self.closing_cost(index + 1) <= room;
+            }
+        }
+        true
+    }
+
+    fn line_at(&self, position: usize) -> usize {
+        self.lines.partition_point(|line| line.start <= position).saturating_sub(1)
+    }
+
+    fn end(&self, line: usize) -> usize {
+        self.lines.get(line + 1).map_or(self.text.len(), |next| next.start)
+    }
+
+    fn fence_at(&self, position: usize) -> Option<&Fence> {
+        let is_inside = position < self.text.len();
+        let fence = self.lines.get(self.line_at(position)).filter(|_| is_inside)?.fence?;
+        Some(&self.fences[fence])
+    }
+
+    fn closing_cost(&self, line: usize) -> usize {
+        self.lines[line].fence.map_or(0, |fence| characters(&self.fences[fence].closing))
+    }
+}
+
+/// How long a character is when it is sent.
+fn cost(c: char) -> usize {
+    match c {
+        '&' => "&amp;".len(),
+        '<' | '>' => "&lt;".len(),
+        _ => 1,
+    }
+}
+
+fn characters(text: &str) -> usize {
+    text.chars().map(cost).sum()
+}
+
+/// Exact as long as it is within the limit.
+fn cost_up_to(text: &str, limit: usize) -> usize {
+    let mut used = 0;
+    for c in text.chars() {
+        used += cost(c);
+        if used > limit {
+            break;
+        }
+    }
+    used
+}
+
+/// What stands before a possible cut, as far as it decides whether one may cut there.
+#[derive(Default)]
+struct Neighbours {
+    last: Option<char>,
+    /// Flags are pairs of letters.
+    has_half_a_flag: bool,
+}
+
+impl Neighbours {
+    fn pass(&mut self, c: char) {
+        self.has_half_a_flag = is_flag_letter(c) && !self.has_half_a_flag;
+        self.last = Some(c);
+    }
+
+    /// Whether a cut before `next` would tear a letter or an emoji apart. By the standard
+    /// library's own tables; only the vowel signs of some Indic scripts, which write spaces
+    /// between words, are not known to it as such.
+    fn belong_together_with(&self, next: char) -> bool {
+        let is_modifier = matches!(next, '\u{1f3fb}'..='\u{1f3ff}' | '\u{e33}' | '\u{eb3}');
+        let is_syllable_part = matches!(next, '\u{1160}'..='\u{11ff}');
+        match self.last {
+            Some('\r') if next == '\n' => true,
+            Some('\u{200d}') => true,
+            Some(_) if is_flag_letter(next) => self.has_half_a_flag,
+            Some(_) => is_modifier || is_syllable_part || extends_the_one_before(next),
+            None => false,
+        }
+    }
+
+    fn end_a_word_before(&self, next: char) -> bool {
+        self.last.is_some_and(|last| {
+            (last.is_whitespace() || "。、．，！？」』）".contains(last))
+                && !next.is_whitespace()
+                && !"。、．，！？」』）".contains(next)
+        })
+    }
+}
+
+fn is_flag_letter(c: char) -> bool {
+    matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
+}
+
+/// Accents, variation selectors, joiners and the like. They are what `escape_debug` does not
+/// show as they are, because alone they cannot be seen; white space is among them and is not
+/// meant.
+fn extends_the_one_before(c: char) -> bool {
+    !c.is_ascii() && !c.is_whitespace() && c.escape_debug().len() > 1
+}
