@@ -25,6 +25,7 @@ pub mod session_wire;
 pub mod slack_text;
 pub mod speak;
 pub mod spoken_text;
+pub mod texts;
 pub mod timestamp;
 mod toml_scan;
 pub mod transcript_wire;

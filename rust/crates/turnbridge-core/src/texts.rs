@@ -1,0 +1,215 @@
+//! Every sentence that Turnbridge itself says in a thread, in both languages.
+//!
+//! The Japanese ones are fixed to the letter (SLV-12, 30, 59, 72, 84–86) as far as a requirement
+//! gives them. What the Stop gate tells the agent is not here: it is never translated.
+
+pub use crate::spoken_text::Language;
+
+impl Language {
+    /// From `LANG` and its like (`ja_JP.UTF-8`), or a name as Windows gives it (`ja-JP`).
+    pub fn from_locale(locale: &str) -> Language {
+        let language = locale.split(['_', '-', '.', '@']).next().unwrap_or_default();
+        if ["ja", "jpn", "japanese"].iter().any(|name| language.eq_ignore_ascii_case(name)) {
+            Language::Japanese
+        } else {
+            Language::English
+        }
+    }
+}
+
+macro_rules! texts {
+    ($($(#[$doc:meta])* $name:ident: $japanese:expr, $english:expr;)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Text { $($(#[$doc])* $name),+ }
+
+        impl Text {
+            pub const ALL: &[Text] = &[$(Text::$name),+];
+
+            pub fn text(self, language: Language) -> &'static str {
+                match (self, language) {
+                    $((Text::$name, Language::Japanese) => $japanese,
+                    (Text::$name, Language::English) => $english,)+
+                }
+            }
+        }
+    };
+}
+
+texts! {
+    /// The parent of a thread whose prompt is not known (SLV-30).
+    PromptMissing:
+        "（ユーザーメッセージ抽出失敗）",
+        "(The user's message could not be read)";
+    /// The thread of a turn whose answer is not known (SLV-72).
+    AnswerMissing:
+        "本文抽出エラー",
+        "The answer could not be read";
+    /// What the set-up asks an agent to try the whole way (SLV-12, SLV-87).
+    TestPrompt:
+        "「【Turnbridge 本番同等テスト】このメッセージはテスト実行です。」と言ってください",
+        "Please say: \"[Turnbridge end-to-end test] This message is a test run.\"";
+    /// How a message about an error begins (SLV-59); see `log_location`.
+    LogLocation:
+        "ログの場所:",
+        "Log file:";
+    /// Before a reply is run (SLV-84).
+    ReplyReceived:
+        "返信を受領しました。これを `resume` として実行します。\n\
+         **注意：家でCLIを続ける場合は、いま開いている対話CLIをいったん終了し、改めて `resume` で入り直してください。**\n\
+         （Slack側の `resume` は別プロセスで進むため、同時操作すると順序逆転・二重実行が起き得ます。）",
+        "Your reply was received. It will now be run as a `resume`.\n\
+         **Note: to go on in the CLI at home, first quit the interactive CLI that is open now, then enter the session again with `resume`.**\n\
+         (The `resume` from Slack runs in a process of its own; working in both at once can swap the order of messages or run them twice.)";
+    /// A reply in a thread that is not known (SLV-85).
+    ReplyWithoutRoute:
+        "この返信は `Turnbridge` の通知スレッドとして認識できませんでした（route 情報が見つからない/不正）。\n\
+         **通知（親）メッセージ**に対してスレッド返信してください。\n\
+         （補足：このスレッドでは `resume` は実行しません）",
+        "This thread is not known as a notification of `Turnbridge` (its route is missing or invalid).\n\
+         Please reply in the thread of a **notification (parent) message**.\n\
+         (Nothing is run by `resume` from this thread.)";
+    /// SLV-86; with a reason, see `resume_failed`.
+    ResumeFailed:
+        "`resume` の実行に失敗しました。\n\
+         詳細はCLIログをご確認ください。",
+        "The `resume` failed.\n\
+         Please see the CLI's log for details.";
+    /// A command that would end or empty the session from afar.
+    CommandRefused:
+        "`/clear` と `/exit` は Slack からは実行できません。CLIで実行してください。",
+        "`/clear` and `/exit` cannot be run from Slack. Please use the CLI for them.";
+    /// After a crash, when it cannot be told whether a reply reached the agent.
+    ReplyUncertain:
+        "この返信が実行されたかどうかを確認できませんでした。二重実行を避けるため、再実行しません。必要であればもう一度送信してください。",
+        "It could not be determined whether this reply was run. It is not run again, so that nothing happens twice; please send it once more if it is needed.";
+    /// `resume.live = "hold"`.
+    ReplyHeld:
+        "このセッションは対話CLIで開かれています。終了後に、この返信を実行します。",
+        "This session is open in an interactive CLI. Your reply will be run when that has been closed.";
+    /// A run of ours is under way in the same session.
+    ReplyQueued:
+        "前の返信を実行中です。終わり次第、この返信を実行します。",
+        "An earlier reply is still running. Yours will be run after it.";
+    TurnFailed:
+        "エラーで終了しました",
+        "Ended with an error";
+    TurnInterrupted:
+        "中断されました",
+        "Interrupted";
+    WaitingForYou:
+        "確認待ち",
+        "Waiting for you";
+}
+
+/// SLV-59, with the file it speaks of.
+pub fn log_location(language: Language, path: &str) -> String {
+    format!("{} {path}", Text::LogLocation.text(language))
+}
+
+/// SLV-86, and a line that says why.
+pub fn resume_failed(language: Language, reason: &str) -> String {
+    let text = Text::ResumeFailed.text(language);
+    match language {
+        Language::Japanese => format!("{text}\n（理由：{reason}）"),
+        Language::English => format!("{text}\n(Reason: {reason})"),
+    }
+}
+
+/// `kind` is Claude's word for the error, as in `rate_limit`.
+pub fn turn_failed(language: Language, kind: Option<&str>) -> String {
+    with_code(language, Text::TurnFailed, kind)
+}
+
+pub fn waiting_for_you(language: Language, tool: &str) -> String {
+    with_code(language, Text::WaitingForYou, Some(tool))
+}
+
+fn with_code(language: Language, text: Text, code: Option<&str>) -> String {
+    let text = text.text(language);
+    match (code, language) {
+        (Some(code), Language::Japanese) => format!("{text}：`{code}`"),
+        (Some(code), Language::English) => format!("{text}: `{code}`"),
+        (None, _) => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The texts as the requirements give them, before the product's name.
+    const REQUIRED: &str = include_str!("../testdata/fixed_texts_ja.txt");
+
+    /// One by the number at the head of its paragraph.
+    fn required(number: &str) -> String {
+        let mut texts = REQUIRED.split("\n\n");
+        let text = texts.find_map(|text| text.strip_prefix(number)?.strip_prefix('\n'));
+        text.unwrap_or_default().trim_end().replace("SlackLocalVibe", "Turnbridge")
+    }
+
+    #[test]
+    fn slv_12_30_59_72_84_85_86_the_japanese_texts_are_the_required_ones_to_the_letter() {
+        for (number, text) in [
+            ("SLV-12", Text::TestPrompt),
+            ("SLV-30", Text::PromptMissing),
+            ("SLV-59", Text::LogLocation),
+            ("SLV-72", Text::AnswerMissing),
+            ("SLV-84", Text::ReplyReceived),
+            ("SLV-85", Text::ReplyWithoutRoute),
+            ("SLV-86", Text::ResumeFailed),
+        ] {
+            assert!(!required(number).is_empty(), "{number}");
+            assert_eq!(text.text(Language::Japanese), required(number), "{number}");
+        }
+    }
+
+    #[test]
+    fn every_text_is_in_both_languages() {
+        for text in Text::ALL {
+            let japanese = text.text(Language::Japanese);
+            let english = text.text(Language::English);
+            assert!(japanese.contains(crate::spoken_text::is_japanese), "{text:?}");
+            assert!(!english.is_empty() && english.is_ascii(), "{text:?}");
+            assert_eq!(japanese.lines().count(), english.lines().count(), "{text:?}");
+            assert!([japanese, english].iter().all(|text| text.trim() == *text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn slv_59_86_values_are_put_into_the_texts() {
+        let shown = [Language::Japanese, Language::English].map(|language| {
+            [
+                log_location(language, "/logs/notify.log"),
+                resume_failed(language, "exit code 1"),
+                turn_failed(language, Some("rate_limit")),
+                turn_failed(language, None),
+                waiting_for_you(language, "Bash"),
+            ]
+            .join("\n")
+        });
+        insta::assert_snapshot!(shown.join("\n"), @"
+        ログの場所: /logs/notify.log
+        `resume` の実行に失敗しました。
+        詳細はCLIログをご確認ください。
+        （理由：exit code 1）
+        エラーで終了しました：`rate_limit`
+        エラーで終了しました
+        確認待ち：`Bash`
+        Log file: /logs/notify.log
+        The `resume` failed.
+        Please see the CLI's log for details.
+        (Reason: exit code 1)
+        Ended with an error: `rate_limit`
+        Ended with an error
+        Waiting for you: `Bash`
+        ");
+    }
+
+    #[test]
+    fn the_language_follows_the_locale() {
+        let names = ["ja_JP.UTF-8", "ja", "JA-jp", "ja_JP@modifier", "Japanese_Japan.932"];
+        assert!(names.iter().all(|name| Language::from_locale(name) == Language::Japanese));
+        let names = ["", "C", "POSIX", "en_US.UTF-8", "jam_JM", "de_DE", "C.UTF-8"];
+        assert!(names.iter().all(|name| Language::from_locale(name) == Language::English));
+    }
+}
