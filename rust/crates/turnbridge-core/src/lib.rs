@@ -28,6 +28,7 @@ pub mod spoken_text;
 pub mod texts;
 pub mod timestamp;
 mod toml_scan;
+pub mod transcript_text;
 pub mod transcript_wire;
 pub mod turn_speech;
 pub mod turn_wire;
