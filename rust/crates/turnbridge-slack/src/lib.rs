@@ -1,5 +1,8 @@
-//! Slack for Turnbridge; knows nothing of agents. So far: the type that tokens live in.
+//! Slack for Turnbridge; knows nothing of agents. So far: the type that tokens live in, and how
+//! often may be posted.
 
+mod pacer;
 mod token;
 
+pub use pacer::Pacer;
 pub use token::{Token, TokenKind};
