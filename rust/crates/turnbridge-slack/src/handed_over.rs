@@ -1,0 +1,127 @@
+//! Knows whether anything of a request has left: until then a failed call cannot have been
+//! processed, whatever the error is called. A reset or a timeout looks the same before and
+//! after, and `ureq::Error` does not tell them apart, so its transports are wrapped.
+//!
+//! A request leaves in at least one write. When the first write fails, its head is not complete
+//! at the server, and an incomplete request is processed by nobody.
+
+use std::cell::Cell;
+
+use ureq::Error;
+use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport,
+};
+
+thread_local! {
+    /// ureq runs a call wholly in the thread of its caller.
+    static HANDED_OVER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs one call; `true` if some of the request was handed over to the network.
+pub(crate) fn watch<T>(call: impl FnOnce() -> T) -> (T, bool) {
+    HANDED_OVER.set(false);
+    let result = call();
+    (result, HANDED_OVER.get())
+}
+
+/// ureq's own connector, whose connections to `authority` are watched. Name look-up, TCP, the
+/// proxy's CONNECT and the TLS handshake are over when such a connection exists.
+#[derive(Debug)]
+pub(crate) struct WatchingConnector {
+    inner: DefaultConnector,
+    authority: String,
+}
+
+impl WatchingConnector {
+    pub fn new(authority: &str) -> WatchingConnector {
+        WatchingConnector { inner: DefaultConnector::new(), authority: authority.to_owned() }
+    }
+}
+
+impl Connector for WatchingConnector {
+    type Out = Box<dyn Transport>;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails,
+        chained: Option<()>,
+    ) -> Result<Option<Self::Out>, Error> {
+        let Some(transport) = self.inner.connect(details, chained)? else { return Ok(None) };
+        // The connection to a proxy comes by here too; what it is told is not our request.
+        let is_api = details.uri.authority().is_some_and(|a| a.as_str() == self.authority);
+        Ok(Some(if is_api { Box::new(WatchedTransport(transport)) } else { transport }))
+    }
+}
+
+#[derive(Debug)]
+struct WatchedTransport(Box<dyn Transport>);
+
+impl Transport for WatchedTransport {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        self.0.buffers()
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
+        self.0.transmit_output(amount, timeout)?;
+        HANDED_OVER.set(true);
+        Ok(())
+    }
+
+    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
+        self.0.await_input(timeout)
+    }
+
+    fn is_open(&mut self) -> bool {
+        self.0.is_open()
+    }
+
+    fn is_tls(&self) -> bool {
+        self.0.is_tls()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+    use ureq::unversioned::transport::LazyBuffers;
+
+    /// Takes so many writes and breaks.
+    #[derive(Debug)]
+    struct Breaking {
+        writes: u32,
+        buffers: LazyBuffers,
+    }
+
+    impl Transport for Breaking {
+        fn buffers(&mut self) -> &mut dyn Buffers {
+            &mut self.buffers
+        }
+
+        fn transmit_output(&mut self, _: usize, _: NextTimeout) -> Result<(), Error> {
+            let left = self.writes.checked_sub(1);
+            self.writes = left.ok_or_else(|| Error::from(io::Error::other("broken pipe")))?;
+            Ok(())
+        }
+
+        fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
+            Ok(false)
+        }
+
+        fn is_open(&mut self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_request_whose_first_write_fails_has_not_left() {
+        for (writes, wanted) in [(0, false), (1, true), (2, true)] {
+            let buffers = LazyBuffers::new(16, 16);
+            let mut transport = WatchedTransport(Box::new(Breaking { writes, buffers }));
+            let (_, was_handed_over) = watch(|| {
+                (0..2).try_for_each(|_| transport.transmit_output(1, NextTimeout::default()))
+            });
+            assert_eq!(was_handed_over, wanted, "{writes}");
+        }
+    }
+}

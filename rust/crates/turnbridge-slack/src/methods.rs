@@ -1,0 +1,144 @@
+//! The calls that Turnbridge makes, one function each.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::address::is_socket_address;
+use crate::answer::plain_code;
+use crate::call_error::CallError;
+use crate::ids::{check_channel, check_ts, check_user, is_direct_message, is_ts};
+use crate::token::Token;
+use crate::web_api::{Encoding, WebApi};
+
+/// What marks a message as ours in its metadata.
+const EVENT_TYPE: &str = "turnbridge_message";
+
+/// Who a token is. An app-level token has an app, a bot token has the rest.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub user_id: Option<String>,
+    pub user: Option<String>,
+    pub bot_id: Option<String>,
+    pub team_id: Option<String>,
+    pub team: Option<String>,
+    pub url: Option<String>,
+    pub app_id: Option<String>,
+    pub app_name: Option<String>,
+}
+
+/// A message to be posted. `text` is what notifications and search show, escaped by the caller.
+#[derive(Clone, Copy)]
+pub struct Post<'a> {
+    pub channel: &'a str,
+    /// The thread's first message; `None` starts a thread.
+    pub thread_ts: Option<&'a str>,
+    pub text: &'a str,
+    /// The same, shown in its stead.
+    pub markdown: Option<&'a str>,
+    /// By which it is known again, in its metadata.
+    pub id: &'a str,
+}
+
+/// Without what it says.
+impl fmt::Debug for Post<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Post")
+            .field("channel", &self.channel)
+            .field("thread_ts", &self.thread_ts)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    pub ts: String,
+    /// What Slack did not like and did all the same, such as `message_truncated`.
+    pub warning: Option<String>,
+}
+
+/// An address for one Socket Mode connection. Its ticket is as good as a token, so it prints
+/// as `***`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SocketUrl(String);
+
+impl SocketUrl {
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SocketUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl WebApi {
+    pub fn auth_test(&self, token: &Token) -> Result<Identity, CallError> {
+        let answer = self.call(token, "auth.test", Value::Null, Encoding::Form)?;
+        let field = |name: &str| answer[name].as_str().map(str::to_owned);
+        Ok(Identity {
+            user_id: field("user_id"),
+            user: field("user"),
+            bot_id: field("bot_id"),
+            team_id: field("team_id"),
+            team: field("team"),
+            url: field("url"),
+            app_id: field("app_id"),
+            app_name: field("app_name"),
+        })
+    }
+
+    /// The id of the direct message with a user.
+    pub fn open_dm(&self, token: &Token, user_id: &str) -> Result<String, CallError> {
+        check_user(user_id)?;
+        let arguments = json!({"users": user_id});
+        let answer = self.call(token, "conversations.open", arguments, Encoding::Form)?;
+        let channel = answer["channel"]["id"].as_str().filter(|id| is_direct_message(id));
+        wanted(channel, "its channel is no direct message")
+    }
+
+    /// On an error that `is_about_blocks`, the same may be posted without `markdown`.
+    pub fn post_message(&self, token: &Token, post: &Post<'_>) -> Result<Posted, CallError> {
+        let arguments = post_arguments(post)?;
+        let answer = self.call(token, "chat.postMessage", arguments, Encoding::Json)?;
+        let ts = answer["ts"].as_str().filter(|ts| is_ts(ts));
+        let warning = answer["warning"].as_str().and_then(plain_code);
+        Ok(Posted { ts: wanted(ts, "it has no `ts`")?, warning })
+    }
+
+    /// An address for one Socket Mode connection; each connection needs its own.
+    pub fn open_socket(&self, app_token: &Token) -> Result<SocketUrl, CallError> {
+        let answer = self.call(app_token, "apps.connections.open", Value::Null, Encoding::Form)?;
+        let url = answer["url"].as_str().filter(|url| is_socket_address(url));
+        Ok(SocketUrl(wanted(url, "its `url` is no `wss://` address")?))
+    }
+}
+
+fn post_arguments(post: &Post<'_>) -> Result<Value, CallError> {
+    check_channel(post.channel)?;
+    post.thread_ts.map_or(Ok(()), check_ts)?;
+    let mut arguments = json!({
+        "channel": post.channel,
+        "text": post.text,
+        "metadata": {"event_type": EVENT_TYPE, "event_payload": {"id": post.id}},
+        "unfurl_links": false,
+        "unfurl_media": false,
+    });
+    if let Some(thread_ts) = post.thread_ts {
+        arguments["thread_ts"] = json!(thread_ts);
+    }
+    if let Some(markdown) = post.markdown {
+        arguments["blocks"] = json!([{"type": "markdown", "text": markdown}]);
+    }
+    Ok(arguments)
+}
+
+/// Slack said `ok` without saying what came of it: it was done, and can be looked up.
+fn wanted(found: Option<&str>, what: &str) -> Result<String, CallError> {
+    found
+        .map(str::to_owned)
+        .ok_or_else(|| CallError::Ambiguous { cause: format!("it says `ok`, but {what}") })
+}

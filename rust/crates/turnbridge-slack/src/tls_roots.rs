@@ -1,0 +1,34 @@
+//! Whose certificates are trusted: the system's, so that a company's own authority counts, or
+//! those of `SSL_CERT_FILE` and `SSL_CERT_DIR`; Mozilla's where a system has none.
+//! The crypto provider is named, because rustls panics when two are linked and none is.
+
+use std::sync::Arc;
+
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+
+use crate::address::ConnectionError;
+
+pub(crate) fn tls_config() -> Result<TlsConfig, ConnectionError> {
+    Ok(TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .root_certs(load_roots()?)
+        .build())
+}
+
+fn load_roots() -> Result<RootCerts, ConnectionError> {
+    let found = rustls_native_certs::load_native_certs();
+    if !found.certs.is_empty() {
+        return Ok(found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).into());
+    }
+    // Who names the authorities to trust must not get a hundred others for a slip of the pen.
+    let is_chosen = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if is_chosen("SSL_CERT_FILE") || is_chosen("SSL_CERT_DIR") {
+        let cause = match found.errors.first() {
+            Some(error) => error.to_string(),
+            None => "there is none in it".to_owned(),
+        };
+        return Err(ConnectionError::NoCertificates { cause });
+    }
+    Ok(RootCerts::WebPki)
+}

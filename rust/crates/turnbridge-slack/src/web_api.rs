@@ -1,0 +1,157 @@
+//! One call of Slack's Web API, over connections that are kept. The typed calls are in
+//! `methods`; what an answer means, in `answer`. Nothing is tried twice here.
+
+use std::fmt;
+
+use serde_json::Value;
+use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
+use ureq::http::{HeaderValue, Response};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::{Agent, Body, Error, Proxy};
+
+use crate::address::{ApiAddress, Connection, ConnectionError};
+use crate::answer::{Answer, interpret};
+use crate::call_error::{CallError, Obstacle};
+use crate::form::encode_form;
+use crate::handed_over::{WatchingConnector, watch};
+use crate::ids::check_method;
+use crate::tls_roots;
+use crate::token::Token;
+
+/// More than any answer we ask for.
+const ANSWER_BYTES: u64 = 16 << 20;
+
+/// How arguments are sent. Not every method takes JSON; the `chat.` ones do, and a form would
+/// need their blocks as a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    Json,
+    Form,
+}
+
+impl Encoding {
+    fn content_type(self) -> &'static str {
+        match self {
+            // Without the charset Slack answers with a warning.
+            Encoding::Json => "application/json; charset=utf-8",
+            Encoding::Form => "application/x-www-form-urlencoded",
+        }
+    }
+
+    fn encode(self, arguments: &Value) -> Result<String, CallError> {
+        match (self, arguments) {
+            (Encoding::Json, Value::Object(_)) => Ok(arguments.to_string()),
+            (Encoding::Form, Value::Object(arguments)) => Ok(encode_form(arguments)),
+            (Encoding::Form, Value::Null) => Ok(String::new()),
+            _ => Err(CallError::Invalid { what: "arguments must be an object" }),
+        }
+    }
+}
+
+/// May be shared by threads.
+pub struct WebApi {
+    agent: Agent,
+    address: ApiAddress,
+}
+
+impl WebApi {
+    pub fn new(connection: Connection) -> Result<WebApi, ConnectionError> {
+        let address = ApiAddress::parse(connection.api_url.as_deref())?;
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            // A redirect would carry the token or lose the body. Slack has none.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_connect(Some(connection.connect_timeout))
+            .timeout_global(Some(connection.timeout))
+            .user_agent(concat!("turnbridge/", env!("CARGO_PKG_VERSION")))
+            .accept("application/json")
+            .input_buffer_size(32 << 10)
+            .output_buffer_size(16 << 10)
+            .https_only(address.is_encrypted)
+            // A proxy is another machine: it cannot reach this one, and must not see the token
+            // that `http://` to this machine carries.
+            .proxy(if address.is_loopback { None } else { Proxy::try_from_env() });
+        if address.is_encrypted {
+            config = config.tls_config(tls_roots::tls_config()?);
+        }
+        let connector = WatchingConnector::new(&address.authority);
+        let agent = Agent::with_parts(config.build(), connector, DefaultResolver::default());
+        Ok(WebApi { agent, address })
+    }
+
+    /// The answer's whole object, which says `ok`.
+    pub fn call(
+        &self,
+        token: &Token,
+        method: &str,
+        arguments: Value,
+        encoding: Encoding,
+    ) -> Result<Value, CallError> {
+        check_method(method)?;
+        let body = encoding.encode(&arguments)?;
+        let (response, was_handed_over) = watch(|| {
+            self.agent
+                .post(self.address.of_method(method))
+                .header(AUTHORIZATION, bearer(token)?)
+                .header(CONTENT_TYPE, encoding.content_type())
+                .send(&body)
+        });
+        let result = match response {
+            Ok(response) => read_answer(response),
+            Err(error) if was_handed_over => Err(CallError::Ambiguous { cause: describe(&error) }),
+            Err(error) => Err(CallError::NotSent { cause: obstacle(&error) }),
+        };
+        result.map_err(|error| error.without(token))
+    }
+}
+
+impl fmt::Debug for WebApi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebApi").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+fn bearer(token: &Token) -> Result<HeaderValue, Error> {
+    let mut value = HeaderValue::try_from(format!("Bearer {}", token.expose()))
+        .map_err(|error| Error::Http(error.into()))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn read_answer(response: Response<Body>) -> Result<Value, CallError> {
+    let (parts, body) = response.into_parts();
+    let body = body.into_with_config().limit(ANSWER_BYTES).read_to_vec();
+    interpret(Answer {
+        status: parts.status.as_u16(),
+        retry_after: parts.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()),
+        body: body.map_err(|error| describe(&error)),
+    })
+}
+
+fn obstacle(error: &Error) -> Obstacle {
+    match error {
+        Error::HostNotFound => Obstacle::HostNotFound,
+        Error::ConnectProxyFailed(cause) => Obstacle::Proxy(cause.clone()),
+        error if is_about_certificate(error) => Obstacle::Certificate(describe(error)),
+        error => Obstacle::Connection(describe(error)),
+    }
+}
+
+fn is_about_certificate(error: &Error) -> bool {
+    let tls = match error {
+        Error::Rustls(tls) => Some(tls),
+        Error::Io(io) => io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()),
+        _ => None,
+    };
+    tls.is_some_and(|tls| matches!(tls, rustls::Error::InvalidCertificate(_)))
+}
+
+fn describe(error: &Error) -> String {
+    match error {
+        Error::Timeout(_) => "no answer in time".to_owned(),
+        Error::Io(cause) => cause.to_string(),
+        Error::Rustls(cause) => cause.to_string(),
+        other => other.to_string(),
+    }
+}

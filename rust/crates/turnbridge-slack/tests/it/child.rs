@@ -1,0 +1,48 @@
+//! One call in a process of its own, because proxies and certificates come by environment.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use turnbridge_slack::{Connection, WebApi};
+
+use crate::bot_token;
+
+/// What came of `auth.test` at `url` with these variables and no others.
+pub fn call_in_child(folder: &Path, url: &str, variables: &[(&str, &str)]) -> String {
+    let outcome = folder.join("outcome");
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["child::calls_auth_test", "--exact", "--ignored"])
+        .env_clear()
+        .env("TEST_URL", url)
+        .env("TEST_OUTCOME", &outcome)
+        .envs(variables.iter().copied());
+    for name in ["SystemRoot", "WINEPREFIX"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    std::fs::read_to_string(outcome).unwrap()
+}
+
+#[test]
+#[ignore = "run by the tests of proxies and TLS"]
+fn calls_auth_test() {
+    let Ok(outcome) = std::env::var("TEST_OUTCOME") else { return };
+    let api_url = Some(std::env::var("TEST_URL").unwrap());
+    let mut connection = Connection { api_url, ..Connection::default() };
+    if let Ok(milliseconds) = std::env::var("TEST_CONNECT_TIMEOUT") {
+        connection.connect_timeout = Duration::from_millis(milliseconds.parse().unwrap());
+    }
+    let text = match WebApi::new(connection) {
+        Err(error) => error.to_string(),
+        Ok(api) => match api.auth_test(&bot_token()) {
+            Ok(identity) => format!("hello {}", identity.team.unwrap_or_default()),
+            Err(error) => format!("{error}\nhint: {}", error.hint().unwrap_or("-")),
+        },
+    };
+    std::fs::write(outcome, text).unwrap();
+}

@@ -1,0 +1,33 @@
+//! The Web API over real sockets of this machine.
+
+mod child;
+mod classification;
+mod keep_alive;
+mod proxy;
+mod requests;
+mod secrets;
+mod server;
+mod tls;
+
+use std::time::Duration;
+
+use turnbridge_slack::{CallError, Connection, Identity, Token, TokenKind, WebApi};
+
+const SECRET: &str = "xoxb-12-veryverysecret";
+
+fn bot_token() -> Token {
+    Token::parse(TokenKind::Bot, SECRET).unwrap()
+}
+
+fn api(url: &str) -> WebApi {
+    WebApi::new(Connection { api_url: Some(url.to_owned()), ..Connection::default() }).unwrap()
+}
+
+fn impatient_api(url: &str, timeout: Duration) -> WebApi {
+    let api_url = Some(url.to_owned());
+    WebApi::new(Connection { api_url, timeout, ..Connection::default() }).unwrap()
+}
+
+fn auth_test(url: &str) -> Result<Identity, CallError> {
+    api(url).auth_test(&bot_token())
+}

@@ -1,0 +1,129 @@
+//! What goes over the wire, byte for byte but for port and version.
+
+use serde_json::json;
+use turnbridge_slack::{Encoding, Post, Token, TokenKind};
+
+use crate::server::{Reply, Server};
+use crate::{api, bot_token};
+
+fn sent(server: &Server) -> String {
+    let request = server.requests().concat();
+    request
+        .replace(&server.port.to_string(), "PORT")
+        .replace(concat!("turnbridge/", env!("CARGO_PKG_VERSION")), "turnbridge/VERSION")
+        .replace('\r', "")
+}
+
+#[test]
+fn a_message_is_json_with_blocks_metadata_and_no_unfurling() {
+    let server = Server::playing([Reply::json(
+        r#"{"ok":true,"channel":"D1","ts":"1.000200","warning":"message_truncated"}"#,
+    )]);
+    let post = Post {
+        channel: "D1",
+        thread_ts: Some("1.000100"),
+        text: "a &lt; b",
+        markdown: Some("**a** < b \u{1f600}"),
+        id: "turn-1/2",
+    };
+    let posted = api(&server.url()).post_message(&bot_token(), &post).unwrap();
+    assert_eq!(posted.ts, "1.000200");
+    assert_eq!(posted.warning.as_deref(), Some("message_truncated"));
+    insta::assert_snapshot!(sent(&server), @r#"
+    POST /api/chat.postMessage HTTP/1.1
+    accept-encoding: gzip
+    content-length: 235
+    user-agent: turnbridge/VERSION
+    accept: application/json
+    host: 127.0.0.1:PORT
+    authorization: Bearer xoxb-12-veryverysecret
+    content-type: application/json; charset=utf-8
+
+    {"blocks":[{"text":"**a** < b 😀","type":"markdown"}],"channel":"D1","metadata":{"event_payload":{"id":"turn-1/2"},"event_type":"turnbridge_message"},"text":"a &lt; b","thread_ts":"1.000100","unfurl_links":false,"unfurl_media":false}
+    "#);
+}
+
+#[test]
+fn a_parent_without_markdown_is_text_alone() {
+    let server = Server::playing([Reply::json(r#"{"ok":true,"ts":"1.000200"}"#)]);
+    let post = Post { channel: "D1", thread_ts: None, text: "hello", markdown: None, id: "a" };
+    api(&server.url()).post_message(&bot_token(), &post).unwrap();
+    let request = sent(&server);
+    insta::assert_snapshot!(request.split_once("\n\n").unwrap().1, @r#"{"channel":"D1","metadata":{"event_payload":{"id":"a"},"event_type":"turnbridge_message"},"text":"hello","unfurl_links":false,"unfurl_media":false}"#);
+}
+
+#[test]
+fn a_direct_message_is_opened_with_a_form() {
+    let server = Server::playing([Reply::json(r#"{"ok":true,"channel":{"id":"D024BE91L"}}"#)]);
+    assert_eq!(api(&server.url()).open_dm(&bot_token(), "W1").unwrap(), "D024BE91L");
+    insta::assert_snapshot!(sent(&server), @r"
+    POST /api/conversations.open HTTP/1.1
+    accept-encoding: gzip
+    content-length: 8
+    user-agent: turnbridge/VERSION
+    accept: application/json
+    host: 127.0.0.1:PORT
+    authorization: Bearer xoxb-12-veryverysecret
+    content-type: application/x-www-form-urlencoded
+
+    users=W1
+    ");
+}
+
+#[test]
+fn a_socket_is_asked_for_with_an_empty_body() {
+    let url = "wss://wss-primary.slack.com/link/?ticket=1&app_id=A1";
+    let server = Server::playing([Reply::json(&json!({"ok": true, "url": url}).to_string())]);
+    let token = Token::parse(TokenKind::App, "xapp-1-a").unwrap();
+    assert_eq!(api(&server.url()).open_socket(&token).unwrap().expose(), url);
+    insta::assert_snapshot!(sent(&server), @r"
+    POST /api/apps.connections.open HTTP/1.1
+    accept-encoding: gzip
+    content-length: 0
+    user-agent: turnbridge/VERSION
+    accept: application/json
+    host: 127.0.0.1:PORT
+    authorization: Bearer xapp-1-a
+    content-type: application/x-www-form-urlencoded
+    ");
+}
+
+#[test]
+fn a_socket_that_is_not_encrypted_is_not_taken() {
+    let body = r#"{"ok":true,"url":"ws://slack.example/link"}"#;
+    let server = Server::playing([Reply::json(body)]);
+    let error = api(&server.url()).open_socket(&bot_token()).unwrap_err();
+    insta::assert_snapshot!(error, @"Slack gave no clear answer: it says `ok`, but its `url` is no `wss://` address");
+}
+
+#[test]
+fn an_identity_is_what_the_token_has() {
+    let server = Server::playing([
+        Reply::json(
+            r#"{"ok":true,"url":"https://w.slack.com/","team":"W","user":"bot","team_id":"T1","user_id":"U1","bot_id":"B1"}"#,
+        ),
+        Reply::json(r#"{"ok":true,"app_name":"Turnbridge","app_id":"A1"}"#),
+    ]);
+    let api = api(&server.url());
+    insta::assert_compact_debug_snapshot!(api.auth_test(&bot_token()).unwrap(), @r#"Identity { user_id: Some("U1"), user: Some("bot"), bot_id: Some("B1"), team_id: Some("T1"), team: Some("W"), url: Some("https://w.slack.com/"), app_id: None, app_name: None }"#);
+    insta::assert_compact_debug_snapshot!(api.auth_test(&bot_token()).unwrap(), @r#"Identity { user_id: None, user: None, bot_id: None, team_id: None, team: None, url: None, app_id: Some("A1"), app_name: Some("Turnbridge") }"#);
+}
+
+#[test]
+fn a_path_and_a_missing_slash_are_kept_and_added() {
+    let server = Server::playing([Reply::json(r#"{"ok":true}"#)]);
+    let url = format!("http://localhost:{}/a/b", server.port);
+    api(&url).call(&bot_token(), "api.test", json!({"x": [1]}), Encoding::Form).unwrap();
+    let request = sent(&server);
+    assert_eq!(request.lines().next(), Some("POST /a/b/api.test HTTP/1.1"));
+    assert!(request.ends_with("\n\nx=%5B1%5D"), "{request}");
+}
+
+#[test]
+fn a_large_message_arrives_whole() {
+    let server = Server::playing([Reply::json(r#"{"ok":true,"ts":"1.2"}"#)]);
+    let text = "line\n".repeat(20_000);
+    let post = Post { channel: "D1", thread_ts: None, text: &text, markdown: None, id: "a" };
+    api(&server.url()).post_message(&bot_token(), &post).unwrap();
+    assert!(server.requests()[0].contains(&text.replace('\n', "\\n")));
+}
