@@ -1,6 +1,7 @@
 //! The calls that Turnbridge makes, one function each.
 
 use std::fmt;
+use std::sync::PoisonError;
 
 use serde_json::{Value, json};
 
@@ -12,7 +13,7 @@ use crate::token::Token;
 use crate::web_api::{Encoding, WebApi};
 
 /// What marks a message as ours in its metadata.
-const EVENT_TYPE: &str = "turnbridge_message";
+pub(crate) const EVENT_TYPE: &str = "turnbridge_message";
 
 /// Who a token is. An app-level token has an app, a bot token has the rest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub struct Post<'a> {
     pub text: &'a str,
     /// The same, shown in its stead.
     pub markdown: Option<&'a str>,
-    /// By which it is known again, in its metadata.
+    /// By which `find_message` knows it again.
     pub id: &'a str,
 }
 
@@ -79,7 +80,7 @@ impl WebApi {
     pub fn auth_test(&self, token: &Token) -> Result<Identity, CallError> {
         let answer = self.call(token, "auth.test", Value::Null, Encoding::Form)?;
         let field = |name: &str| answer[name].as_str().map(str::to_owned);
-        Ok(Identity {
+        let identity = Identity {
             user_id: field("user_id"),
             user: field("user"),
             bot_id: field("bot_id"),
@@ -88,7 +89,10 @@ impl WebApi {
             url: field("url"),
             app_id: field("app_id"),
             app_name: field("app_name"),
-        })
+        };
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((token.clone(), identity.clone()));
+        Ok(identity)
     }
 
     /// The id of the direct message with a user.

@@ -2,6 +2,7 @@
 //! `methods`; what an answer means, in `answer`. Nothing is tried twice here.
 
 use std::fmt;
+use std::sync::Mutex;
 
 use serde_json::Value;
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
@@ -15,6 +16,7 @@ use crate::call_error::{CallError, Obstacle};
 use crate::form::encode_form;
 use crate::handed_over::{WatchingConnector, watch};
 use crate::ids::check_method;
+use crate::methods::Identity;
 use crate::tls_roots;
 use crate::token::Token;
 
@@ -52,6 +54,8 @@ impl Encoding {
 pub struct WebApi {
     agent: Agent,
     address: ApiAddress,
+    /// Who the last asked token is.
+    pub(crate) identity: Mutex<Option<(Token, Identity)>>,
 }
 
 impl WebApi {
@@ -77,7 +81,7 @@ impl WebApi {
         }
         let connector = WatchingConnector::new(&address.authority);
         let agent = Agent::with_parts(config.build(), connector, DefaultResolver::default());
-        Ok(WebApi { agent, address })
+        Ok(WebApi { agent, address, identity: Mutex::new(None) })
     }
 
     /// The answer's whole object, which says `ok`.

@@ -151,6 +151,9 @@ fn a_wrong_id_does_not_go_out() {
         api.post_message(&token, &Post { channel: "C1", ..POST }).unwrap_err(),
         api.post_message(&token, &Post { thread_ts: Some("1"), ..POST }).unwrap_err(),
         api.open_dm(&token, "D1").unwrap_err(),
+        api.find_message(&token, "U1", None, None, "x").unwrap_err(),
+        api.find_message(&token, "D1", Some("x"), None, "x").unwrap_err(),
+        api.find_message(&token, "D1", None, Some("x"), "x").unwrap_err(),
     ];
     for error in errors {
         assert!(matches!(error, CallError::Invalid { .. }), "{error:?}");

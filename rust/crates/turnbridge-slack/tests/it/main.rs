@@ -2,6 +2,7 @@
 
 mod child;
 mod classification;
+mod finding;
 mod keep_alive;
 mod proxy;
 mod requests;

@@ -1,0 +1,108 @@
+//! Looks whether a message of ours has been posted, when the answer to its call was lost.
+//! It is known by the id in its metadata, and only if our own bot wrote it.
+
+use std::sync::PoisonError;
+
+use serde_json::{Value, json};
+
+use crate::call_error::CallError;
+use crate::ids::{check_channel, check_ts};
+use crate::methods::{EVENT_TYPE, Identity};
+use crate::token::Token;
+use crate::web_api::{Encoding, WebApi};
+
+/// What Slack recommends at most for a page.
+const PAGE: u32 = 200;
+/// Twenty thousand messages. Without `oldest` the whole history would be read.
+const PAGES: u32 = 100;
+
+impl WebApi {
+    /// The message's ts. With `thread_ts` it is looked for in that thread, otherwise among the
+    /// channel's own messages; `oldest` is the first ts that it can have.
+    pub fn find_message(
+        &self,
+        token: &Token,
+        channel: &str,
+        thread_ts: Option<&str>,
+        oldest: Option<&str>,
+        id: &str,
+    ) -> Result<Option<String>, CallError> {
+        check_channel(channel)?;
+        thread_ts.map_or(Ok(()), check_ts)?;
+        oldest.map_or(Ok(()), check_ts)?;
+        let identity = self.identity_of(token)?;
+        let method = match thread_ts {
+            Some(_) => "conversations.replies",
+            None => "conversations.history",
+        };
+        let mut arguments = json!({
+            "channel": channel,
+            "ts": thread_ts,
+            "oldest": oldest,
+            "inclusive": true,
+            "include_all_metadata": true,
+            "limit": PAGE,
+        });
+        for _ in 0..PAGES {
+            let page = self.call(token, method, arguments.clone(), Encoding::Form)?;
+            let messages = page["messages"].as_array().ok_or_else(|| unclear("no `messages`"))?;
+            if let Some(message) = messages.iter().find(|message| is_ours(message, id, &identity)) {
+                let ts = message["ts"].as_str().ok_or_else(|| unclear("no `ts`"))?;
+                return Ok(Some(ts.to_owned()));
+            }
+            let cursor = &page["response_metadata"]["next_cursor"];
+            if cursor.as_str().is_none_or(str::is_empty) {
+                return Ok(None);
+            }
+            if arguments["cursor"] == *cursor {
+                return Err(unclear("the same page again"));
+            }
+            arguments["cursor"] = cursor.clone();
+        }
+        // "Not there" would have it posted again.
+        Err(unclear("more pages than can be read"))
+    }
+
+    fn identity_of(&self, token: &Token) -> Result<Identity, CallError> {
+        let known = self.identity.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match known {
+            Some((known_token, identity)) if known_token == *token => Ok(identity),
+            _ => self.auth_test(token),
+        }
+    }
+}
+
+fn unclear(what: &str) -> CallError {
+    CallError::Ambiguous { cause: format!("the message could not be looked for: {what}") }
+}
+
+fn is_ours(message: &Value, id: &str, identity: &Identity) -> bool {
+    let is = |field: &str, own: &Option<String>| {
+        own.is_some() && message[field].as_str() == own.as_deref()
+    };
+    let metadata = &message["metadata"];
+    metadata["event_type"] == EVENT_TYPE
+        && metadata["event_payload"]["id"] == id
+        && (is("bot_id", &identity.bot_id) || is("user", &identity.user_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_bot_and_our_id_are_ours() {
+        let me = Identity {
+            bot_id: Some("B1".to_owned()),
+            user_id: Some("U1".to_owned()),
+            ..Identity::default()
+        };
+        let message = |bot: &str, user: &str, kind: &str, id: &str| json!({"bot_id": bot, "user": user, "metadata": {"event_type": kind, "event_payload": {"id": id}}});
+        assert!(is_ours(&message("B1", "U1", EVENT_TYPE, "a"), "a", &me));
+        assert!(is_ours(&message("B9", "U1", EVENT_TYPE, "a"), "a", &me));
+        assert!(!is_ours(&message("B9", "U9", EVENT_TYPE, "a"), "a", &me));
+        assert!(!is_ours(&message("B1", "U1", EVENT_TYPE, "b"), "a", &me));
+        assert!(!is_ours(&message("B1", "U1", "other", "a"), "a", &me));
+        assert!(!is_ours(&json!({"text": "a"}), "a", &Identity::default()));
+    }
+}
