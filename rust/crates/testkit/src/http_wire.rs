@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a loopback model API needs: requests in, whole or chunked responses out.
+//! As much of HTTP/1.1 as the loopback APIs need: requests in, whole or chunked responses out.
 //! No TLS, no compression, no pipelining, no `Expect: 100-continue`: the clients under test use none of them here.
 
 use std::io::{self, BufRead, Read, Write};
@@ -7,8 +7,18 @@ pub(crate) struct Request {
     pub(crate) method: String,
     /// Path without the query.
     pub(crate) path: String,
+    /// What follows the `?`, still encoded.
+    pub(crate) query: String,
+    /// Names in lower case, in the order they came in.
+    pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
     pub(crate) keep_alive: bool,
+}
+
+impl Request {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
 }
 
 /// Reads the next request of a connection; `None` when the client closed it between two requests.
@@ -18,9 +28,15 @@ pub(crate) fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Reque
     let (Some(method), Some(target)) = (words.next(), words.next()) else {
         return Err(invalid(&format!("request line `{request_line}`")));
     };
-    let path = target.split('?').next().unwrap_or_default().to_owned();
-    let mut request =
-        Request { method: method.to_owned(), path, body: Vec::new(), keep_alive: true };
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let mut request = Request {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        query: query.to_owned(),
+        headers: Vec::new(),
+        body: Vec::new(),
+        keep_alive: true,
+    };
 
     let mut content_length = 0;
     let mut chunked = false;
@@ -31,8 +47,8 @@ pub(crate) fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Reque
         }
         let (name, value) =
             line.split_once(':').ok_or_else(|| invalid(&format!("header `{line}`")))?;
-        let value = value.trim();
-        match name.to_ascii_lowercase().as_str() {
+        let (name, value) = (name.to_ascii_lowercase(), value.trim());
+        match name.as_str() {
             "content-length" => {
                 content_length = value.parse().map_err(|_| invalid("content-length"))?
             }
@@ -40,6 +56,7 @@ pub(crate) fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Reque
             "connection" => request.keep_alive = !value.eq_ignore_ascii_case("close"),
             _ => {}
         }
+        request.headers.push((name, value.to_owned()));
     }
 
     if chunked {
@@ -122,6 +139,10 @@ mod tests {
         assert_eq!(
             (first.path.as_str(), first.body.as_slice(), first.keep_alive),
             ("/a", &b"abcde"[..], true)
+        );
+        assert_eq!(
+            (first.query.as_str(), first.header("transfer-encoding")),
+            ("b=c", Some("chunked"))
         );
         let second = read_request(&mut input).unwrap().unwrap();
         assert_eq!(

@@ -1,5 +1,5 @@
 //! What the tests of Turnbridge stand on: an environment that sees nothing of the machine, a loopback model API,
-//! and the real `claude` inside a private tmux. Not shipped.
+//! a loopback Slack, and the real `claude` inside a private tmux. Not shipped.
 //!
 //! Everything here panics on failure, at the caller's line: a test that cannot set up its world has failed.
 //! Nothing here knows Turnbridge's own types, so that a test cannot pass by sharing a mistake with the code.
@@ -10,6 +10,7 @@ mod http_wire;
 mod message_wire;
 mod messages_api;
 mod reply;
+pub mod slack;
 #[cfg(unix)]
 mod tmux;
 mod wait;
@@ -18,6 +19,7 @@ pub use claude::Claude;
 pub use hermetic::Hermetic;
 pub use messages_api::MessagesApi;
 pub use reply::{Reply, Script};
+pub use slack::{SlackApi, SlackSetup};
 #[cfg(unix)]
 pub use tmux::Tmux;
 pub use wait::wait_until;

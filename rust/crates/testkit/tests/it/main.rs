@@ -1,3 +1,7 @@
-//! The loopback model API, seen from outside: raw HTTP over one socket.
+//! The loopback APIs, seen from outside: raw HTTP over one socket.
 
 mod messages_api;
+mod slack_client;
+mod slack_faults;
+mod slack_history;
+mod slack_web;

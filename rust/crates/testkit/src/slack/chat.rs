@@ -1,0 +1,149 @@
+//! `chat.postMessage` and `chat.update`: what Slack takes as a message, what it cuts and what it refuses.
+//! Where a limit comes from is said beside it; the shape of blocks is in `blocks.rs`.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::arguments::{ApiCall, Arguments};
+use super::blocks::check_blocks;
+use super::methods::{Answer, Refusal, Success};
+use super::workspace::{Metadata, SlackMessage, Workspace};
+
+/// Longer posts lose their end, with a warning.
+const POST_TEXT: usize = 40_000;
+/// Longer updates are refused.
+const UPDATE_TEXT: usize = 4_000;
+const MARKDOWN_TEXT: usize = 12_000;
+
+/// What is said, whoever says it where.
+struct Content {
+    text: String,
+    blocks: Option<Value>,
+    metadata: Option<Value>,
+}
+
+pub(super) fn post_message(workspace: &mut Workspace, call: &ApiCall) -> Answer {
+    let arguments = &call.arguments;
+    let channel = find_channel(workspace, arguments)?;
+    workspace.take_from_bucket(&channel, Instant::now()).map_err(Refusal::rate_limited)?;
+    let mut content = read_content(arguments)?;
+    if content.text.trim().is_empty() && content.blocks.is_none() {
+        return Err(Refusal::new("no_text"));
+    }
+    let mut warnings = Vec::new();
+    if let Some((end, _)) = content.text.char_indices().nth(POST_TEXT) {
+        content.text.truncate(end);
+        warnings.push("message_truncated");
+    }
+    let thread_ts = arguments.text("thread_ts");
+    if let Some(thread_ts) = &thread_ts {
+        check_parent(workspace, &channel, thread_ts)?;
+    }
+    let message = SlackMessage {
+        ts: workspace.next_ts(),
+        channel: channel.clone(),
+        thread_ts,
+        user: workspace.setup.bot_user.clone(),
+        bot_id: Some(workspace.setup.bot_id.clone()),
+        text: content.text,
+        blocks: content.blocks,
+        metadata: content.metadata,
+        unfurl_links: arguments.flag("unfurl_links"),
+        unfurl_media: arguments.flag("unfurl_media"),
+        client_msg_id: arguments.text("client_msg_id"),
+        edited_ts: None,
+    };
+    workspace.add(message.clone());
+    let shown = workspace.as_json(&message, Metadata::Hidden);
+    let answer = json!({"channel": channel, "ts": message.ts, "message": shown});
+    Ok(Success { warnings, ..answer.into() })
+}
+
+pub(super) fn update_message(workspace: &mut Workspace, call: &ApiCall) -> Answer {
+    let arguments = &call.arguments;
+    let channel = arguments.text("channel").ok_or_else(|| Refusal::missing("channel"))?;
+    let ts = arguments.text("ts").ok_or_else(|| Refusal::missing("ts"))?;
+    if !workspace.has_channel(&channel) {
+        return Err(Refusal::new("channel_not_found"));
+    }
+    let content = read_content(arguments)?;
+    if content.text.trim().is_empty() && content.blocks.is_none() {
+        return Err(Refusal::new("no_text"));
+    }
+    if content.text.chars().count() > UPDATE_TEXT {
+        return Err(Refusal::new("msg_too_long"));
+    }
+    let edited_ts = workspace.next_ts();
+    let message =
+        workspace.find_mut(&channel, &ts).ok_or_else(|| Refusal::new("message_not_found"))?;
+    if message.bot_id.is_none() {
+        return Err(Refusal::new("cant_update_message"));
+    }
+    message.text = content.text;
+    // An update with text alone takes the blocks away; metadata stays until it is replaced.
+    message.blocks = content.blocks;
+    message.metadata = content.metadata.or(message.metadata.take());
+    message.edited_ts = Some(edited_ts);
+    let message = message.clone();
+    let shown = workspace.as_json(&message, Metadata::Hidden);
+    Ok(json!({"channel": channel, "ts": ts, "text": message.text, "message": shown}).into())
+}
+
+fn find_channel(workspace: &mut Workspace, arguments: &Arguments) -> Result<String, Refusal> {
+    let channel = arguments.text("channel").ok_or_else(|| Refusal::missing("channel"))?;
+    if workspace.has_channel(&channel) {
+        return Ok(channel);
+    }
+    if workspace.setup.user_ids_are_channels && workspace.setup.users.contains(&channel) {
+        return Ok(workspace.open_direct_message(&channel).0);
+    }
+    Err(Refusal::new("channel_not_found"))
+}
+
+fn check_parent(workspace: &Workspace, channel: &str, thread_ts: &str) -> Result<(), Refusal> {
+    let parent = workspace.find(channel, thread_ts);
+    match parent.ok_or_else(|| Refusal::new("thread_not_found"))?.thread_ts {
+        // Threads have one level: a reply is no parent.
+        Some(_) => Err(Refusal::new("cannot_reply_to_message")),
+        None => Ok(()),
+    }
+}
+
+fn read_content(arguments: &Arguments) -> Result<Content, Refusal> {
+    let mut content = Content {
+        text: arguments.text("text").unwrap_or_default(),
+        blocks: read_blocks(arguments)?,
+        metadata: read_metadata(arguments)?,
+    };
+    if let Some(markdown) = arguments.text("markdown_text") {
+        if !content.text.is_empty() || content.blocks.is_some() {
+            return Err(Refusal::new("markdown_text_conflict"));
+        }
+        if markdown.chars().count() > MARKDOWN_TEXT {
+            return Err(Refusal::new("msg_too_long"));
+        }
+        content.blocks = Some(json!([{"type": "markdown", "text": markdown}]));
+        content.text = markdown;
+    }
+    Ok(content)
+}
+
+fn read_blocks(arguments: &Arguments) -> Result<Option<Value>, Refusal> {
+    let Some(blocks) = arguments.nested("blocks") else { return Ok(None) };
+    let Ok(Value::Array(blocks)) = blocks else {
+        return Err(Refusal::new("invalid_blocks_format"));
+    };
+    check_blocks(&blocks)?;
+    Ok(if blocks.is_empty() { None } else { Some(Value::Array(blocks)) })
+}
+
+fn read_metadata(arguments: &Arguments) -> Result<Option<Value>, Refusal> {
+    let Some(metadata) = arguments.nested("metadata") else { return Ok(None) };
+    match metadata {
+        Ok(value) if value["event_type"].is_string() && value["event_payload"].is_object() => {
+            Ok(Some(value))
+        }
+        _ => Err(Refusal::new("invalid_metadata_format")),
+    }
+}

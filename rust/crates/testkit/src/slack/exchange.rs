@@ -1,0 +1,237 @@
+//! One request and what becomes of it: the method runs or not, and its answer arrives or not, as the faults have it.
+//! Bytes go in and out in `server.rs`.
+
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+
+use super::arguments::ApiCall;
+use super::faults::{Fault, When};
+use super::methods::{self, Answer, Refusal, TokenKind};
+use super::server::{Shared, State};
+use crate::http_wire::Request;
+
+/// One call of the Web API as the server saw it.
+#[derive(Clone, Debug)]
+pub struct SlackCall {
+    pub method: String,
+    /// `GET` or `POST`.
+    pub http_method: String,
+    /// Without the token. What came in a form is text, nested arguments too.
+    pub arguments: Value,
+    pub token: TokenKind,
+    pub content_type: Option<String>,
+    pub fault: Fault,
+    /// Whether Slack did what it was asked, whatever the client got to hear.
+    pub applied: bool,
+    pub outcome: Outcome,
+    /// As in the header `x-slack-req-id`.
+    pub request_id: String,
+    /// When it came in.
+    pub at: SystemTime,
+}
+
+/// What the client got to hear.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Ok,
+    /// `ok: false` with this error.
+    Error(String),
+    /// A bare HTTP status.
+    Status(u16),
+    /// Bytes that are no whole JSON.
+    Unreadable,
+    Reset,
+    Hung,
+}
+
+/// How an exchange ends on the wire.
+pub(super) enum Ending {
+    Respond(Vec<u8>),
+    /// These bytes, then the end of the connection.
+    Cut(Vec<u8>),
+    Reset,
+    Hang,
+}
+
+struct Response {
+    status: u16,
+    content_type: &'static str,
+    headers: Vec<(&'static str, String)>,
+    body: String,
+}
+
+const JSON: &str = "application/json; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+
+pub(super) fn exchange(shared: &Shared, request: &Request) -> Ending {
+    let Some(call) = ApiCall::read(request) else {
+        return Ending::Respond(page(404, "Not Found").into_bytes());
+    };
+    let at = SystemTime::now();
+    let fault = shared.lock().faults.next(&call.method);
+    if let Fault::Delay(When::Before, pause) = fault {
+        shared.pause(pause);
+    }
+    // One lock for the doing and the log: their orders are the same.
+    let ending = {
+        let mut state = shared.lock();
+        // Once the port is going down nothing is done any more, however far the request had come.
+        if !state.is_up() {
+            return Ending::Reset;
+        }
+        answer(&mut state, &shared.socket_base, &call, &fault, request, at)
+    };
+    if let Fault::Delay(When::After, pause) = fault {
+        shared.pause(pause);
+        if !shared.lock().is_up() {
+            return Ending::Reset;
+        }
+    }
+    ending
+}
+
+fn answer(
+    state: &mut State,
+    socket_base: &str,
+    call: &ApiCall,
+    fault: &Fault,
+    request: &Request,
+    at: SystemTime,
+) -> Ending {
+    let answer = lets_run(fault).then(|| methods::run(&mut state.workspace, call));
+    let applied = matches!(answer, Some(Ok(_)));
+    let request_id = format!("loopback-{}", state.calls.len() + 1);
+    let token = methods::token_kind(&state.workspace, call);
+    let scopes = match token {
+        TokenKind::Bot => Some(state.workspace.setup.bot_scopes.join(",")),
+        TokenKind::App => Some(state.workspace.setup.app_scopes.join(",")),
+        TokenKind::Unknown | TokenKind::Missing => None,
+    };
+    let (outcome, ending) = strike(fault, || {
+        let (outcome, mut response) = respond(answer, call, socket_base);
+        response.headers.push(("x-slack-req-id", request_id.clone()));
+        response.headers.extend(scopes.map(|scopes| ("x-oauth-scopes", scopes)));
+        (outcome, response)
+    });
+    state.calls.push(SlackCall {
+        method: call.method.clone(),
+        http_method: request.method.clone(),
+        arguments: Value::Object(call.arguments.0.clone()),
+        token,
+        content_type: call.content_type.clone(),
+        fault: fault.clone(),
+        applied,
+        outcome,
+        request_id,
+        at,
+    });
+    ending
+}
+
+fn lets_run(fault: &Fault) -> bool {
+    match fault {
+        Fault::Pass | Fault::Delay(..) | Fault::CutBody | Fault::BrokenJson => true,
+        Fault::Reset(when) | Fault::Hang(when) => *when == When::After,
+        Fault::Status(when, _) => *when == When::After,
+        Fault::Error(when, _) => *when == When::After,
+        Fault::RateLimited(_) | Fault::Html | Fault::Refuse => false,
+    }
+}
+
+fn strike(fault: &Fault, respond: impl FnOnce() -> (Outcome, Response)) -> (Outcome, Ending) {
+    match fault {
+        Fault::Pass | Fault::Delay(..) => {
+            let (outcome, response) = respond();
+            (outcome, Ending::Respond(response.into_bytes()))
+        }
+        Fault::Reset(_) | Fault::Refuse => (Outcome::Reset, Ending::Reset),
+        Fault::Hang(_) => (Outcome::Hung, Ending::Hang),
+        Fault::Status(_, status) => {
+            let bytes = page(*status, "upstream connect error").into_bytes();
+            (Outcome::Status(*status), Ending::Respond(bytes))
+        }
+        Fault::Error(_, error) => {
+            let response = refusal_response(Refusal::new(error));
+            (Outcome::Error(error.clone()), Ending::Respond(response.into_bytes()))
+        }
+        Fault::RateLimited(seconds) => {
+            let refusal = Refusal::rate_limited(*seconds);
+            let outcome = Outcome::Error(refusal.error.clone());
+            (outcome, Ending::Respond(refusal_response(refusal).into_bytes()))
+        }
+        Fault::CutBody => {
+            let response = respond().1;
+            let body_left = response.body.len() / 2;
+            let mut bytes = response.into_bytes();
+            bytes.truncate(bytes.len() - body_left);
+            (Outcome::Unreadable, Ending::Cut(bytes))
+        }
+        Fault::BrokenJson => {
+            let mut response = respond().1;
+            let half = response.body.len() / 2;
+            let end = (half..).find(|index| response.body.is_char_boundary(*index)).unwrap_or(0);
+            response.body.truncate(end);
+            (Outcome::Unreadable, Ending::Respond(response.into_bytes()))
+        }
+        Fault::Html => {
+            let bytes = page(200, "Please sign in to the network").into_bytes();
+            (Outcome::Unreadable, Ending::Respond(bytes))
+        }
+    }
+}
+
+fn respond(answer: Option<Answer>, call: &ApiCall, socket_base: &str) -> (Outcome, Response) {
+    match answer.unwrap_or_else(|| Err(Refusal::new("internal_error"))) {
+        Err(refusal) => (Outcome::Error(refusal.error.clone()), refusal_response(refusal)),
+        Ok(success) => {
+            let mut body = Value::Object(success.fields);
+            body["ok"] = true.into();
+            if let Some(path) = body["url"].as_str().filter(|url| url.starts_with('/')) {
+                body["url"] = format!("{socket_base}{path}").into();
+            }
+            let warnings: Vec<&str> = call.warning.into_iter().chain(success.warnings).collect();
+            if !warnings.is_empty() {
+                body["warning"] = warnings.join(",").into();
+                body["response_metadata"]["warnings"] = json!(warnings);
+            }
+            let body = body.to_string();
+            let response = Response { status: 200, content_type: JSON, headers: Vec::new(), body };
+            (Outcome::Ok, response)
+        }
+    }
+}
+
+fn refusal_response(refusal: Refusal) -> Response {
+    let mut body = Value::Object(refusal.fields);
+    body["ok"] = false.into();
+    body["error"] = refusal.error.into();
+    let mut response =
+        Response { status: 200, content_type: JSON, headers: Vec::new(), body: body.to_string() };
+    if let Some(seconds) = refusal.retry_after_seconds {
+        response.status = 429;
+        response.headers.push(("retry-after", seconds.to_string()));
+    }
+    response
+}
+
+fn page(status: u16, text: &str) -> Response {
+    let body = format!("<!DOCTYPE html><html><body>{text}</body></html>");
+    Response { status, content_type: HTML, headers: Vec::new(), body }
+}
+
+impl Response {
+    fn into_bytes(self) -> Vec<u8> {
+        // The reason phrase is required by the grammar and read by nobody.
+        let mut head = format!(
+            "HTTP/1.1 {} -\r\ncontent-type: {}\r\ncontent-length: {}\r\n",
+            self.status,
+            self.content_type,
+            self.body.len()
+        );
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        format!("{head}\r\n{}", self.body).into_bytes()
+    }
+}

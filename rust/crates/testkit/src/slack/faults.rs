@@ -1,0 +1,197 @@
+//! What goes wrong on purpose: which call, and how. Scripted faults come first, in order; then the random mix.
+//! The same seed and the same order of calls give the same faults.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+/// Whether Slack has done what it was asked when the fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    Before,
+    After,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// None at all: lets one call of a script pass.
+    Pass,
+    /// The next new connection is reset before a byte is read. Strikes connections, whatever the method.
+    Refuse,
+    Reset(When),
+    /// No answer until the client gives up.
+    Hang(When),
+    /// An answer of a proxy or of a sick server: this status and a body that is no JSON.
+    Status(When, u16),
+    /// Later, but in order.
+    Delay(When, Duration),
+    /// `ok: false` with this error.
+    Error(When, String),
+    /// 429 with this `Retry-After`, in seconds. Nothing was done.
+    RateLimited(u64),
+    /// Done, but the connection ends in the middle of the answer's body.
+    CutBody,
+    /// Done, and a whole HTTP answer, whose JSON stops in the middle.
+    BrokenJson,
+    /// A page for people with status 200, as from a captive portal. Nothing was done.
+    Html,
+}
+
+/// Faults by chance. What the probabilities leave over passes.
+#[derive(Clone, Debug)]
+pub struct FaultMix {
+    seed: u64,
+    faults: Vec<(f64, Fault)>,
+}
+
+impl FaultMix {
+    pub fn seeded(seed: u64) -> FaultMix {
+        FaultMix { seed, faults: Vec::new() }
+    }
+
+    /// `probability` is that of one call, or for [`Fault::Refuse`] of one connection.
+    #[track_caller]
+    pub fn with(mut self, probability: f64, fault: Fault) -> FaultMix {
+        self.faults.push((probability, fault));
+        let of_calls = self.faults.iter().filter(|(_, fault)| *fault != Fault::Refuse);
+        let sum: f64 = of_calls.map(|(probability, _)| probability).sum();
+        assert!((0.0..=1.0 + 1e-9).contains(&sum), "the probabilities of a call add up to {sum}");
+        self
+    }
+}
+
+/// All faults that are still to come.
+#[derive(Default)]
+pub(super) struct FaultPlan {
+    refusals: u32,
+    any_method: VecDeque<Fault>,
+    by_method: BTreeMap<String, VecDeque<Fault>>,
+    mixes: Vec<RunningMix>,
+}
+
+struct RunningMix {
+    /// `None`: every method.
+    method: Option<String>,
+    faults: Vec<(f64, Fault)>,
+    // Connections draw from a stream of their own: how a client pools them must not move the faults of its calls.
+    calls: Random,
+    connections: Random,
+}
+
+impl FaultPlan {
+    /// Queues faults for one method, or for all with `*`.
+    pub(super) fn push(&mut self, method: &str, faults: impl IntoIterator<Item = Fault>) {
+        for fault in faults {
+            match fault {
+                Fault::Refuse => self.refusals += 1,
+                _ if method == "*" => self.any_method.push_back(fault),
+                _ => self.by_method.entry(method.to_owned()).or_default().push_back(fault),
+            }
+        }
+    }
+
+    pub(super) fn mix(&mut self, method: &str, mix: FaultMix) {
+        self.mixes.push(RunningMix {
+            method: (method != "*").then(|| method.to_owned()),
+            faults: mix.faults,
+            calls: Random(mix.seed),
+            connections: Random(!mix.seed),
+        });
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = FaultPlan::default();
+    }
+
+    pub(super) fn refuses_connection(&mut self) -> bool {
+        if self.refusals > 0 {
+            self.refusals -= 1;
+            return true;
+        }
+        self.mixes.iter_mut().any(|mix| {
+            let is_refusal = |(_, fault): &&(f64, Fault)| *fault == Fault::Refuse;
+            let probability: f64 =
+                mix.faults.iter().filter(is_refusal).map(|(probability, _)| probability).sum();
+            probability > 0.0 && mix.connections.next_fraction() < probability
+        })
+    }
+
+    pub(super) fn next(&mut self, method: &str) -> Fault {
+        let scripted = self.by_method.get_mut(method).and_then(VecDeque::pop_front);
+        if let Some(fault) = scripted.or_else(|| self.any_method.pop_front()) {
+            return fault;
+        }
+        for mix in &mut self.mixes {
+            if mix.method.as_deref().is_none_or(|only| only == method) {
+                let fault = mix.draw();
+                if fault != Fault::Pass {
+                    return fault;
+                }
+            }
+        }
+        Fault::Pass
+    }
+}
+
+impl RunningMix {
+    fn draw(&mut self) -> Fault {
+        let mut left = self.calls.next_fraction();
+        for (probability, fault) in &self.faults {
+            if *fault == Fault::Refuse {
+                continue;
+            }
+            if left < *probability {
+                return fault.clone();
+            }
+            left -= probability;
+        }
+        Fault::Pass
+    }
+}
+
+/// SplitMix64: no dependency for numbers that only have to be different and repeatable.
+struct Random(u64);
+
+impl Random {
+    /// From 0 to below 1.
+    fn next_fraction(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        (mixed >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_methods_own_queue_comes_before_that_of_all_methods() {
+        let mut plan = FaultPlan::default();
+        plan.push("*", [Fault::Html]);
+        plan.push("a", [Fault::Pass, Fault::CutBody]);
+        let faults = ["a", "a", "b", "a"].map(|method| plan.next(method));
+        assert_eq!(faults, [Fault::Pass, Fault::CutBody, Fault::Html, Fault::Pass]);
+    }
+
+    #[test]
+    fn a_seed_repeats_its_faults_at_about_their_probabilities() {
+        let draw = |seed| {
+            let mut plan = FaultPlan::default();
+            let mix = FaultMix::seeded(seed).with(0.2, Fault::Html).with(0.1, Fault::CutBody);
+            plan.mix("a", mix.with(0.5, Fault::Refuse));
+            assert_eq!(plan.next("b"), Fault::Pass);
+            let refused = (0..1000).filter(|_| plan.refuses_connection()).count();
+            assert!((400..600).contains(&refused), "{refused}");
+            (0..1000).map(|_| plan.next("a")).collect::<Vec<_>>()
+        };
+        let faults = draw(7);
+        assert_eq!(faults, draw(7));
+        assert_ne!(faults, draw(8));
+        let count = |fault| faults.iter().filter(|drawn| **drawn == fault).count();
+        assert!((150..250).contains(&count(Fault::Html)));
+        assert!((60..140).contains(&count(Fault::CutBody)));
+    }
+}

@@ -1,0 +1,188 @@
+//! A loopback Slack Web API, as strict as Slack is known to be and as unreliable as a test wants it.
+//! It keeps what was posted and what was asked; Socket Mode is not here yet, only the address that opens it.
+//!
+//! Nothing of it was compared with the real Slack.
+
+mod arguments;
+mod blocks;
+mod chat;
+mod exchange;
+mod faults;
+mod history;
+mod methods;
+mod server;
+mod setup;
+mod workspace;
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::wait::wait_until;
+use server::{Port, Server};
+use workspace::Workspace;
+
+pub use exchange::{Outcome, SlackCall};
+pub use faults::{Fault, FaultMix, When};
+pub use methods::TokenKind;
+pub use setup::SlackSetup;
+pub use workspace::{SlackMessage, SlackThread};
+
+/// The server; stopped when dropped.
+pub struct SlackApi {
+    server: Server,
+}
+
+impl SlackApi {
+    #[track_caller]
+    pub fn start(setup: SlackSetup) -> SlackApi {
+        SlackApi { server: Server::start(Workspace::new(setup)) }
+    }
+
+    /// Ends with `/api/`; the method's name follows.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/api/", self.server.address)
+    }
+
+    /// Refuses connections and ends those that are open. What was posted stays.
+    #[track_caller]
+    pub fn down(&self) {
+        self.set_port(Port::Down);
+    }
+
+    /// At the same port as before.
+    #[track_caller]
+    pub fn up(&self) {
+        self.set_port(Port::Up);
+    }
+
+    #[track_caller]
+    fn set_port(&self, port: Port) {
+        assert!(self.server.set_port(port), "the loopback Slack lost its port to another program");
+    }
+
+    /// Queues faults for the next calls of `method`, or of any method with `*`, one for each call.
+    pub fn fail(&self, method: &str, faults: impl IntoIterator<Item = Fault>) {
+        self.server.shared.lock().faults.push(method, faults);
+    }
+
+    /// Makes calls of `method`, or of all methods with `*`, fail by chance from now on.
+    pub fn fail_by_chance(&self, method: &str, mix: FaultMix) {
+        self.server.shared.lock().faults.mix(method, mix);
+    }
+
+    /// No more faults, queued or by chance.
+    pub fn heal(&self) {
+        self.server.shared.lock().faults.clear();
+    }
+
+    /// Changes what a test may choose, while the server runs: a token taken back, a scope not granted.
+    pub fn change(&self, change: impl FnOnce(&mut SlackSetup)) {
+        change(&mut self.server.shared.lock().workspace.setup);
+    }
+
+    /// The id of the direct message with the owner, opened if it was not.
+    pub fn direct_message(&self) -> String {
+        let mut state = self.server.shared.lock();
+        let owner = state.workspace.setup.owner.clone();
+        state.workspace.open_direct_message(&owner).0
+    }
+
+    /// The owner writes to the app, in the thread of the message `thread` or outside of threads. Gives the `ts`.
+    #[track_caller]
+    pub fn post_as_user(&self, thread: Option<&str>, text: &str) -> String {
+        let owner = self.server.shared.lock().workspace.setup.owner.clone();
+        self.post_as(&owner, thread, text)
+    }
+
+    /// Someone writes to the app in their own direct message with it.
+    #[track_caller]
+    pub fn post_as(&self, user: &str, thread: Option<&str>, text: &str) -> String {
+        let mut state = self.server.shared.lock();
+        let (channel, _) = state.workspace.open_direct_message(user);
+        if let Some(thread) = thread {
+            let parent = state.workspace.find(&channel, thread);
+            let is_parent = parent.is_some_and(|parent| parent.thread_ts.is_none());
+            if !is_parent {
+                drop(state);
+                panic!("`{thread}` is no parent in {channel}");
+            }
+        }
+        let ts = state.workspace.next_ts();
+        // What people type comes with blocks that hold the same text.
+        let text_element = json!({"type": "text", "text": text});
+        let section = json!({"type": "rich_text_section", "elements": [text_element]});
+        state.workspace.add(SlackMessage {
+            channel,
+            ts: ts.clone(),
+            thread_ts: thread.map(str::to_owned),
+            user: user.to_owned(),
+            bot_id: None,
+            text: escape(text),
+            blocks: Some(json!([{"type": "rich_text", "block_id": "b1", "elements": [section]}])),
+            metadata: None,
+            unfurl_links: None,
+            unfurl_media: None,
+            client_msg_id: Some(format!("loopback-{ts}")),
+            edited_ts: None,
+        });
+        ts
+    }
+
+    /// Everything said in a channel, replies too, in order.
+    pub fn messages(&self, channel: &str) -> Vec<SlackMessage> {
+        let state = self.server.shared.lock();
+        state.workspace.messages(channel).into_iter().cloned().collect()
+    }
+
+    /// Every message that is no reply, with its replies, of all channels, in order.
+    pub fn threads(&self) -> Vec<SlackThread> {
+        self.server.shared.lock().workspace.threads()
+    }
+
+    /// All calls so far, in the order in which they took effect.
+    pub fn calls(&self) -> Vec<SlackCall> {
+        self.server.shared.lock().calls.clone()
+    }
+
+    pub fn calls_of(&self, method: &str) -> Vec<SlackCall> {
+        self.calls().into_iter().filter(|call| call.method == method).collect()
+    }
+
+    /// Waits until `method` was called `count` times. The client may not have the last answer yet.
+    #[track_caller]
+    pub fn wait_for_calls(&self, method: &str, count: usize, timeout: Duration) -> Vec<SlackCall> {
+        wait_until(timeout, &format!("call number {count} of `{method}`"), || {
+            Some(self.calls_of(method)).filter(|calls| calls.len() >= count)
+        })
+    }
+
+    /// Waits until `count` messages are in the channel, replies too.
+    #[track_caller]
+    pub fn wait_for_messages(
+        &self,
+        channel: &str,
+        count: usize,
+        timeout: Duration,
+    ) -> Vec<SlackMessage> {
+        wait_until(timeout, &format!("message number {count} in {channel}"), || {
+            Some(self.messages(channel)).filter(|messages| messages.len() >= count)
+        })
+    }
+
+    /// Waits for the first thread that satisfies `wanted`; `what` says which, if none comes.
+    #[track_caller]
+    pub fn wait_for_thread(
+        &self,
+        what: &str,
+        timeout: Duration,
+        wanted: impl Fn(&SlackThread) -> bool,
+    ) -> SlackThread {
+        wait_until(timeout, what, || self.threads().into_iter().find(|thread| wanted(thread)))
+    }
+}
+
+/// As Slack hands out what people typed.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,257 @@
+//! The port and its connections: a thread that accepts, a thread for each client, and a way to take the port down.
+//!
+//! While the port is down it is bound but does not listen: connections are refused by the system as if nobody were
+//! there, and yet no other program can take the port before it is up again.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, SockRef, Socket, Type};
+
+use super::exchange::{Ending, SlackCall, exchange};
+use super::faults::FaultPlan;
+use super::workspace::Workspace;
+use crate::http_wire;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Port {
+    Up,
+    Down,
+    Stopped,
+}
+
+pub(super) struct State {
+    pub(super) workspace: Workspace,
+    pub(super) faults: FaultPlan,
+    pub(super) calls: Vec<SlackCall>,
+    wanted: Port,
+    actual: Port,
+    connections: BTreeMap<u64, TcpStream>,
+    connected: u64,
+}
+
+impl State {
+    pub(super) fn is_up(&self) -> bool {
+        self.wanted == Port::Up
+    }
+}
+
+pub(super) struct Shared {
+    /// `ws://…`, without a path.
+    pub(super) socket_base: String,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic in one connection's thread must not hide the test's own message behind a poisoned lock.
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Sleeps, but not beyond the end of the server.
+    pub(super) fn pause(&self, duration: Duration) {
+        let deadline = Instant::now() + duration;
+        let mut state = self.lock();
+        while state.is_up() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = match self.changed.wait_timeout(state, left) {
+                Ok((state, _)) => state,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+    }
+
+    fn wait_while(&self, goes_on: impl Fn(&State) -> bool) {
+        let mut state = self.lock();
+        while goes_on(&state) {
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    }
+
+    fn set_actual(&self, port: Port) {
+        self.lock().actual = port;
+        self.changed.notify_all();
+    }
+}
+
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    pub(super) shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    #[track_caller]
+    pub(super) fn start(workspace: Workspace) -> Server {
+        let socket = bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bind a loopback port");
+        socket.listen(BACKLOG).expect("listen on the loopback port");
+        let address = socket.local_addr().ok().and_then(|address| address.as_socket());
+        let address = address.expect("address of the loopback port");
+        let state = State {
+            workspace,
+            faults: FaultPlan::default(),
+            calls: Vec::new(),
+            wanted: Port::Up,
+            actual: Port::Up,
+            connections: BTreeMap::new(),
+            connected: 0,
+        };
+        let shared = Arc::new(Shared {
+            socket_base: format!("ws://{address}"),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        });
+        let acceptor = thread::Builder::new()
+            .name("slack-api".to_owned())
+            .spawn({
+                let shared = Arc::clone(&shared);
+                move || accept_connections(socket, address, &shared)
+            })
+            .expect("start the thread of the loopback Slack");
+        Server { address, shared, acceptor: Some(acceptor) }
+    }
+
+    /// Comes back when it is so; `false` when the port was lost.
+    pub(super) fn set_port(&self, port: Port) -> bool {
+        let before = {
+            let mut state = self.shared.lock();
+            let before = state.actual;
+            state.wanted = port;
+            before
+        };
+        self.shared.changed.notify_all();
+        if before == Port::Up && port != Port::Up {
+            // `accept` cannot be interrupted by anything but a connection.
+            let _ = TcpStream::connect(self.address);
+        }
+        self.shared.wait_while(|state| state.actual != port && state.actual != Port::Stopped);
+        self.shared.lock().actual == port
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.set_port(Port::Stopped);
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+    }
+}
+
+const BACKLOG: i32 = 128;
+
+fn bind(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    // As std does: ended connections must not keep the port on Unix; on Windows the option would let others in.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+fn accept_connections(mut socket: Socket, address: SocketAddr, shared: &Arc<Shared>) {
+    loop {
+        let wanted = shared.lock().wanted;
+        if wanted != Port::Up {
+            drop(socket);
+            end_connections(shared);
+            if wanted == Port::Stopped {
+                return shared.set_actual(Port::Stopped);
+            }
+            let Some(parked) = bind_again(address) else {
+                return shared.set_actual(Port::Stopped);
+            };
+            shared.set_actual(Port::Down);
+            shared.wait_while(|state| state.wanted == Port::Down);
+            socket = parked;
+            if shared.lock().is_up() {
+                if socket.listen(BACKLOG).is_err() {
+                    return shared.set_actual(Port::Stopped);
+                }
+                shared.set_actual(Port::Up);
+            }
+            continue;
+        }
+        if let Ok((connection, _)) = socket.accept() {
+            begin_connection(connection.into(), shared);
+        }
+    }
+}
+
+/// Between the two the port is free for a moment, and some systems take a moment to see that.
+fn bind_again(address: SocketAddr) -> Option<Socket> {
+    (0..100)
+        .find_map(|_| bind(address).inspect_err(|_| thread::sleep(Duration::from_millis(10))).ok())
+}
+
+fn end_connections(shared: &Shared) {
+    let connections = std::mem::take(&mut shared.lock().connections);
+    for connection in connections.into_values() {
+        let _ = connection.shutdown(Shutdown::Both);
+    }
+}
+
+fn begin_connection(socket: TcpStream, shared: &Arc<Shared>) {
+    let mut state = shared.lock();
+    if !state.is_up() || state.faults.refuses_connection() {
+        return reset(socket);
+    }
+    let Ok(kept) = socket.try_clone() else { return };
+    state.connected += 1;
+    let number = state.connected;
+    state.connections.insert(number, kept);
+    drop(state);
+    let shared = Arc::clone(shared);
+    thread::spawn(move || {
+        // A connection ends by the client leaving as often as by its own end: neither is a fault.
+        let left = serve_connection(socket, &shared);
+        // Only the last handle's end is seen by the client.
+        shared.lock().connections.remove(&number);
+        if let Ok(Some(to_reset)) = left {
+            let _ = SockRef::from(&to_reset).set_linger(Some(Duration::ZERO));
+        }
+    });
+}
+
+/// Gives back the connection when it is to be reset.
+fn serve_connection(connection: TcpStream, shared: &Shared) -> io::Result<Option<TcpStream>> {
+    connection.set_nodelay(true)?;
+    let mut reader = BufReader::new(connection);
+    while let Some(request) = http_wire::read_request(&mut reader)? {
+        let ending = exchange(shared, &request);
+        let connection = reader.get_mut();
+        match ending {
+            Ending::Respond(bytes) => {
+                connection.write_all(&bytes)?;
+                connection.flush()?;
+                if !request.keep_alive {
+                    break;
+                }
+            }
+            Ending::Cut(bytes) => {
+                connection.write_all(&bytes)?;
+                connection.flush()?;
+                return Ok(None);
+            }
+            Ending::Reset => return Ok(Some(reader.into_inner())),
+            Ending::Hang => {
+                let mut ignored = [0; 1024];
+                while connection.read(&mut ignored)? > 0 {}
+                return Ok(None);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn reset(socket: TcpStream) {
+    let _ = SockRef::from(&socket).set_linger(Some(Duration::ZERO));
+}

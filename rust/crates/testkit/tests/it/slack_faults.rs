@@ -1,0 +1,270 @@
+//! Each fault as a client meets it, and what Slack has done by then.
+
+use std::io::{self, ErrorKind};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::slack::{Fault, FaultMix, Outcome, When};
+use testkit::{SlackApi, SlackSetup};
+
+use crate::slack_client::{Client, Request, Response, address};
+
+const POST: &str = "chat.postMessage";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct World {
+    api: SlackApi,
+    channel: String,
+}
+
+impl World {
+    fn new() -> World {
+        let api = SlackApi::start(SlackSetup::default());
+        let channel = api.direct_message();
+        World { api, channel }
+    }
+
+    fn request(&self) -> Request {
+        Request::json(POST, &json!({"channel": self.channel, "text": "hello, é"}))
+    }
+
+    fn try_post(&self) -> io::Result<Response> {
+        Client::connect(&self.api)?.ask(&self.request())
+    }
+
+    fn posts(&self) -> usize {
+        self.api.messages(&self.channel).len()
+    }
+
+    /// Posts once into the fault, checks what was done by then, and that the next post is well.
+    #[track_caller]
+    fn strike(&self, fault: Fault, applied: When) -> io::Result<Response> {
+        self.api.fail(POST, [fault.clone()]);
+        let seen = self.try_post();
+        let call = self.api.calls().pop().unwrap();
+        assert_eq!((call.fault, call.applied), (fault, applied == When::After));
+        let posts = usize::from(applied == When::After);
+        assert_eq!(self.posts(), posts);
+        assert_eq!(self.try_post().unwrap().json()["ok"], true);
+        assert_eq!(self.posts(), posts + 1);
+        seen
+    }
+}
+
+#[test]
+fn a_reset_comes_before_or_after_the_post() {
+    for when in [When::Before, When::After] {
+        let world = World::new();
+        let error = world.strike(Fault::Reset(when), when).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        assert_eq!(world.api.calls()[0].outcome, Outcome::Reset);
+    }
+}
+
+#[test]
+fn a_status_comes_before_or_after_the_post() {
+    for (when, status) in [(When::Before, 500), (When::After, 503)] {
+        let response = World::new().strike(Fault::Status(when, status), when).unwrap();
+        assert_eq!(response.status, status);
+        assert!(response.body.starts_with("<!DOCTYPE html>"));
+    }
+}
+
+#[test]
+fn an_error_comes_before_or_after_the_post() {
+    for when in [When::Before, When::After] {
+        let fault = Fault::Error(when, "fatal_error".to_owned());
+        let response = World::new().strike(fault, when).unwrap();
+        assert_eq!(response.status, 200);
+        assert_eq!(response.json(), json!({"ok": false, "error": "fatal_error"}));
+    }
+}
+
+#[test]
+fn a_rate_limit_says_how_long() {
+    let response = World::new().strike(Fault::RateLimited(7), When::Before).unwrap();
+    assert_eq!((response.status, response.header("retry-after")), (429, Some("7")));
+    assert_eq!(response.json(), json!({"ok": false, "error": "ratelimited"}));
+}
+
+#[test]
+fn a_cut_body_ends_early_and_broken_json_does_not() {
+    let error = World::new().strike(Fault::CutBody, When::After).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    let response = World::new().strike(Fault::BrokenJson, When::After).unwrap();
+    assert_eq!(response.status, 200);
+    assert!(serde_json::from_str::<serde_json::Value>(&response.body).is_err());
+}
+
+#[test]
+fn a_page_for_people_comes_with_status_200() {
+    let response = World::new().strike(Fault::Html, When::Before).unwrap();
+    assert_eq!(
+        (response.status, response.header("content-type")),
+        (200, Some("text/html; charset=utf-8"))
+    );
+}
+
+#[test]
+fn a_delay_comes_before_or_after_the_post() {
+    for when in [When::Before, When::After] {
+        let world = World::new();
+        let pause = Duration::from_millis(400);
+        world.api.fail(POST, [Fault::Delay(when, pause)]);
+        let started = Instant::now();
+        thread::scope(|scope| {
+            let posting = scope.spawn(|| world.try_post().unwrap());
+            match when {
+                When::Before => thread::sleep(pause / 2),
+                When::After => {
+                    world.api.wait_for_messages(&world.channel, 1, PATIENCE);
+                }
+            }
+            // Only what is seen before the time is over says anything on a slow machine.
+            let (posts, is_answered) = (world.posts(), posting.is_finished());
+            if started.elapsed() < pause {
+                assert_eq!((posts, is_answered), (usize::from(when == When::After), false));
+            }
+            assert_eq!(posting.join().unwrap().json()["ok"], true);
+        });
+        assert!(started.elapsed() >= pause);
+        assert_eq!(world.posts(), 1);
+    }
+}
+
+#[test]
+fn a_hang_lasts_until_the_client_gives_up() {
+    for when in [When::Before, When::After] {
+        let world = World::new();
+        world.api.fail(POST, [Fault::Hang(when)]);
+        let mut client = Client::connect(&world.api).unwrap();
+        client.set_patience(Duration::from_millis(200));
+        let error = client.ask(&world.request()).unwrap_err();
+        assert!([ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind()), "{error}");
+        let calls = world.api.wait_for_calls(POST, 1, PATIENCE);
+        assert_eq!(calls[0].outcome, Outcome::Hung);
+        assert_eq!(world.posts(), usize::from(when == When::After));
+        drop(client);
+        assert_eq!(world.try_post().unwrap().status, 200);
+    }
+}
+
+#[test]
+fn a_refused_connection_is_reset_before_a_request_is_read() {
+    let world = World::new();
+    world.api.fail("*", [Fault::Refuse, Fault::Refuse]);
+    for _ in 0..2 {
+        // The system may tell of the reset at the write or at the read, or not let the connection be used at all.
+        world.try_post().unwrap_err();
+    }
+    assert_eq!(world.api.calls().len(), 0);
+    assert_eq!(world.try_post().unwrap().status, 200);
+}
+
+#[test]
+fn a_queue_is_for_one_method_or_for_all() {
+    let world = World::new();
+    world.api.fail(POST, [Fault::Pass, Fault::Html]);
+    world.api.fail("*", [Fault::RateLimited(1)]);
+    let auth = Request::form("auth.test", &[]);
+    let statuses = [world.try_post().unwrap(), auth.send(&world.api), auth.send(&world.api)];
+    assert_eq!(statuses.map(|response| response.status), [200, 429, 200]);
+    assert!(world.try_post().unwrap().body.starts_with("<!DOCTYPE html>"));
+    assert_eq!(world.api.calls_of("auth.test").len(), 2);
+}
+
+#[test]
+fn chance_strikes_until_it_is_healed() {
+    let world = World::new();
+    let mix = FaultMix::seeded(1)
+        .with(0.3, Fault::Reset(When::After))
+        .with(0.2, Fault::Status(When::Before, 503))
+        .with(0.2, Fault::Refuse);
+    world.api.fail_by_chance("*", mix);
+    let answered = (0..60).filter(|_| world.try_post().is_ok()).count();
+    let calls = world.api.calls();
+    let count = |outcome| calls.iter().filter(|call| call.outcome == outcome).count();
+    assert!(calls.len() < 60 && count(Outcome::Reset) > 0 && count(Outcome::Status(503)) > 0);
+    assert_eq!(answered, calls.len() - count(Outcome::Reset));
+    assert_eq!(world.posts(), calls.iter().filter(|call| call.applied).count());
+    world.api.heal();
+    assert!((0..20).all(|_| world.try_post().unwrap().status == 200));
+}
+
+#[test]
+fn while_down_the_port_refuses_and_afterwards_it_remembers() {
+    let world = World::new();
+    let mut kept = Client::connect(&world.api).unwrap();
+    assert_eq!(kept.ask(&world.request()).unwrap().status, 200);
+    for _ in 0..3 {
+        world.api.down();
+        let error = TcpStream::connect(address(&world.api)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+        kept.ask(&world.request()).unwrap_err();
+        world.api.up();
+        kept = Client::connect(&world.api).unwrap();
+        kept.ask(&world.request()).unwrap();
+    }
+    assert_eq!(world.posts(), 4);
+}
+
+#[test]
+fn down_and_up_twice_are_once() {
+    let world = World::new();
+    world.api.up();
+    world.api.down();
+    world.api.down();
+    world.api.up();
+    world.api.up();
+    assert_eq!(world.try_post().unwrap().status, 200);
+}
+
+#[test]
+fn every_answered_post_is_kept_while_the_port_goes_up_and_down() {
+    let world = World::new();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let post_until_stopped = || {
+            let mut answered = 0;
+            while !stop.load(Ordering::Relaxed) {
+                answered += usize::from(world.try_post().is_ok());
+            }
+            answered
+        };
+        let clients: Vec<_> = (0..4).map(|_| scope.spawn(post_until_stopped)).collect();
+        for _ in 0..25 {
+            world.api.down();
+            let posts = world.posts();
+            thread::sleep(Duration::from_millis(2));
+            assert_eq!(world.posts(), posts);
+            world.api.up();
+            thread::sleep(Duration::from_millis(5));
+        }
+        stop.store(true, Ordering::Relaxed);
+        let answered: usize = clients.into_iter().map(|client| client.join().unwrap()).sum();
+        assert!(answered > 0 && world.posts() >= answered, "{answered} {}", world.posts());
+    });
+    assert_eq!(world.posts(), world.api.calls().iter().filter(|call| call.applied).count());
+}
+
+#[test]
+fn dropping_the_server_waits_for_nobody() {
+    let started = Instant::now();
+    for fault in [Fault::Hang(When::Before), Fault::Delay(When::Before, Duration::from_secs(60))] {
+        let World { api, channel } = World::new();
+        api.fail(POST, [fault]);
+        let request = Request::json(POST, &json!({"channel": channel, "text": "x"}));
+        let mut client = Client::connect(&api).unwrap();
+        let asking = thread::spawn(move || client.ask(&request));
+        thread::sleep(Duration::from_millis(100));
+        drop(api);
+        assert!(asking.join().unwrap().is_err());
+    }
+    let world = World::new();
+    world.api.down();
+    drop(world);
+    assert!(started.elapsed() < PATIENCE);
+}
