@@ -1,5 +1,5 @@
 //! As much of HTTP/1.1 as the loopback APIs need: requests in, whole or chunked responses out.
-//! No TLS, no compression, no pipelining, no `Expect: 100-continue`: the clients under test use none of them here.
+//! No compression, no pipelining, no `Expect: 100-continue`: the clients under test use none of them here.
 
 use std::io::{self, BufRead, Read, Write};
 

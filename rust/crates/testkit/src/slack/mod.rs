@@ -12,14 +12,18 @@ mod history;
 mod methods;
 mod server;
 mod setup;
+mod tls;
 mod workspace;
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::wait::wait_until;
 use server::{Port, Server};
+use tls::Authority;
 use workspace::Workspace;
 
 pub use exchange::{Outcome, SlackCall};
@@ -31,17 +35,35 @@ pub use workspace::{SlackMessage, SlackThread};
 /// The server; stopped when dropped.
 pub struct SlackApi {
     server: Server,
+    authority: Option<Authority>,
 }
 
 impl SlackApi {
     #[track_caller]
     pub fn start(setup: SlackSetup) -> SlackApi {
-        SlackApi { server: Server::start(Workspace::new(setup)) }
+        SlackApi { server: Server::start(Workspace::new(setup), None), authority: None }
+    }
+
+    /// The same over TLS, with a certificate of an authority made for this server alone.
+    #[track_caller]
+    pub fn start_tls(setup: SlackSetup) -> SlackApi {
+        let authority = Authority::new();
+        let tls = Some(authority.server.clone());
+        SlackApi { server: Server::start(Workspace::new(setup), tls), authority: Some(authority) }
     }
 
     /// Ends with `/api/`; the method's name follows.
     pub fn base_url(&self) -> String {
-        format!("http://{}/api/", self.server.address)
+        let scheme = if self.authority.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}/api/", self.server.address)
+    }
+
+    /// Writes the authority's certificate (PEM), which a client has to trust.
+    #[track_caller]
+    pub fn ca_file(&self, path: &Path) {
+        let authority = self.authority.as_ref().expect("only `start_tls` makes an authority");
+        fs::write(path, &authority.pem)
+            .unwrap_or_else(|error| panic!("write `{}`: {error}", path.display()));
     }
 
     /// Refuses connections and ends those that are open. What was posted stays.

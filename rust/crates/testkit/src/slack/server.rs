@@ -10,10 +10,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustls::ServerConfig;
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::exchange::{Ending, SlackCall, exchange};
 use super::faults::FaultPlan;
+use super::tls::Connection;
 use super::workspace::Workspace;
 use crate::http_wire;
 
@@ -41,7 +43,7 @@ impl State {
 }
 
 pub(super) struct Shared {
-    /// `ws://…`, without a path.
+    /// `ws://…` or `wss://…`, without a path.
     pub(super) socket_base: String,
     state: Mutex<State>,
     changed: Condvar,
@@ -90,11 +92,12 @@ pub(super) struct Server {
 
 impl Server {
     #[track_caller]
-    pub(super) fn start(workspace: Workspace) -> Server {
+    pub(super) fn start(workspace: Workspace, tls: Option<Arc<ServerConfig>>) -> Server {
         let socket = bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bind a loopback port");
         socket.listen(BACKLOG).expect("listen on the loopback port");
         let address = socket.local_addr().ok().and_then(|address| address.as_socket());
         let address = address.expect("address of the loopback port");
+        let scheme = if tls.is_some() { "wss" } else { "ws" };
         let state = State {
             workspace,
             faults: FaultPlan::default(),
@@ -105,7 +108,7 @@ impl Server {
             connected: 0,
         };
         let shared = Arc::new(Shared {
-            socket_base: format!("ws://{address}"),
+            socket_base: format!("{scheme}://{address}"),
             state: Mutex::new(state),
             changed: Condvar::new(),
         });
@@ -113,7 +116,7 @@ impl Server {
             .name("slack-api".to_owned())
             .spawn({
                 let shared = Arc::clone(&shared);
-                move || accept_connections(socket, address, &shared)
+                move || accept_connections(socket, address, &shared, tls.as_ref())
             })
             .expect("start the thread of the loopback Slack");
         Server { address, shared, acceptor: Some(acceptor) }
@@ -157,7 +160,12 @@ fn bind(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn accept_connections(mut socket: Socket, address: SocketAddr, shared: &Arc<Shared>) {
+fn accept_connections(
+    mut socket: Socket,
+    address: SocketAddr,
+    shared: &Arc<Shared>,
+    tls: Option<&Arc<ServerConfig>>,
+) {
     loop {
         let wanted = shared.lock().wanted;
         if wanted != Port::Up {
@@ -181,7 +189,7 @@ fn accept_connections(mut socket: Socket, address: SocketAddr, shared: &Arc<Shar
             continue;
         }
         if let Ok((connection, _)) = socket.accept() {
-            begin_connection(connection.into(), shared);
+            begin_connection(connection.into(), shared, tls);
         }
     }
 }
@@ -199,7 +207,7 @@ fn end_connections(shared: &Shared) {
     }
 }
 
-fn begin_connection(socket: TcpStream, shared: &Arc<Shared>) {
+fn begin_connection(socket: TcpStream, shared: &Arc<Shared>, tls: Option<&Arc<ServerConfig>>) {
     let mut state = shared.lock();
     if !state.is_up() || state.faults.refuses_connection() {
         return reset(socket);
@@ -209,21 +217,22 @@ fn begin_connection(socket: TcpStream, shared: &Arc<Shared>) {
     let number = state.connected;
     state.connections.insert(number, kept);
     drop(state);
-    let shared = Arc::clone(shared);
+    let (shared, tls) = (Arc::clone(shared), tls.cloned());
     thread::spawn(move || {
         // A connection ends by the client leaving as often as by its own end: neither is a fault.
-        let left = serve_connection(socket, &shared);
+        let connection = Connection::new(socket, tls.as_ref());
+        let left = connection.and_then(|connection| serve_connection(connection, &shared));
         // Only the last handle's end is seen by the client.
         shared.lock().connections.remove(&number);
         if let Ok(Some(to_reset)) = left {
-            let _ = SockRef::from(&to_reset).set_linger(Some(Duration::ZERO));
+            let _ = SockRef::from(to_reset.socket()).set_linger(Some(Duration::ZERO));
         }
     });
 }
 
 /// Gives back the connection when it is to be reset.
-fn serve_connection(connection: TcpStream, shared: &Shared) -> io::Result<Option<TcpStream>> {
-    connection.set_nodelay(true)?;
+fn serve_connection(connection: Connection, shared: &Shared) -> io::Result<Option<Connection>> {
+    connection.socket().set_nodelay(true)?;
     let mut reader = BufReader::new(connection);
     while let Some(request) = http_wire::read_request(&mut reader)? {
         let ending = exchange(shared, &request);
@@ -249,6 +258,7 @@ fn serve_connection(connection: TcpStream, shared: &Shared) -> io::Result<Option
             }
         }
     }
+    reader.get_mut().finish();
     Ok(None)
 }
 

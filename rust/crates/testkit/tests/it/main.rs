@@ -4,4 +4,5 @@ mod messages_api;
 mod slack_client;
 mod slack_faults;
 mod slack_history;
+mod slack_tls;
 mod slack_web;

@@ -1,0 +1,102 @@
+//! A certificate authority that lives as long as one test, and the stream that speaks TLS or does not.
+//! Ring is named as the provider everywhere: with two in one program rustls would refuse to choose.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+pub(super) struct Authority {
+    /// What a client has to trust.
+    pub(super) pem: String,
+    pub(super) server: Arc<ServerConfig>,
+}
+
+impl Authority {
+    /// A new authority, and a certificate of it for this machine's loopback address.
+    #[track_caller]
+    pub(super) fn new() -> Authority {
+        let mut authority = CertificateParams::default();
+        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        authority.distinguished_name.push(DnType::CommonName, "Loopback Slack");
+        let key = KeyPair::generate().expect("make a key for the loopback authority");
+        let root = authority.self_signed(&key).expect("sign the loopback authority");
+        let issuer = Issuer::new(authority, key);
+
+        let mut leaf = CertificateParams::new(["localhost".to_owned()]).expect("name `localhost`");
+        leaf.subject_alt_names.push(SanType::IpAddress(Ipv4Addr::LOCALHOST.into()));
+        let leaf_key = KeyPair::generate().expect("make a key for the loopback Slack");
+        let certificate =
+            leaf.signed_by(&leaf_key, &issuer).expect("sign the loopback Slack's certificate");
+
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
+        let server = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("choose TLS versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], private)
+            .expect("use the loopback Slack's certificate");
+        Authority { pem: root.pem(), server: Arc::new(server) }
+    }
+}
+
+/// A client's connection, in the clear or not.
+pub(super) enum Connection {
+    Plain(TcpStream),
+    Tls(Box<StreamOwned<ServerConnection, TcpStream>>),
+}
+
+impl Connection {
+    pub(super) fn new(
+        socket: TcpStream,
+        tls: Option<&Arc<ServerConfig>>,
+    ) -> io::Result<Connection> {
+        let Some(config) = tls else { return Ok(Connection::Plain(socket)) };
+        let session = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
+        Ok(Connection::Tls(Box::new(StreamOwned::new(session, socket))))
+    }
+
+    pub(super) fn socket(&self) -> &TcpStream {
+        match self {
+            Connection::Plain(socket) => socket,
+            Connection::Tls(stream) => &stream.sock,
+        }
+    }
+
+    /// Says that nothing more comes, so that the client can tell the end from a cut.
+    pub(super) fn finish(&mut self) {
+        if let Connection::Tls(stream) = self {
+            stream.conn.send_close_notify();
+            let _ = stream.flush();
+        }
+    }
+}
+
+impl Read for Connection {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Connection::Plain(socket) => socket.read(buffer),
+            Connection::Tls(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Connection {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Connection::Plain(socket) => socket.write(bytes),
+            Connection::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Connection::Plain(socket) => socket.flush(),
+            Connection::Tls(stream) => stream.flush(),
+        }
+    }
+}
