@@ -1,7 +1,7 @@
 //! A loopback Slack Web API, as strict as Slack is known to be and as unreliable as a test wants it.
 //! It keeps what was posted and what was asked; Socket Mode is not here yet, only the address that opens it.
 //!
-//! Nothing of it was compared with the real Slack.
+//! Nothing of it was compared with the real Slack. Slack's own SDK runs against it in `tests/slack-sdk`.
 
 mod arguments;
 mod blocks;
