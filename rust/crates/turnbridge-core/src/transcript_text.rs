@@ -103,22 +103,17 @@ fn entries(tail: &[u8]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for line in tail.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let Some(record) = Record::read(line) else { continue };
-        let kind = record.kind();
-        match kind {
-            Kind::Other => {
-                if record.text(Wanted::PromptId).is_none() {
-                    continue;
-                }
-            }
-            // `/model` and the like began no turn.
-            Kind::LocalOutput => {
-                if let Some(Entry { kind: command @ Kind::Command(_), .. }) = entries.last_mut() {
-                    *command = Kind::Other;
-                }
-            }
-            _ => {}
+        let (kind, prompt_id) = (record.kind(), record.text(Wanted::PromptId));
+        if prompt_id.is_none() && matches!(kind, Kind::Other) {
+            continue;
         }
-        entries.push(Entry { prompt_id: record.text(Wanted::PromptId).map(str::to_owned), kind });
+        // `/model` and the like began no turn.
+        if let (Kind::LocalOutput, Some(Entry { kind: command @ Kind::Command(_), .. })) =
+            (&kind, entries.last_mut())
+        {
+            *command = Kind::Other;
+        }
+        entries.push(Entry { prompt_id: prompt_id.map(str::to_owned), kind });
     }
     entries
 }
