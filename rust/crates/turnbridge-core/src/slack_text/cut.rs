@@ -20,6 +20,8 @@ struct Line {
     cost: usize,
     is_blank: bool,
     is_row: bool,
+    /// A heading, or the blank lines after one: what comes next belongs to it.
+    is_heading: bool,
     /// The fence that is open before it, as an index.
     fence: Option<usize>,
 }
@@ -49,11 +51,14 @@ impl<'a> Layout<'a> {
         let mut open: Option<usize> = None;
         for line in text.split_inclusive('\n') {
             let bare = line.trim_end_matches(['\n', '\r']);
+            let is_blank = bare.trim().is_empty();
+            let is_under_heading = layout.lines.last().is_some_and(|line| line.is_heading);
             layout.lines.push(Line {
                 start,
                 cost: line.chars().map(cost).sum(),
-                is_blank: bare.trim().is_empty(),
+                is_blank,
                 is_row: open.is_none() && bare.trim_start().starts_with('|'),
+                is_heading: open.is_none() && (is_heading(bare) || (is_blank && is_under_heading)),
                 fence: open,
             });
             start += line.len();
@@ -161,13 +166,11 @@ impl<'a> Layout<'a> {
     }
 
     fn is_place(&self, place: Place, next: usize) -> bool {
+        let (line, next) = (&self.lines[next - 1], &self.lines[next]);
+        let is_between_blocks = next.fence.is_none() && !line.is_heading;
         match place {
-            Place::BlankLine => {
-                self.lines[next].fence.is_none()
-                    && self.lines[next - 1].is_blank
-                    && !self.lines[next].is_blank
-            }
-            Place::OutsideFence => self.lines[next].fence.is_none(),
+            Place::BlankLine => is_between_blocks && line.is_blank && !next.is_blank,
+            Place::OutsideFence => is_between_blocks,
             Place::LineEnd => true,
         }
     }
@@ -206,6 +209,11 @@ impl<'a> Layout<'a> {
     fn closing_cost(&self, line: usize) -> usize {
         self.lines[line].fence.map_or(0, |fence| characters(&self.fences[fence].closing))
     }
+}
+
+fn is_heading(line: &str) -> bool {
+    let rest = line.trim_start_matches('#');
+    (1..=6).contains(&(line.len() - rest.len())) && rest.starts_with(' ')
 }
 
 /// How long a character is when it is sent.

@@ -101,6 +101,16 @@ fn a_block_that_fits_into_a_message_is_not_cut() {
 }
 
 #[test]
+fn a_heading_stays_with_what_it_heads() {
+    let [a, b] = ["a", "b"].map(|letter| letter.repeat(3_000));
+    insta::assert_snapshot!(answer(&format!("{a}\n\n## Next\n\n{b}\n")), @"
+    [(1/2) ]a×3000 ⏎⏎[]
+    [(2/2)⏎⏎]## Next⏎⏎b×3000 ⏎[]
+    ");
+    check(&"# h\n".repeat(5_000), &split_answer(&"# h\n".repeat(5_000)));
+}
+
+#[test]
 fn a_fence_that_must_be_cut_is_closed_and_opened_again() {
     let cut = |opening: &str, closing: &str| {
         let line = format!("{}\n", "x".repeat(1_200));
@@ -316,7 +326,7 @@ impl Random {
 
     /// Fragments, some of them many times over, to lengths around the limit and far beyond it.
     fn text(&mut self, fragments: &[&str]) -> String {
-        let length = [0, 10, 3_700, 3_790, 3_801, 5_000, 8_000, 20_000][self.below(8)];
+        let length = [0, 10, 3_700, 3_790, 3_801, 5_000, 8_000, 14_000][self.below(8)];
         let length = length + self.below(40);
         // Few kinds in one text, so that some have no line ends at all.
         let kinds: Vec<_> =
@@ -396,6 +406,7 @@ const NASTY: &[&str] = &[
     "(2/5)\n\n",
     "…",
     "- item\n",
+    "\n# heading\n\n",
     "\\",
     "[Text](https://example.com/a?b=c&d=e)",
     "**bold** ",
