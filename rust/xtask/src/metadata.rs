@@ -22,7 +22,7 @@ pub fn repository() -> PathBuf {
 
 pub fn load() -> Result<Workspace> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .args(["metadata", "--format-version", "1", "--locked"])
         .current_dir(repository().join("rust"))
         .output()
         .context("could not run `cargo metadata`")?;

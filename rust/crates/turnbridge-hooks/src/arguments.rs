@@ -25,8 +25,14 @@ pub enum Text {
     Version,
 }
 
+impl Default for Options {
+    fn default() -> Options {
+        Options { origin: "hand".to_owned(), no_gate: false }
+    }
+}
+
 pub fn parse(arguments: impl Iterator<Item = OsString>) -> Command {
-    let mut options = Options { origin: "hand".to_owned(), no_gate: false };
+    let mut options = Options::default();
     let mut arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -61,6 +67,7 @@ pub fn print(program: Program, text: Text) {
             let (what, usage, option) = match program {
                 Program::Status => (STATUS, "", ""),
                 Program::StopGate => (STOP_GATE, " [--no-gate]", NO_GATE),
+                Program::Notify => (NOTIFY, " --hook", ""),
             };
             println!(
                 "{name}: a Claude Code hook of Turnbridge
@@ -84,6 +91,9 @@ prints nothing, but that the agent may use Turnbridge's own speak without asking
 const STOP_GATE: &str = " and decides whether the turn may end.
 It may: the turn is recorded, exit 0. The agent has not spoken its summary yet: exit 2, and
 what to do on standard error. `turnbridge gate explain` says why.";
+const NOTIFY: &str = " (PermissionRequest) and, if you want that
+(`[notify] waiting = true`), queues a notice that an agent waits for you. Without `--hook` it
+delivers what is queued, and exits.";
 const NO_GATE: &str = "  --no-gate      only record; let every turn end
 ";
 

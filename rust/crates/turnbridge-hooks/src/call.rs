@@ -7,6 +7,7 @@ use std::path::Path;
 use turnbridge_core::claim::Claim;
 use turnbridge_core::event::{Event, EventKind};
 use turnbridge_core::hook_wire::{CallContext, Unusable, interpret};
+use turnbridge_core::notice_wire::Notice;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
@@ -23,6 +24,13 @@ pub struct Received {
     pub event: Event,
     claim: Claim,
     wrong_fields: Vec<&'static str>,
+}
+
+impl Received {
+    /// The hash of what arrived.
+    pub fn payload(&self) -> u64 {
+        self.claim.payload
+    }
 }
 
 /// `None`: there is nothing to do, and what was wrong has been logged.
@@ -97,7 +105,8 @@ pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
             }
             if let (Some(paths), Some(turn), Tell::Yes) = (&paths, &updated.turn, tell) {
                 let transcript = event.facts.transcript_path.clone();
-                problems.extend(notice::queue(paths, payload, turn, transcript).err());
+                let notice = Notice::of_turn(notice::notice_id(payload), turn, transcript);
+                problems.extend(notice::queue(paths, &notice).err());
             }
         }
         Err(problem) => problems.push(problem),

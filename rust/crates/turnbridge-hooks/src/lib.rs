@@ -9,6 +9,7 @@ mod arguments;
 mod call;
 mod input;
 mod notice;
+mod notify;
 pub mod start;
 mod status;
 mod stop_gate;
@@ -27,6 +28,8 @@ enum Program {
     Status,
     /// `turnbridge-stop-gate`: Stop.
     StopGate,
+    /// `turnbridge-notify` as the hook of PermissionRequest, and `turnbridge notify`.
+    Notify,
 }
 
 impl Program {
@@ -34,6 +37,7 @@ impl Program {
         match self {
             Program::Status => "turnbridge-status",
             Program::StopGate => "turnbridge-stop-gate",
+            Program::Notify => "turnbridge-notify",
         }
     }
 }
@@ -49,6 +53,22 @@ pub fn stop_gate() -> u8 {
     let begun = Instant::now();
     let at = turnbridge_store::clock::now();
     run(Program::StopGate, |options| stop_gate::handle(options, at, begun))
+}
+
+/// `turnbridge-notify --hook`.
+pub fn waiting() -> u8 {
+    let at = turnbridge_store::clock::now();
+    run(Program::Notify, |options| {
+        notify::waiting(options, at);
+        0
+    })
+}
+
+/// `turnbridge notify --tool claude`: a Stop hook made by hand. Its input is on stdin.
+pub fn finished_turn() {
+    let at = turnbridge_store::clock::now();
+    fail_open_on_panic(Program::Notify);
+    notify::finished(&Options::default(), at);
 }
 
 fn run(program: Program, handle: impl FnOnce(&Options) -> u8) -> u8 {

@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::notice_switches::wants_slack;
 use turnbridge_core::notice_wire::Notice;
-use turnbridge_core::turn_wire::TurnRecord;
 use turnbridge_store::outbox::{self, Queued};
 use turnbridge_store::paths::{StatePaths, config_file};
 use turnbridge_store::{bounded_file, file_lock};
@@ -15,29 +14,23 @@ use turnbridge_store::{bounded_file, file_lock};
 /// No config is longer.
 const LONGEST_CONFIG: u64 = 4 << 20;
 
-/// `payload` is the hash of the event: its second report makes the same id, and no second notice.
-pub fn queue(
-    paths: &StatePaths,
-    payload: u64,
-    record: &TurnRecord,
-    transcript_path: Option<String>,
-) -> Result<(), String> {
-    let Some(config) =
-        config_file().and_then(|path| bounded_file::read(&path, LONGEST_CONFIG).ok())
-    else {
-        return Ok(());
-    };
-    if !wants_slack(&config) {
+/// The text of `config.toml`, if there is one.
+pub fn config() -> Option<Vec<u8>> {
+    bounded_file::read(&config_file()?, LONGEST_CONFIG).ok()
+}
+
+pub fn queue(paths: &StatePaths, notice: &Notice) -> Result<(), String> {
+    if !config().is_some_and(|config| wants_slack(&config)) {
         return Ok(());
     }
-    let notice = Notice::of_turn(notice_id(payload), record, transcript_path);
-    match outbox::queue(paths, &notice) {
+    match outbox::queue(paths, notice) {
         Ok(Queued::New) => wake(paths),
         Ok(Queued::Known) => Ok(()),
         Err(error) => Err(format!("outbox: {error}")),
     }
 }
 
+/// `payload` is the hash of the event: its second report makes the same id, and no second notice.
 pub fn notice_id(payload: u64) -> String {
     format!("{}-{payload:016x}", Tool::Claude)
 }

@@ -31,15 +31,39 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
         return ALLOWED;
     };
     let event = &mut received.event;
-    let EventKind::TurnEnded { answer, stop_hook_active, .. } = &event.kind else {
+    let Some(Judged { decision, words, tell }) = judge(event, options) else {
         call::record(Program::StopGate, received, Tell::Yes);
         return ALLOWED;
     };
-    let answer = answer.clone();
-    let is_continued = *stop_hook_active;
+    if !decision.rule.allows()
+        && let EventKind::TurnEnded { answer, .. } = &mut event.kind
+    {
+        event.kind = EventKind::StopBlocked { answer: answer.take() };
+    }
+    let session_id = event.session_id.to_string();
+    if call::record(Program::StopGate, received, tell) == Recorded::ByTwin {
+        return ALLOWED;
+    }
+    log_decision(&decision, session_id, at, begun);
+    let _ = std::io::stderr().write_all(words.as_bytes());
+    if decision.rule.allows() { ALLOWED } else { BLOCKED }
+}
+
+/// What becomes of a Stop.
+pub struct Judged {
+    pub decision: Decision,
+    /// For whoever reads stderr: the model, or the person who looks.
+    words: String,
+    /// Whether the turn is told to anybody, if it ends.
+    pub tell: Tell,
+}
+
+/// `None` for an event that ends no turn.
+pub fn judge(event: &Event, options: &Options) -> Option<Judged> {
+    let EventKind::TurnEnded { answer, stop_hook_active, .. } = &event.kind else { return None };
     let mut room = Room { event, options, answer: answer.as_deref(), session: None };
     let stop = Stop {
-        is_continued,
+        is_continued: *stop_hook_active,
         is_reply: std::env::var_os("TURNBRIDGE_REPLY_ID").is_some_and(|id| !id.is_empty()),
         is_headless: room.host().is_some_and(Host::is_headless),
     };
@@ -50,17 +74,8 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
         _ => String::new(),
     };
     // A turn that somebody else's hook has continued was told when it first ended (X9).
-    let tell = if is_continued && !room.is_reminded() { Tell::No } else { Tell::Yes };
-    if !decision.rule.allows() {
-        event.kind = EventKind::StopBlocked { answer };
-    }
-    let session_id = event.session_id.to_string();
-    if call::record(Program::StopGate, received, tell) == Recorded::ByTwin {
-        return ALLOWED;
-    }
-    log_decision(&decision, session_id, at, begun);
-    let _ = std::io::stderr().write_all(words.as_bytes());
-    if decision.rule.allows() { ALLOWED } else { BLOCKED }
+    let is_told = *stop_hook_active && !room.is_reminded();
+    Some(Judged { decision, words, tell: if is_told { Tell::No } else { Tell::Yes } })
 }
 
 fn log_decision(decision: &Decision, session_id: String, at: Timestamp, begun: Instant) {

@@ -78,7 +78,8 @@ fn append(
     Ok(())
 }
 
-fn kept(paths: &StatePaths, session: &Session, process: ProcessKey) -> Kept {
+/// What the session file has no room for of the turn that `process` is in.
+pub fn kept(paths: &StatePaths, session: &Session, process: ProcessKey) -> Kept {
     let is_reminded = session.run(process).is_some_and(|run| run.turn.is_reminded);
     let answer = || {
         let bytes = fs::read(paths.answer_file(session.tool, &session.id, process.pid)).ok()?;

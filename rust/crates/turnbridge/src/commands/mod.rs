@@ -2,13 +2,20 @@
 
 mod completions;
 mod gate;
+mod logs;
 mod mcp;
+mod notify;
+mod outbox;
+mod routes;
 mod sessions;
 mod speak;
 mod voice;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use turnbridge_store::paths::StatePaths;
+
+use crate::failure::hinted;
 
 /// Keeps you in touch with coding agents that work without you
 #[derive(Debug, Parser)]
@@ -22,6 +29,10 @@ pub struct Cli {
 enum Command {
     Sessions(sessions::Arguments),
     Gate(gate::Arguments),
+    Outbox(outbox::Arguments),
+    Routes(routes::Arguments),
+    Logs(logs::Arguments),
+    Notify(notify::Arguments),
     Speak(speak::Arguments),
     Voice(voice::Arguments),
     Mcp(mcp::Arguments),
@@ -33,10 +44,19 @@ impl Cli {
         match self.command {
             Command::Sessions(arguments) => sessions::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
+            Command::Outbox(arguments) => outbox::run(&arguments),
+            Command::Routes(arguments) => routes::run(&arguments),
+            Command::Logs(arguments) => logs::run(&arguments),
+            Command::Notify(arguments) => notify::run(&arguments),
             Command::Speak(arguments) => speak::run(&arguments),
             Command::Voice(arguments) => voice::run(&arguments),
             Command::Mcp(arguments) => mcp::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments),
         }
     }
+}
+
+fn state_paths() -> Result<StatePaths> {
+    let hint = "set HOME (on Windows USERPROFILE)";
+    StatePaths::from_env().ok_or_else(|| hinted("could not find your home folder", hint))
 }

@@ -44,9 +44,7 @@ enum Command {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let paths = StatePaths::from_env().ok_or_else(|| {
-        hinted("could not find your home folder", "set HOME (on Windows USERPROFILE)")
-    })?;
+    let paths = super::state_paths()?;
     let now = clock::now();
     let sessions = current_sessions(&paths, now)?;
     let mut out = std::io::stdout().lock();

@@ -13,6 +13,7 @@ mod mcp;
 mod recordings;
 mod sessions_command;
 mod sinks;
+mod slack;
 mod speak;
 mod voice;
 mod world;

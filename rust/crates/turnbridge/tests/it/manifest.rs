@@ -20,16 +20,27 @@ fn hooks_json_registers_exactly_the_events_that_the_code_knows_x5() {
     // A hook on it would have to make the worktree.
     assert!(!registered.contains("WorktreeCreate"));
     for (event, rules) in hooks {
-        let [rule] = rules.as_array().unwrap().as_slice() else { panic!("{event}: {rules}") };
-        let [hook] = rule["hooks"].as_array().unwrap().as_slice() else { panic!("{event}") };
-        let program = if event == "Stop" { "turnbridge-stop-gate" } else { "turnbridge-status" };
-        assert_eq!(hook["type"], "command", "{event}");
-        assert_eq!(hook["command"], format!("${{CLAUDE_PLUGIN_ROOT}}/bin/{program}"), "{event}");
-        assert_eq!(hook["args"], serde_json::json!(["--origin", "plugin"]), "{event}");
-        // Async hooks overtake each other and die with `claude -p` (X26).
-        assert_eq!(hook.get("async"), None, "{event}");
-        assert!(rule.get("matcher").is_none(), "{event}");
-        assert!(hook["timeout"].as_u64().is_some_and(|seconds| seconds <= 10), "{event}");
+        let mut programs = Vec::new();
+        for rule in rules.as_array().unwrap() {
+            let [hook] = rule["hooks"].as_array().unwrap().as_slice() else { panic!("{event}") };
+            assert_eq!(hook["type"], "command", "{event}");
+            // Async hooks overtake each other and die with `claude -p` (X26).
+            assert_eq!(hook.get("async"), None, "{event}");
+            assert!(rule.get("matcher").is_none(), "{event}");
+            assert!(hook["timeout"].as_u64().is_some_and(|seconds| seconds <= 10), "{event}");
+            let command = hook["command"].as_str().unwrap();
+            programs.push(command.strip_prefix("${CLAUDE_PLUGIN_ROOT}/bin/").unwrap());
+            let is_notifier = command.ends_with("notify");
+            let args = if is_notifier { "--hook --origin plugin" } else { "--origin plugin" };
+            let args: Vec<_> = args.split(' ').collect();
+            assert_eq!(hook["args"], serde_json::json!(args), "{event}");
+        }
+        let expected: &[&str] = match event.as_str() {
+            "Stop" => &["turnbridge-stop-gate"],
+            "PermissionRequest" => &["turnbridge-status", "turnbridge-notify"],
+            _ => &["turnbridge-status"],
+        };
+        assert_eq!(programs, expected, "{event}");
     }
 }
 

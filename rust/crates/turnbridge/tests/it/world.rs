@@ -50,6 +50,7 @@ impl World {
     pub fn command(&self, program: &str) -> Command {
         let path = match program {
             "turnbridge" => env!("CARGO_BIN_EXE_turnbridge"),
+            "turnbridge-notify" => env!("CARGO_BIN_EXE_turnbridge-notify"),
             "turnbridge-status" => env!("CARGO_BIN_EXE_turnbridge-status"),
             "turnbridge-stop-gate" => env!("CARGO_BIN_EXE_turnbridge-stop-gate"),
             other => panic!("no executable {other}"),

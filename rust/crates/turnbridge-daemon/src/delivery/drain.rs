@@ -1,0 +1,214 @@
+//! Goes through the outbox until nothing in it is due.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use turnbridge_core::notice_wire::{Notice, Progress, Route};
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::transcript_text;
+use turnbridge_store::log::Field;
+use turnbridge_store::outbox::{self, Entry};
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{bounded_file, clock, log, routes};
+
+use super::plan::{Settings, plan};
+use super::post::{Delivery, Keep, Pace, Slack, Trouble};
+
+/// A notice is worth a day of trying (DESIGN section 7).
+const WORTH: Duration = Duration::from_secs(24 * 60 * 60);
+const FIRST_PAUSE: Duration = Duration::from_secs(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
+/// How far back in a transcript is looked for what the hook was not told.
+const TAIL: u64 = 4 << 20;
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Drained {
+    pub arrived: usize,
+    pub failed: usize,
+    /// Somebody else is at it.
+    pub is_busy: bool,
+}
+
+pub fn drain<S: Slack>(
+    paths: &StatePaths,
+    settings: &Settings,
+    slack: &S,
+    pace: &mut impl Pace,
+) -> std::io::Result<Drained> {
+    let mut drained = Drained::default();
+    loop {
+        let Some(lock) = outbox::lock(paths)? else {
+            return Ok(Drained { is_busy: true, ..drained });
+        };
+        let goes_on = drain_locked(paths, settings, slack, pace, &mut drained)?;
+        drop(lock);
+        // What was queued while we held the lock has seen us at work and woken nobody.
+        if !goes_on || due(paths)?.is_empty() {
+            let _ = outbox::prune(paths, SystemTime::now());
+            return Ok(drained);
+        }
+    }
+}
+
+/// Whether another round makes sense: not while Slack cannot be reached.
+fn drain_locked<S: Slack>(
+    paths: &StatePaths,
+    settings: &Settings,
+    slack: &S,
+    pace: &mut impl Pace,
+    drained: &mut Drained,
+) -> std::io::Result<bool> {
+    for Entry { notice, mut progress } in due(paths)? {
+        let mut keep = Files { paths, notice: &notice };
+        prepare(&notice, &mut progress, settings);
+        let started = clock::now();
+        let mut delivery = Delivery {
+            notice: &notice,
+            progress: &mut progress,
+            slack,
+            pace,
+            oldest: oldest(&notice),
+        };
+        match delivery.run(&settings.target_user_id, &mut keep) {
+            Ok(()) => {
+                drained.arrived += 1;
+                log_outcome(paths, &notice, &progress, started, None);
+                outbox::finish(paths, &notice.id)?;
+            }
+            Err(trouble) => {
+                drained.failed += 1;
+                let goes_on = matches!(trouble, Trouble::Permanent { .. });
+                postpone(&mut progress, &notice, &trouble);
+                log_outcome(paths, &notice, &progress, started, Some(&trouble));
+                outbox::save_progress(paths, &notice.id, &progress)?;
+                if !goes_on {
+                    return Ok(false);
+                }
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn due(paths: &StatePaths) -> std::io::Result<Vec<Entry>> {
+    let now = clock::now();
+    let is_due = |entry: &Entry| {
+        let not_before = entry.progress.next_attempt_at.as_deref().and_then(Timestamp::parse);
+        !entry.progress.held && not_before.is_none_or(|at| at <= now)
+    };
+    Ok(outbox::entries(paths)?.into_iter().filter(is_due).collect())
+}
+
+/// Fixes what is sent, at the first attempt.
+fn prepare(notice: &Notice, progress: &mut Progress, settings: &Settings) {
+    progress.version = 1;
+    if progress.messages.is_empty() {
+        let (prompt, answer) = from_transcript(notice);
+        progress.messages = plan(notice, prompt, answer, settings.language);
+    }
+}
+
+/// What the hook was not told may stand in the transcript.
+fn from_transcript(notice: &Notice) -> (Option<String>, Option<String>) {
+    let is_whole = notice.prompt.is_some() && !notice.answers.is_empty();
+    let Some(path) = notice.transcript_path.as_deref().filter(|_| !is_whole) else {
+        return (None, None);
+    };
+    let Ok((tail, _)) = bounded_file::read_tail(Path::new(path), TAIL) else {
+        return (None, None);
+    };
+    let turn = notice.turn_id.as_deref();
+    (transcript_text::last_prompt(&tail, turn), transcript_text::last_answer(&tail, turn))
+}
+
+/// Slack's clock and ours may differ by hours; by more than a day they do not.
+fn oldest(notice: &Notice) -> String {
+    let created = Timestamp::parse(&notice.created_at).unwrap_or_default();
+    let seconds = created.minus(WORTH).as_micros() / 1_000_000;
+    format!("{}.000000", seconds.max(0))
+}
+
+fn postpone(progress: &mut Progress, notice: &Notice, trouble: &Trouble) {
+    let now = clock::now();
+    progress.attempts += 1;
+    match trouble {
+        Trouble::Permanent { error, .. } => {
+            progress.held = true;
+            progress.last_error = Some(error.clone());
+        }
+        Trouble::Later { cause, after } => {
+            let doubled = FIRST_PAUSE * 2_u32.pow(progress.attempts.min(16) - 1);
+            let pause = after.unwrap_or(doubled.min(LONGEST_PAUSE));
+            progress.next_attempt_at = Some(now.plus(pause).to_string());
+            progress.last_error = Some(cause.clone());
+            let created = Timestamp::parse(&notice.created_at).unwrap_or(now);
+            progress.held = now.since(created) > WORTH;
+        }
+        Trouble::Files(cause) => progress.last_error = Some(cause.clone()),
+    }
+}
+
+struct Files<'a> {
+    paths: &'a StatePaths,
+    notice: &'a Notice,
+}
+
+impl Keep for Files<'_> {
+    fn save(&mut self, progress: &Progress) -> std::io::Result<()> {
+        outbox::save_progress(self.paths, &self.notice.id, progress)
+    }
+
+    /// A kill between this line and the mark that it is there must not make a second one.
+    fn save_route(&mut self, channel: &str, thread_ts: &str) -> std::io::Result<()> {
+        let is_it = |route: &Route| route.channel == channel && route.thread_ts == thread_ts;
+        if routes::read(self.paths)?.iter().rev().any(is_it) {
+            return Ok(());
+        }
+        let route = Route {
+            ts: clock::now().to_string(),
+            channel: channel.to_owned(),
+            thread_ts: thread_ts.to_owned(),
+            tool: self.notice.tool.clone(),
+            session_id: self.notice.session_id.clone(),
+            turn_id: self.notice.turn_id.clone(),
+            cwd: self.notice.cwd.clone(),
+        };
+        routes::append(self.paths, &route)
+    }
+}
+
+/// SLV-82: one line for each attempt, without a word of what was said.
+fn log_outcome(
+    paths: &StatePaths,
+    notice: &Notice,
+    progress: &Progress,
+    started: Timestamp,
+    trouble: Option<&Trouble>,
+) {
+    let now = clock::now();
+    let number = |value: usize| Field::Number(value as u64);
+    let mut fields = vec![
+        ("notice", Field::Text(notice.id.clone())),
+        ("tool", Field::Text(notice.tool.clone())),
+        ("session_id", Field::Text(notice.session_id.clone())),
+        ("destinations", number(1)),
+        ("posted", number(progress.posted.len())),
+        ("parts", number(progress.messages.len())),
+        ("attempts", Field::Number(u64::from(progress.attempts))),
+        ("micros", Field::Number(u64::try_from(now.since(started).as_micros()).unwrap_or(0))),
+    ];
+    let (level, message) = match trouble {
+        None => ("info", "the notice has arrived"),
+        Some(Trouble::Permanent { error, hint }) => {
+            fields.push(("error", Field::Text(error.clone())));
+            fields.extend(hint.clone().map(|hint| ("hint", Field::Text(hint))));
+            ("error", "the notice cannot be delivered")
+        }
+        Some(Trouble::Later { cause, .. } | Trouble::Files(cause)) => {
+            fields.push(("error", Field::Text(cause.clone())));
+            ("warn", "the notice has not arrived yet")
+        }
+    };
+    log::write_log(&paths.notify_log(), now, level, message, &fields);
+}

@@ -1,0 +1,51 @@
+//! What is posted for a notice: the parent with the user's prompt, the rest of a long prompt, then
+//! the answers (SLV-27..36, SLV-72, SLV-76). Pure.
+
+use turnbridge_core::notice_wire::{Message, Notice, NoticeKind};
+use turnbridge_core::slack_text::{Part, split_answer, split_prompt};
+use turnbridge_core::texts::{Language, Text, turn_failed, waiting_for_you};
+
+/// What the delivery needs of the config.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub target_user_id: String,
+    pub language: Language,
+}
+
+/// The first is the parent. `prompt` and `answer` are what the transcript says, where the notice
+/// itself says nothing.
+pub fn plan(
+    notice: &Notice,
+    prompt: Option<String>,
+    answer: Option<String>,
+    language: Language,
+) -> Vec<Message> {
+    let prompt = notice.prompt.clone().or(prompt).filter(|text| !text.trim().is_empty());
+    let prompt = prompt.unwrap_or_else(|| Text::PromptMissing.text(language).to_owned());
+    let (parent, rest) = split_prompt(&prompt);
+    let mut parts = vec![parent];
+    parts.extend(rest);
+    for text in answers(notice, answer, language) {
+        parts.extend(split_answer(&text));
+    }
+    parts.into_iter().map(message).collect()
+}
+
+fn answers(notice: &Notice, answer: Option<String>, language: Language) -> Vec<String> {
+    let subject = notice.subject.as_deref();
+    let mut texts = notice.answers.clone();
+    match notice.kind {
+        NoticeKind::Turn if texts.is_empty() => {
+            let missing = || Text::AnswerMissing.text(language).to_owned();
+            texts.push(answer.filter(|text| !text.trim().is_empty()).unwrap_or_else(missing));
+        }
+        NoticeKind::Turn => {}
+        NoticeKind::Failed => texts.insert(0, turn_failed(language, subject)),
+        NoticeKind::Waiting => texts.insert(0, waiting_for_you(language, subject.unwrap_or("-"))),
+    }
+    texts
+}
+
+fn message(part: Part) -> Message {
+    Message { text: part.text, markdown: Some(part.markdown) }
+}

@@ -1,0 +1,227 @@
+//! Posts the messages of one notice, from where the last attempt has left it.
+
+use std::time::{Duration, Instant};
+
+use turnbridge_core::notice_wire::{Notice, Progress};
+use turnbridge_slack::{CallError, Pacer, Post, Token, WebApi};
+
+/// Calls are repeated at most so often within one attempt (SLV-78).
+const RETRIES: u32 = 2;
+/// A wait that Slack asks for is kept within an attempt up to this; a longer one is for later.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// Slack needs a moment to show what it has taken.
+const BEFORE_A_LOOK: Duration = Duration::from_millis(300);
+
+/// What is asked of Slack; in tests, of something that fails when told.
+pub trait Slack {
+    fn open_dm(&self, user: &str) -> Result<String, CallError>;
+    fn post(&self, post: &Post<'_>) -> Result<String, CallError>;
+    fn find(&self, wanted: &Wanted<'_>) -> Result<Option<String>, CallError>;
+}
+
+/// A message that may have arrived.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    pub channel: &'a str,
+    pub thread_ts: Option<&'a str>,
+    /// It cannot be older.
+    pub oldest: Option<&'a str>,
+    pub id: &'a str,
+}
+
+/// The real one.
+pub struct RealSlack<'a> {
+    pub api: &'a WebApi,
+    pub token: &'a Token,
+}
+
+impl Slack for RealSlack<'_> {
+    fn open_dm(&self, user: &str) -> Result<String, CallError> {
+        self.api.open_dm(self.token, user)
+    }
+
+    fn post(&self, post: &Post<'_>) -> Result<String, CallError> {
+        self.api.post_message(self.token, post).map(|posted| posted.ts)
+    }
+
+    fn find(&self, wanted: &Wanted<'_>) -> Result<Option<String>, CallError> {
+        let Wanted { channel, thread_ts, oldest, id } = *wanted;
+        self.api.find_message(self.token, channel, thread_ts, oldest, id)
+    }
+}
+
+/// How time passes; tests have no need to wait.
+pub trait Pace {
+    fn sleep(&self, time: Duration);
+    /// Waits until one more post is welcome.
+    fn before_post(&mut self);
+}
+
+#[derive(Default)]
+pub struct RealPace {
+    pacer: Pacer,
+}
+
+impl Pace for RealPace {
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    fn before_post(&mut self) {
+        std::thread::sleep(self.pacer.wait_before(Instant::now()));
+    }
+}
+
+/// Why a notice has not arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// Slack cannot be reached, or wants to be left alone; everybody else will find it so too.
+    Later { cause: String, after: Option<Duration> },
+    /// It does not go away by itself.
+    Permanent { error: String, hint: Option<String> },
+    /// Our own files cannot be written.
+    Files(String),
+}
+
+/// One notice on its way.
+pub struct Delivery<'a, S, P> {
+    pub notice: &'a Notice,
+    pub progress: &'a mut Progress,
+    pub slack: &'a S,
+    pub pace: &'a mut P,
+    /// Nothing older can be one of ours.
+    pub oldest: String,
+}
+
+/// Keeps what must not be forgotten: `Progress` before and after every call, and the route.
+pub trait Keep {
+    fn save(&mut self, progress: &Progress) -> std::io::Result<()>;
+    fn save_route(&mut self, channel: &str, thread_ts: &str) -> std::io::Result<()>;
+}
+
+impl<S: Slack, P: Pace> Delivery<'_, S, P> {
+    /// To the end, or to the first trouble.
+    pub fn run(&mut self, user: &str, keep: &mut impl Keep) -> Result<(), Trouble> {
+        let channel = match self.progress.channel.clone() {
+            Some(channel) => channel,
+            None => self.open_dm(user)?,
+        };
+        self.progress.channel = Some(channel.clone());
+        while self.progress.posted.len() < self.progress.messages.len() {
+            let ts = self.arrive(&channel, keep)?;
+            self.progress.posted.push(ts);
+            self.progress.intent = false;
+            self.save(keep)?;
+            self.save_route(&channel, keep)?;
+        }
+        self.save_route(&channel, keep)
+    }
+
+    fn open_dm(&mut self, user: &str) -> Result<String, Trouble> {
+        let mut retries = 0;
+        loop {
+            match self.slack.open_dm(user) {
+                Ok(channel) => return Ok(channel),
+                // Opening twice opens once.
+                Err(error) => self.recover(&error, &mut retries)?,
+            }
+        }
+    }
+
+    /// The next message, posted or found.
+    fn arrive(&mut self, channel: &str, keep: &mut impl Keep) -> Result<String, Trouble> {
+        let number = self.progress.posted.len();
+        let id = format!("{}/{number}", self.notice.id);
+        let mut retries = 0;
+        let mut may_have_arrived = self.progress.intent;
+        loop {
+            if may_have_arrived && let Some(ts) = self.find(channel, &id)? {
+                return Ok(ts);
+            }
+            self.progress.intent = true;
+            self.save(keep)?;
+            self.pace.before_post();
+            let message = self.progress.messages[number].clone();
+            let thread_ts = self.progress.posted.first().cloned();
+            let post = Post {
+                channel,
+                thread_ts: thread_ts.as_deref(),
+                text: &message.text,
+                markdown: message.markdown.as_deref(),
+                id: &id,
+            };
+            let error = match self.slack.post(&post) {
+                Ok(ts) => return Ok(ts),
+                Err(error) => error,
+            };
+            may_have_arrived = matches!(error, CallError::Ambiguous { .. });
+            if !may_have_arrived {
+                self.progress.intent = false;
+            }
+            if error.is_about_blocks() && message.markdown.is_some() {
+                // Slack takes the plain text; losing the block is better than losing the words.
+                self.progress.messages[number].markdown = None;
+                continue;
+            }
+            self.recover(&error, &mut retries).inspect_err(|_| {
+                // What is known now must be known to the next attempt.
+                let _ = keep.save(self.progress);
+            })?;
+        }
+    }
+
+    fn find(&mut self, channel: &str, id: &str) -> Result<Option<String>, Trouble> {
+        self.pace.sleep(BEFORE_A_LOOK);
+        let parent = self.progress.posted.first().cloned();
+        let last = self.progress.posted.last().cloned();
+        let wanted = Wanted {
+            channel,
+            thread_ts: parent.as_deref(),
+            oldest: Some(last.as_deref().unwrap_or(&self.oldest)),
+            id,
+        };
+        let mut retries = 0;
+        loop {
+            match self.slack.find(&wanted) {
+                Ok(found) => return Ok(found),
+                Err(error) => self.recover(&error, &mut retries)?,
+            }
+        }
+    }
+
+    /// Waits before another try, or says why there is none.
+    fn recover(&self, error: &CallError, retries: &mut u32) -> Result<(), Trouble> {
+        let after = match error {
+            CallError::RateLimited { after } => Some(*after),
+            _ => None,
+        };
+        if error.is_permanent() {
+            let hint = error.hint().map(str::to_owned);
+            return Err(Trouble::Permanent { error: error.to_string(), hint });
+        }
+        let wait = after.unwrap_or(Duration::from_millis(500) * 2_u32.pow(*retries));
+        if *retries >= RETRIES || wait > LONGEST_WAIT {
+            return Err(Trouble::Later { cause: error.to_string(), after });
+        }
+        *retries += 1;
+        self.pace.sleep(wait);
+        Ok(())
+    }
+
+    fn save(&mut self, keep: &mut impl Keep) -> Result<(), Trouble> {
+        keep.save(self.progress).map_err(|error| Trouble::Files(error.to_string()))
+    }
+
+    /// SLV-32: as soon as there is a parent.
+    fn save_route(&mut self, channel: &str, keep: &mut impl Keep) -> Result<(), Trouble> {
+        let Some(parent) = self.progress.posted.first().filter(|_| !self.progress.route_saved)
+        else {
+            return Ok(());
+        };
+        let parent = parent.clone();
+        let saved = keep.save_route(channel, &parent);
+        saved.map_err(|error| Trouble::Files(error.to_string()))?;
+        self.progress.route_saved = true;
+        self.save(keep)
+    }
+}

@@ -1,0 +1,74 @@
+//! Delivers what is queued, once: for `turnbridge-notify`, and for people who do not want to wait.
+
+use turnbridge_config::{Config, Slack as SlackConfig};
+use turnbridge_core::texts::Language;
+use turnbridge_slack::{Connection, WebApi};
+use turnbridge_store::log::Field;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{clock, log};
+
+use crate::delivery::{Drained, RealPace, RealSlack, Settings, drain};
+
+/// Another address for Slack; for tests and for those who have a gateway.
+const API_URL: &str = "TURNBRIDGE_SLACK_API_URL";
+
+/// Why nothing can be delivered at all.
+#[derive(Debug)]
+pub struct Obstacle {
+    pub text: String,
+    pub hint: String,
+}
+
+impl Obstacle {
+    fn new(text: impl Into<String>, hint: impl Into<String>) -> Obstacle {
+        Obstacle { text: text.into(), hint: hint.into() }
+    }
+}
+
+/// The whole of `turnbridge-notify`: it never fails whoever started it.
+pub fn run() {
+    let Some(paths) = StatePaths::from_env() else { return };
+    if let Err(obstacle) = deliver(&paths) {
+        let fields = [("error", Field::Text(obstacle.text)), ("hint", Field::Text(obstacle.hint))];
+        let message = "nothing can be delivered";
+        log::write_log(&paths.notify_log(), clock::now(), "error", message, &fields);
+    }
+}
+
+pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
+    let config = Config::read()
+        .map_err(|problem| Obstacle::new(problem.to_string(), problem.hint.clone()))?;
+    let slack = config.slack.as_ref().ok_or_else(|| {
+        Obstacle::new("no Slack is configured", "set `slack.bot_token` in config.toml")
+    })?;
+    let settings = settings(&config, slack)?;
+    let url = std::env::var(API_URL).ok().filter(|url| !url.is_empty());
+    let connection = Connection { api_url: url.or(slack.api_url.clone()), ..Connection::default() };
+    let api = WebApi::new(connection)
+        .map_err(|error| Obstacle::new(error.to_string(), "look at `slack.api_url`"))?;
+    let real = RealSlack { api: &api, token: &slack.bot_token };
+    let drained = drain(paths, &settings, &real, &mut RealPace::default());
+    drained.map_err(|error| {
+        Obstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")
+    })
+}
+
+fn settings(config: &Config, slack: &SlackConfig) -> Result<Settings, Obstacle> {
+    let user = slack.target_user_id.clone();
+    let target_user_id = user.ok_or_else(|| {
+        // SLV-31.
+        Obstacle::new(
+            "no destination is configured",
+            "set `destinations.dm.target_user_id` in config.toml to your own id (`U…`)",
+        )
+    })?;
+    Ok(Settings { target_user_id, language: language(config) })
+}
+
+/// As the user has said, else as the locale says.
+fn language(config: &Config) -> Language {
+    let locale = ["LC_ALL", "LC_MESSAGES", "LANG"];
+    let locale = locale.iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    let chosen = config.language.clone().or(locale).unwrap_or_default();
+    Language::from_locale(&chosen)
+}

@@ -1,0 +1,169 @@
+//! `turnbridge outbox`: notices that have not arrived yet.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use turnbridge_core::notice_wire::Progress;
+use turnbridge_core::one_line::one_line;
+use turnbridge_daemon::notifier;
+use turnbridge_store::outbox::{self, Entry};
+use turnbridge_store::paths::StatePaths;
+
+use crate::failure::{hinted, note};
+
+/// Show, retry or drop notices that have not arrived yet
+///
+/// Without a command: `list`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List what waits, oldest first
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one notice with its messages
+    Show {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Deliver now, also what was given up
+    Retry {
+        /// Only this one
+        id: Option<String>,
+    },
+    /// Forget a notice; it is not sent any more
+    Drop { id: String },
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let paths = super::state_paths()?;
+    match &arguments.action {
+        None => list(&paths, arguments.json),
+        Some(Action::List { json }) => list(&paths, *json),
+        Some(Action::Show { id, json }) => show(&find(&paths, id)?, *json),
+        Some(Action::Retry { id }) => retry(&paths, id.as_deref()),
+        Some(Action::Drop { id }) => {
+            let entry = find(&paths, id)?;
+            outbox::finish(&paths, &entry.notice.id).context("could not drop it")?;
+            print(&format!("dropped {}", entry.notice.id))
+        }
+    }
+}
+
+fn entries(paths: &StatePaths) -> Result<Vec<Entry>> {
+    let folder = paths.outbox_dir();
+    outbox::entries(paths).with_context(|| format!("could not read `{}`", folder.display()))
+}
+
+fn find(paths: &StatePaths, id: &str) -> Result<Entry> {
+    let mut found: Vec<_> = entries(paths)?;
+    found.retain(|entry| entry.notice.id.starts_with(id) || tail(&entry.notice.id).starts_with(id));
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(hinted(format!("no notice `{id}`"), "`turnbridge outbox` lists them")),
+        _ => Err(hinted(format!("several notices begin with `{id}`"), "give more of the id")),
+    }
+}
+
+/// People type what tells ids apart, not the tool in front.
+fn tail(id: &str) -> &str {
+    id.split_once('-').map_or(id, |(_, tail)| tail)
+}
+
+fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
+    let entries = entries(paths)?;
+    if as_json {
+        let all: Vec<_> = entries.iter().map(to_json).collect();
+        return print(&json!({"version": 1, "notices": all}).to_string());
+    }
+    if entries.is_empty() {
+        return print("nothing waits to be delivered");
+    }
+    for Entry { notice, progress } in &entries {
+        let prompt = notice.prompt.as_deref().map(one_line).unwrap_or_default();
+        let prompt: String = prompt.chars().take(40).collect();
+        print(&format!("{} {} {} {prompt}", notice.id, notice.created_at, state(progress)))?;
+        if let Some(error) = &progress.last_error {
+            print(&format!("  {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn state(progress: &Progress) -> String {
+    let posted = progress.posted.len();
+    match (progress.held, &progress.next_attempt_at) {
+        (true, _) => "given up".to_owned(),
+        (false, Some(at)) => format!("again at {at}"),
+        (false, None) if posted > 0 => format!("{posted} of {}", progress.messages.len()),
+        (false, None) => "waiting".to_owned(),
+    }
+}
+
+fn to_json(entry: &Entry) -> Value {
+    let Entry { notice, progress } = entry;
+    json!({
+        "id": notice.id,
+        "kind": notice.kind,
+        "tool": notice.tool,
+        "session_id": notice.session_id,
+        "created_at": notice.created_at,
+        "posted": progress.posted.len(),
+        "parts": progress.messages.len(),
+        "attempts": progress.attempts,
+        "next_attempt_at": progress.next_attempt_at,
+        "held": progress.held,
+        "last_error": progress.last_error,
+    })
+}
+
+fn show(entry: &Entry, as_json: bool) -> Result<()> {
+    let mut shown = to_json(entry);
+    shown["notice"] = json!(entry.notice);
+    shown["messages"] = json!(entry.progress.messages);
+    if as_json {
+        return print(&shown.to_string());
+    }
+    print(&serde_json::to_string_pretty(&shown)?)
+}
+
+fn retry(paths: &StatePaths, id: Option<&str>) -> Result<()> {
+    let chosen = match id {
+        Some(id) => vec![find(paths, id)?],
+        None => entries(paths)?,
+    };
+    if chosen.is_empty() {
+        return print("nothing waits to be delivered");
+    }
+    for Entry { notice, mut progress } in chosen {
+        progress.held = false;
+        progress.next_attempt_at = None;
+        outbox::save_progress(paths, &notice.id, &progress)?;
+    }
+    let drained = notifier::deliver(paths).map_err(|problem| hinted(problem.text, problem.hint))?;
+    if drained.is_busy {
+        note("another process delivers already; it takes these too");
+    }
+    print(&format!("{} arrived, {} did not", drained.arrived, drained.failed))
+}
+
+fn print(line: &str) -> Result<()> {
+    writeln!(std::io::stdout().lock(), "{line}")?;
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! `turnbridge routes`: which session a Slack thread belongs to.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use turnbridge_core::notice_wire::Route;
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{clock, outbox, routes};
+
+use crate::failure::hinted;
+
+/// List or prune which session a Slack thread belongs to
+///
+/// Without a command: `list`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List them, oldest first
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget old ones; replies in their threads reach nobody any more
+    Prune {
+        /// Older than so many days
+        #[arg(long, value_name = "N", default_value_t = 90)]
+        days: u32,
+    },
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let paths = super::state_paths()?;
+    match &arguments.action {
+        None => list(&paths, arguments.json),
+        Some(Action::List { json }) => list(&paths, *json),
+        Some(Action::Prune { days }) => prune(&paths, *days),
+    }
+}
+
+fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
+    let routes = routes::read(paths).context("could not read the routes")?;
+    let mut out = std::io::stdout().lock();
+    if as_json {
+        writeln!(out, "{}", json!({"version": 1, "routes": routes}))?;
+    } else if routes.is_empty() {
+        writeln!(out, "no thread yet")?;
+    }
+    for route in routes.iter().filter(|_| !as_json) {
+        let Route { ts, channel, thread_ts, tool, session_id, cwd, .. } = route;
+        let cwd = cwd.as_deref().unwrap_or("-");
+        writeln!(out, "{ts} {channel} {thread_ts} {tool} {session_id} {cwd}")?;
+    }
+    Ok(())
+}
+
+fn prune(paths: &StatePaths, days: u32) -> Result<()> {
+    let lock = outbox::lock(paths).context("could not lock the outbox")?;
+    let lock =
+        lock.ok_or_else(|| hinted("somebody delivers right now", "try again in a moment"))?;
+    let limit = clock::now().minus(Duration::from_secs(u64::from(days) * 24 * 60 * 60));
+    let is_kept = |route: &Route| Timestamp::parse(&route.ts).is_none_or(|at| at >= limit);
+    let gone = routes::retain(paths, &lock, is_kept).context("could not write the routes")?;
+    writeln!(std::io::stdout().lock(), "{gone} forgotten")?;
+    Ok(())
+}

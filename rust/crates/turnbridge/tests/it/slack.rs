@@ -1,0 +1,404 @@
+//! A finished turn becomes a thread in Slack: once, whole, whatever happens on the way.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::slack::{Fault, SlackThread, When};
+use testkit::{SlackApi, SlackSetup};
+
+use crate::world::{SESSION, World, assert_silent_success, feed, payload};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A world whose turns are told to a loopback Slack.
+struct Bridge {
+    slack: SlackApi,
+    world: World,
+}
+
+impl Bridge {
+    fn new() -> Bridge {
+        Bridge::with("")
+    }
+
+    fn with(more: &str) -> Bridge {
+        let slack = SlackApi::start(SlackSetup::default());
+        let world = World::new().with("TURNBRIDGE_SLACK_API_URL", &slack.base_url());
+        world.configure(&format!("{CONFIG}{more}"));
+        Bridge { slack, world }
+    }
+
+    fn turn(&self, prompt: &str, answer: &str) {
+        let prompt_id = format!("p{}", prompt.len());
+        let prompt = json!({"prompt": prompt, "prompt_id": prompt_id});
+        self.world.status(&payload("UserPromptSubmit", prompt));
+        let stop = json!({"last_assistant_message": answer, "prompt_id": prompt_id});
+        self.world.status(&payload("Stop", stop));
+    }
+
+    /// The only thread, when it has so many replies and nothing waits any more.
+    #[track_caller]
+    fn only_thread(&self, replies: usize) -> SlackThread {
+        let what = format!("a thread with {replies} replies");
+        let thread =
+            self.slack.wait_for_thread(&what, PATIENCE, |thread| thread.replies.len() >= replies);
+        self.wait_until_empty();
+        let threads = self.slack.threads();
+        assert_eq!(threads.len(), 1, "{threads:#?}");
+        assert_eq!(threads[0].replies.len(), replies, "{threads:#?}");
+        thread
+    }
+
+    #[track_caller]
+    fn wait_until_empty(&self) {
+        testkit::wait_until(PATIENCE, "an empty outbox", || {
+            self.waiting().is_empty().then_some(())
+        });
+    }
+
+    fn waiting(&self) -> Vec<Value> {
+        let list = self.world.turnbridge(&["outbox", "--json"]);
+        let list: Value = serde_json::from_str(&list).unwrap();
+        list["notices"].as_array().unwrap().clone()
+    }
+
+    fn routes(&self) -> Vec<Value> {
+        let list = self.world.turnbridge(&["routes", "--json"]);
+        let list: Value = serde_json::from_str(&list).unwrap();
+        list["routes"].as_array().unwrap().clone()
+    }
+
+    fn notify_log(&self) -> Vec<Value> {
+        let path = self.world.hermetic.state_dir().join("logs/notify.log");
+        crate::world::lines_of(&fs::read_to_string(path).unwrap_or_default())
+    }
+}
+
+const CONFIG: &str = "language = \"ja\"
+[slack]
+bot_token = \"xoxb-loopback-bot\"
+[destinations.dm]
+enabled = true
+target_user_id = \"U0OWNER\"
+[gate]
+enabled = false
+";
+
+#[test]
+fn slv_3_slv_22_a_finished_turn_is_a_new_thread_with_its_route() {
+    let bridge = Bridge::new();
+    bridge.turn("fix the <bug> & go", "It is **fixed**: `Vec<T>`");
+    let thread = bridge.only_thread(1);
+    assert_eq!(thread.parent.text, "fix the &lt;bug&gt; &amp; go");
+    assert_eq!(thread.parent.thread_ts, None);
+    assert_eq!(thread.replies[0].text, "It is **fixed**: `Vec&lt;T&gt;`");
+    let block = json!([{"type": "markdown", "text": "It is **fixed**: `Vec<T>`"}]);
+    assert_eq!(thread.replies[0].blocks, Some(block));
+    let routes = bridge.routes();
+    assert_eq!(routes.len(), 1, "{routes:?}");
+    assert_eq!(routes[0]["thread_ts"], json!(thread.parent.ts));
+    assert_eq!(routes[0]["channel"], json!(thread.parent.channel));
+    assert_eq!(routes[0]["tool"], "claude");
+    assert_eq!(routes[0]["session_id"], SESSION);
+    assert_eq!(routes[0]["cwd"], "/home/user/project");
+    let log = bridge.notify_log();
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert_eq!(log[0]["message"], "the notice has arrived");
+    // SLV-28: the DM is opened, the user's id is never a channel.
+    assert_eq!(bridge.slack.calls_of("conversations.open").len(), 1);
+}
+
+#[test]
+fn slv_73_a_long_answer_comes_in_numbered_parts_and_nothing_is_missing() {
+    let bridge = Bridge::new();
+    let prompt = "長い依頼です。".repeat(1_000);
+    let paragraph = "日本語 & `Vec<T>` 🎉 and <!channel>\n\n```rust\nlet x = a < b;\n```\n\n";
+    let answer = paragraph.repeat(150);
+    bridge.turn(&prompt, &answer);
+    bridge.wait_until_empty();
+    let thread = bridge.slack.threads().remove(0);
+    let texts: Vec<_> = thread.replies.iter().map(|reply| reply.text.as_str()).collect();
+    for text in texts.iter().chain([&thread.parent.text.as_str()]) {
+        assert!(text.chars().count() <= 3_800, "{}", text.chars().count());
+        assert!(!text.contains("<!"), "{text}");
+    }
+    // The rest of the prompt first, then the answer (SLV-34, SLV-76).
+    let first = texts.iter().position(|text| text.contains("Vec")).unwrap();
+    assert!(first > 0);
+    let sent = thread.parent.text.matches("長い依頼です。").count();
+    let rest: usize =
+        texts[..first].iter().map(|text| text.matches("長い依頼です。").count()).sum();
+    assert_eq!(sent + rest, 1_000);
+    let parts = texts.len() - first;
+    for (number, text) in texts[first..].iter().enumerate() {
+        assert!(text.starts_with(&format!("({}/{parts})", number + 1)), "{text}");
+    }
+    let all = texts[first..].concat();
+    assert_eq!(all.matches("let x = a &lt; b;").count(), 150);
+    assert_eq!(all.matches("🎉").count(), 150);
+    assert_eq!(bridge.routes().len(), 1);
+}
+
+#[test]
+fn slv_30_slv_72_what_cannot_be_found_is_said_in_the_fixed_words() {
+    let bridge = Bridge::new();
+    bridge.world.status(&payload("Stop", json!({"prompt_id": "p"})));
+    let thread = bridge.only_thread(1);
+    assert_eq!(thread.parent.text, "（ユーザーメッセージ抽出失敗）");
+    assert_eq!(thread.replies[0].text, "本文抽出エラー");
+}
+
+#[test]
+fn what_the_hook_was_not_told_is_read_from_the_transcript() {
+    let bridge = Bridge::new();
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../turnbridge-core/testdata/claude/transcripts/bang.jsonl"
+    );
+    let mut stop = payload("Stop", json!({"prompt_id": "f0c1655b-8bdd-4340-affb-70de9a7f562d"}));
+    stop["transcript_path"] = json!(path);
+    bridge.world.status(&stop);
+    let thread = bridge.only_thread(1);
+    assert_eq!(thread.parent.text, "next prompt");
+    assert_eq!(thread.replies[0].text, "third answer.");
+}
+
+#[test]
+fn a_turn_that_failed_says_how() {
+    let bridge = Bridge::new();
+    bridge.world.status(&payload("UserPromptSubmit", json!({"prompt": "go", "prompt_id": "p"})));
+    let failure = json!({"error": "rate_limit", "last_assistant_message": "API Error: 429", "prompt_id": "p"});
+    bridge.world.status(&payload("StopFailure", failure));
+    let thread = bridge.only_thread(2);
+    insta::assert_snapshot!(thread.replies[0].text, @"エラーで終了しました：`rate_limit`");
+    assert_eq!(thread.replies[1].text, "API Error: 429");
+}
+
+#[test]
+fn x8_x9_a_blocked_stop_is_no_notice_and_the_next_one_carries_both_answers() {
+    let bridge = Bridge::new();
+    bridge.world.configure(&CONFIG.replace("enabled = false", "enabled = true"));
+    let stop = |active: bool, answer: &str| {
+        let more =
+            json!({"last_assistant_message": answer, "prompt_id": "p", "stop_hook_active": active});
+        let mut command = bridge.world.command("turnbridge-stop-gate");
+        command.args(["--origin", "plugin"]);
+        feed(command, payload("Stop", more).to_string().as_bytes())
+    };
+    bridge.world.status(&payload("UserPromptSubmit", json!({"prompt": "go", "prompt_id": "p"})));
+    assert_eq!(stop(false, "The real answer.").status.code(), Some(2));
+    assert!(bridge.waiting().is_empty());
+    assert_silent_success(&stop(true, "I have spoken."));
+    let thread = bridge.only_thread(2);
+    let texts: Vec<_> = thread.replies.iter().map(|reply| reply.text.as_str()).collect();
+    assert_eq!(texts, ["The real answer.", "I have spoken."]);
+}
+
+#[test]
+fn slv_68_a_turn_that_another_hook_continued_is_told_once() {
+    let bridge = Bridge::new();
+    bridge.turn("go", "First.");
+    let more =
+        json!({"last_assistant_message": "Second.", "prompt_id": "p2", "stop_hook_active": true});
+    bridge.world.status(&payload("Stop", more));
+    let thread = bridge.only_thread(1);
+    assert_eq!(thread.replies[0].text, "First.");
+}
+
+#[test]
+fn one_event_reported_by_three_roads_is_one_notice() {
+    let bridge = Bridge::new();
+    let prompt = payload("UserPromptSubmit", json!({"prompt": "go", "prompt_id": "p"}));
+    let stop = payload("Stop", json!({"last_assistant_message": "Done.", "prompt_id": "p"}));
+    for origin in ["plugin", "settings"] {
+        bridge.world.hook(
+            "turnbridge-status",
+            &["--origin", origin],
+            prompt.to_string().as_bytes(),
+        );
+    }
+    let stop = stop.to_string();
+    for origin in ["settings", "plugin"] {
+        bridge.world.hook("turnbridge-stop-gate", &["--origin", origin], stop.as_bytes());
+    }
+    bridge.world.hook("turnbridge", &["notify", "--tool", "claude"], stop.as_bytes());
+    bridge.only_thread(1);
+    bridge.world.hook("turnbridge", &["notify", "--tool", "claude"], stop.as_bytes());
+    bridge.only_thread(1);
+}
+
+#[test]
+fn slv_65_a_hook_made_by_hand_is_enough() {
+    let bridge = Bridge::new();
+    let mut stop = payload("Stop", json!({"last_assistant_message": "Done.", "prompt_id": "x"}));
+    stop["transcript_path"] = json!("/nowhere");
+    bridge.world.hook("turnbridge", &["notify", "--tool", "claude"], stop.to_string().as_bytes());
+    let thread = bridge.only_thread(1);
+    assert_eq!(thread.replies[0].text, "Done.");
+    // SLV-66: nothing but Stop.
+    let other = payload("SessionEnd", json!({"reason": "other"})).to_string();
+    bridge.world.hook("turnbridge", &["notify", "--tool", "claude"], other.as_bytes());
+    assert!(bridge.waiting().is_empty());
+}
+
+#[test]
+fn that_an_agent_waits_is_told_only_to_who_wants_it() {
+    let request = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "prompt_id": "p"});
+    let request = payload("PermissionRequest", request).to_string();
+    let bridge = Bridge::new();
+    let hook = ["--hook", "--origin", "plugin"];
+    bridge.world.hook("turnbridge-notify", &hook, request.as_bytes());
+    assert!(bridge.waiting().is_empty());
+    let bridge = Bridge::with("[notify]\nwaiting = true\n");
+    bridge.world.status(&payload("UserPromptSubmit", json!({"prompt": "go", "prompt_id": "p"})));
+    bridge.world.hook("turnbridge-notify", &hook, request.as_bytes());
+    let thread = bridge.only_thread(1);
+    assert_eq!(thread.parent.text, "go");
+    insta::assert_snapshot!(thread.replies[0].text, @"確認待ち：`Bash`");
+}
+
+#[test]
+fn slack_down_for_the_whole_turn_costs_the_notice_nothing() {
+    let bridge = Bridge::new();
+    bridge.slack.down();
+    bridge.turn("go", "Done.");
+    testkit::wait_until(PATIENCE, "a failed attempt", || {
+        bridge.waiting().first().filter(|notice| notice["attempts"] == 1).map(|_| ())
+    });
+    bridge.slack.up();
+    bridge.world.turnbridge(&["outbox", "retry"]);
+    bridge.only_thread(1);
+}
+
+#[test]
+fn an_answer_that_was_lost_makes_no_second_message() {
+    let bridge = Bridge::new();
+    let faults =
+        [Fault::Reset(When::After), Fault::Pass, Fault::Status(When::After, 500), Fault::CutBody];
+    bridge.slack.fail("chat.postMessage", faults);
+    bridge.turn("go", &"A paragraph of some length.\n\n".repeat(300));
+    bridge.wait_until_empty();
+    let threads = bridge.slack.threads();
+    assert_eq!(threads.len(), 1, "{threads:#?}");
+    let ids: Vec<_> = threads[0].replies.iter().filter_map(|reply| reply.payload_id()).collect();
+    let mut once = ids.clone();
+    once.dedup();
+    assert_eq!(ids, once);
+    assert_eq!(bridge.routes().len(), 1);
+}
+
+#[test]
+fn slv_77_what_only_the_user_can_mend_is_told_once_and_kept() {
+    let bridge = Bridge::new();
+    bridge.slack.change(|setup| setup.bot_token = "xoxb-another".to_owned());
+    bridge.turn("go", "Done.");
+    testkit::wait_until(PATIENCE, "a notice that is held", || {
+        bridge.waiting().first().filter(|notice| notice["held"] == true).map(|_| ())
+    });
+    let log = bridge.notify_log();
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert_eq!(log[0]["level"], "error");
+    assert!(log[0]["hint"].is_string(), "{log:?}");
+    // Another turn does not try it again; the user does.
+    bridge.slack.change(|setup| setup.bot_token = "xoxb-loopback-bot".to_owned());
+    bridge.world.turnbridge(&["outbox", "retry"]);
+    bridge.only_thread(1);
+}
+
+#[test]
+fn slv_31_a_token_and_nobody_to_write_to_is_an_error_in_the_log() {
+    let bridge = Bridge::new();
+    bridge.world.configure("[slack]\nbot_token = 'xoxb-1'\n[gate]\nenabled = false\n");
+    bridge.turn("go", "Done.");
+    let log = testkit::wait_until(PATIENCE, "an entry in the log", || {
+        Some(bridge.notify_log()).filter(|log| !log.is_empty())
+    });
+    assert_eq!(log[0]["error"], "no destination is configured");
+    assert_eq!(bridge.waiting().len(), 1);
+}
+
+#[test]
+fn x36_without_slack_nothing_is_queued() {
+    let world = World::new();
+    world.status(&payload("UserPromptSubmit", json!({"prompt": "go"})));
+    world.status(&payload("Stop", json!({"last_assistant_message": "x"})));
+    assert!(!world.hermetic.state_dir().join("outbox").exists());
+    assert_eq!(world.turnbridge(&["outbox"]), "nothing waits to be delivered\n");
+    assert_eq!(world.turnbridge(&["routes"]), "no thread yet\n");
+}
+
+#[test]
+fn slv_82_no_log_holds_a_token_or_a_word_of_what_was_said() {
+    let bridge = Bridge::new();
+    bridge
+        .slack
+        .fail("chat.postMessage", [Fault::Error(When::Before, "invalid_blocks".to_owned())]);
+    bridge.turn("MARKER in the prompt", "MARKER in the answer");
+    bridge.wait_until_empty();
+    let state = bridge.world.hermetic.state_dir();
+    let mut folders = vec![state.clone()];
+    let mut looked_at = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if path.is_dir() {
+                if !["turns", "outbox", "sessions"].contains(&name.as_str()) {
+                    folders.push(path);
+                }
+                continue;
+            }
+            let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+            assert!(!text.contains("MARKER") && !text.contains("xoxb-"), "{name}: {text}");
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at >= 3, "only {looked_at} files");
+}
+
+#[test]
+fn two_thousand_routes_of_ten_processes_are_all_whole() {
+    // The store's own function, as every process calls it.
+    let folder = World::new();
+    let paths = turnbridge_store::paths::StatePaths::below(&folder.hermetic.state_dir());
+    std::thread::scope(|scope| {
+        for process in 0..10 {
+            let paths = &paths;
+            scope.spawn(move || {
+                for number in 0..200 {
+                    let route = turnbridge_core::notice_wire::Route {
+                        ts: "2026-01-01T00:00:00Z".to_owned(),
+                        channel: "D1".to_owned(),
+                        thread_ts: format!("{process}.{number:06}"),
+                        tool: "claude".to_owned(),
+                        session_id: SESSION.to_owned(),
+                        turn_id: None,
+                        cwd: Some("/home/user/".repeat(20)),
+                    };
+                    turnbridge_store::routes::append(paths, &route).unwrap();
+                }
+            });
+        }
+    });
+    let mut threads: Vec<_> = turnbridge_store::routes::read(&paths)
+        .unwrap()
+        .into_iter()
+        .map(|route| route.thread_ts)
+        .collect();
+    threads.sort();
+    threads.dedup();
+    assert_eq!(threads.len(), 2_000);
+}
+
+#[test]
+fn logs_are_shown_for_people_and_for_programs() {
+    let bridge = Bridge::new();
+    bridge.turn("go", "Done.");
+    bridge.only_thread(1);
+    let shown = bridge.world.turnbridge(&["logs", "notify"]);
+    assert!(shown.contains("notify info  the notice has arrived"), "{shown}");
+    let json: Value =
+        serde_json::from_str(&bridge.world.turnbridge(&["logs", "notify", "--json"])).unwrap();
+    assert_eq!(json["parts"], 2);
+}
