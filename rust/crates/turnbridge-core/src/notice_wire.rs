@@ -77,6 +77,9 @@ pub struct Progress {
     pub messages: Vec<Message>,
     #[serde(default)]
     pub channel: Option<String>,
+    /// Slack's ts of what was newest in the channel before: nothing of ours is older.
+    #[serde(default)]
+    pub after_ts: Option<String>,
     /// Slack's ts of each message that has arrived, in order.
     #[serde(default)]
     pub posted: Vec<String>,

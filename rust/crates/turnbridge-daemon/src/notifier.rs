@@ -12,6 +12,9 @@ use crate::delivery::{Drained, RealPace, RealSlack, Settings, drain};
 /// Another address for Slack; for tests and for those who have a gateway.
 const API_URL: &str = "TURNBRIDGE_SLACK_API_URL";
 
+/// How many times faster than Slack wants it; for tests.
+const HASTE: &str = "TURNBRIDGE_SLACK_HASTE";
+
 /// Why nothing can be delivered at all.
 #[derive(Debug)]
 pub struct Obstacle {
@@ -47,7 +50,8 @@ pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
     let api = WebApi::new(connection)
         .map_err(|error| Obstacle::new(error.to_string(), "look at `slack.api_url`"))?;
     let real = RealSlack { api: &api, token: &slack.bot_token };
-    let drained = drain(paths, &settings, &real, &mut RealPace::default());
+    let haste = std::env::var(HASTE).ok().and_then(|haste| haste.parse().ok()).unwrap_or(1);
+    let drained = drain(paths, &settings, &real, &mut RealPace::hasty(haste));
     drained.map_err(|error| {
         Obstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")
     })

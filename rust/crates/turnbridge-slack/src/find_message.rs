@@ -17,6 +17,22 @@ const PAGE: u32 = 200;
 const PAGES: u32 = 100;
 
 impl WebApi {
+    /// The ts of the channel's newest message: what is posted from now on is newer, by the one
+    /// clock that counts.
+    pub fn latest_ts(&self, token: &Token, channel: &str) -> Result<Option<String>, CallError> {
+        check_channel(channel)?;
+        let arguments = json!({"channel": channel, "limit": 1});
+        let page = self.call(token, "conversations.history", arguments, Encoding::Form)?;
+        let messages = page["messages"].as_array().ok_or_else(|| unclear("no `messages`"))?;
+        match messages.first() {
+            None => Ok(None),
+            Some(message) => {
+                let ts = message["ts"].as_str().filter(|ts| check_ts(ts).is_ok());
+                ts.map(|ts| Some(ts.to_owned())).ok_or_else(|| unclear("no `ts`"))
+            }
+        }
+    }
+
     /// The message's ts. With `thread_ts` it is looked for in that thread, otherwise among the
     /// channel's own messages; `oldest` is the first ts that it can have.
     pub fn find_message(

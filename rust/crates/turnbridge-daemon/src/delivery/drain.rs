@@ -63,13 +63,7 @@ fn drain_locked<S: Slack>(
         let mut keep = Files { paths, notice: &notice };
         prepare(&notice, &mut progress, settings);
         let started = clock::now();
-        let mut delivery = Delivery {
-            notice: &notice,
-            progress: &mut progress,
-            slack,
-            pace,
-            oldest: oldest(&notice),
-        };
+        let mut delivery = Delivery { notice: &notice, progress: &mut progress, slack, pace };
         match delivery.run(&settings.target_user_id, &mut keep) {
             Ok(()) => {
                 drained.arrived += 1;
@@ -120,13 +114,6 @@ fn from_transcript(notice: &Notice) -> (Option<String>, Option<String>) {
     };
     let turn = notice.turn_id.as_deref();
     (transcript_text::last_prompt(&tail, turn), transcript_text::last_answer(&tail, turn))
-}
-
-/// Slack's clock and ours may differ by hours; by more than a day they do not.
-fn oldest(notice: &Notice) -> String {
-    let created = Timestamp::parse(&notice.created_at).unwrap_or_default();
-    let seconds = created.minus(WORTH).as_micros() / 1_000_000;
-    format!("{}.000000", seconds.max(0))
 }
 
 fn postpone(progress: &mut Progress, notice: &Notice, trouble: &Trouble) {

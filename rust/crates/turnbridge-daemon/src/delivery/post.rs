@@ -15,6 +15,8 @@ const BEFORE_A_LOOK: Duration = Duration::from_millis(300);
 /// What is asked of Slack; in tests, of something that fails when told.
 pub trait Slack {
     fn open_dm(&self, user: &str) -> Result<String, CallError>;
+    /// Of the newest message in the channel.
+    fn latest_ts(&self, channel: &str) -> Result<Option<String>, CallError>;
     fn post(&self, post: &Post<'_>) -> Result<String, CallError>;
     fn find(&self, wanted: &Wanted<'_>) -> Result<Option<String>, CallError>;
 }
@@ -40,6 +42,10 @@ impl Slack for RealSlack<'_> {
         self.api.open_dm(self.token, user)
     }
 
+    fn latest_ts(&self, channel: &str) -> Result<Option<String>, CallError> {
+        self.api.latest_ts(self.token, channel)
+    }
+
     fn post(&self, post: &Post<'_>) -> Result<String, CallError> {
         self.api.post_message(self.token, post).map(|posted| posted.ts)
     }
@@ -57,18 +63,26 @@ pub trait Pace {
     fn before_post(&mut self);
 }
 
-#[derive(Default)]
+/// As Slack wants it, or so many times faster.
 pub struct RealPace {
     pacer: Pacer,
+    haste: u32,
+}
+
+impl RealPace {
+    pub fn hasty(haste: u32) -> RealPace {
+        RealPace { pacer: Pacer::default(), haste: haste.max(1) }
+    }
 }
 
 impl Pace for RealPace {
     fn sleep(&self, time: Duration) {
-        std::thread::sleep(time);
+        std::thread::sleep(time / self.haste);
     }
 
     fn before_post(&mut self) {
-        std::thread::sleep(self.pacer.wait_before(Instant::now()));
+        let wait = self.pacer.wait_before(Instant::now());
+        self.sleep(wait);
     }
 }
 
@@ -89,8 +103,6 @@ pub struct Delivery<'a, S, P> {
     pub progress: &'a mut Progress,
     pub slack: &'a S,
     pub pace: &'a mut P,
-    /// Nothing older can be one of ours.
-    pub oldest: String,
 }
 
 /// Keeps what must not be forgotten: `Progress` before and after every call, and the route.
@@ -106,7 +118,11 @@ impl<S: Slack, P: Pace> Delivery<'_, S, P> {
             Some(channel) => channel,
             None => self.open_dm(user)?,
         };
-        self.progress.channel = Some(channel.clone());
+        if self.progress.channel.is_none() {
+            // By Slack's own clock: ours may be wrong by any amount.
+            self.progress.after_ts = self.latest_ts(&channel)?;
+            self.progress.channel = Some(channel.clone());
+        }
         while self.progress.posted.len() < self.progress.messages.len() {
             let ts = self.arrive(&channel, keep)?;
             self.progress.posted.push(ts);
@@ -123,6 +139,16 @@ impl<S: Slack, P: Pace> Delivery<'_, S, P> {
             match self.slack.open_dm(user) {
                 Ok(channel) => return Ok(channel),
                 // Opening twice opens once.
+                Err(error) => self.recover(&error, &mut retries)?,
+            }
+        }
+    }
+
+    fn latest_ts(&mut self, channel: &str) -> Result<Option<String>, Trouble> {
+        let mut retries = 0;
+        loop {
+            match self.slack.latest_ts(channel) {
+                Ok(ts) => return Ok(ts),
                 Err(error) => self.recover(&error, &mut retries)?,
             }
         }
@@ -173,13 +199,9 @@ impl<S: Slack, P: Pace> Delivery<'_, S, P> {
     fn find(&mut self, channel: &str, id: &str) -> Result<Option<String>, Trouble> {
         self.pace.sleep(BEFORE_A_LOOK);
         let parent = self.progress.posted.first().cloned();
-        let last = self.progress.posted.last().cloned();
-        let wanted = Wanted {
-            channel,
-            thread_ts: parent.as_deref(),
-            oldest: Some(last.as_deref().unwrap_or(&self.oldest)),
-            id,
-        };
+        let oldest = self.progress.posted.last().or(self.progress.after_ts.as_ref()).cloned();
+        let wanted =
+            Wanted { channel, thread_ts: parent.as_deref(), oldest: oldest.as_deref(), id };
         let mut retries = 0;
         loop {
             match self.slack.find(&wanted) {

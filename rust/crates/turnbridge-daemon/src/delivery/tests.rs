@@ -68,6 +68,11 @@ impl Slack for Faulty<'_> {
         self.fault().map_or(Ok("D1".to_owned()), Err)
     }
 
+    fn latest_ts(&self, _: &str) -> Result<Option<String>, CallError> {
+        self.live();
+        self.fault().map_or(Ok(None), Err)
+    }
+
     fn post(&self, post: &Post<'_>) -> Result<String, CallError> {
         self.live();
         let fault = self.fault();
@@ -159,13 +164,8 @@ fn attempt(disk: &Disk, slack: &Faulty<'_>) -> Option<Result<(), Trouble>> {
     let notice = notice();
     let mut progress = disk.progress.borrow().clone().unwrap_or_default();
     progress.messages = messages();
-    let mut delivery = Delivery {
-        notice: &notice,
-        progress: &mut progress,
-        slack,
-        pace: &mut Hurry,
-        oldest: "0.000000".to_owned(),
-    };
+    let mut delivery =
+        Delivery { notice: &notice, progress: &mut progress, slack, pace: &mut Hurry };
     let mut keep = disk;
     let run = AssertUnwindSafe(|| delivery.run("U1", &mut keep));
     match catch_unwind(run) {
@@ -221,6 +221,9 @@ fn what_does_not_go_away_by_itself_is_told_from_what_does() {
                 messages: Vec::new(),
             })
         }
+        fn latest_ts(&self, _: &str) -> Result<Option<String>, CallError> {
+            unreachable!()
+        }
         fn post(&self, _: &Post<'_>) -> Result<String, CallError> {
             unreachable!()
         }
@@ -236,7 +239,6 @@ fn what_does_not_go_away_by_itself_is_told_from_what_does() {
             progress: &mut progress,
             slack: &Refusing(error),
             pace: &mut Hurry,
-            oldest: String::new(),
         };
         delivery.run("U1", &mut &Disk::default()).unwrap_err()
     };
