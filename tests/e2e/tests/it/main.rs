@@ -16,6 +16,7 @@ mod patience;
 mod plugin;
 mod registrations;
 mod side_run;
+mod slack;
 mod stop_gate;
 mod terminal;
 mod voice;

@@ -118,6 +118,17 @@ impl World {
         }
     }
 
+    /// Notices that have not arrived.
+    #[track_caller]
+    pub fn outbox(&self) -> Vec<Value> {
+        self.turnbridge(&["outbox", "--json"])["notices"].as_array().expect("notices").clone()
+    }
+
+    #[track_caller]
+    pub fn routes(&self) -> Vec<Value> {
+        self.turnbridge(&["routes", "--json"])["routes"].as_array().expect("routes").clone()
+    }
+
     /// What a hook could not do stands in its log; in these tests there is nothing.
     #[track_caller]
     pub fn assert_no_problems(&self) {

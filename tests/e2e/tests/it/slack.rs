@@ -1,0 +1,155 @@
+//! Turns of the real claude as threads in a loopback Slack.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::slack::SlackThread;
+use testkit::{Claude, Reply, Script, SlackApi, SlackSetup};
+
+use crate::gates;
+use crate::terminal::Terminal;
+use crate::world::{Which, World, stdout_of};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Bridge {
+    slack: SlackApi,
+    world: World,
+}
+
+impl Bridge {
+    fn new(claude: Claude, script: impl Into<Script>, gate: bool) -> Bridge {
+        let slack = SlackApi::start(SlackSetup::default());
+        let world = World::with_gate(claude, script);
+        world.configure(&format!(
+            "[slack]\nbot_token = \"xoxb-loopback-bot\"\napi_url = \"{}\"\n\
+             [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n[gate]\nenabled = {gate}\n",
+            slack.base_url()
+        ));
+        Bridge { slack, world }
+    }
+
+    fn claude(&self) -> Command {
+        let mut command = self.world.claude();
+        command.env("TURNBRIDGE_SLACK_HASTE", "20");
+        command
+    }
+
+    /// Waits for so many threads with all their parts, and for the outbox to be empty.
+    #[track_caller]
+    fn threads(&self, count: usize) -> Vec<SlackThread> {
+        testkit::wait_until(PATIENCE, &format!("{count} threads and an empty outbox"), || {
+            let threads = self.slack.threads();
+            (threads.len() >= count && self.world.outbox().is_empty()).then_some(())
+        });
+        let threads = self.slack.threads();
+        assert_eq!(threads.len(), count, "{threads:#?}");
+        threads
+    }
+}
+
+fn texts(thread: &SlackThread) -> Vec<&str> {
+    thread.replies.iter().map(|reply| reply.text.as_str()).collect()
+}
+
+/// SLV-3, SLV-22, SLV-27..36, SLV-73..76.
+#[test]
+fn a_long_answer_of_the_real_claude_is_one_thread_with_every_part() {
+    let Some(claude) = gates::fast() else { return };
+    let section = "## Result 結果 🎉\n\nThe type is `Vec<T>` & all is well.\n\n\
+                   | a | b |\n| --- | --- |\n| 1 | 2 |\n\n```rust\nlet x = a < b && c > d;\n```\n\n";
+    let answer = section.repeat(30_000 / section.chars().count() + 1);
+    let bridge = Bridge::new(claude, vec![Reply::text(&answer)], false);
+    let mut command = bridge.claude();
+    command.args(["-p", "show me <!channel> everything"]);
+    let printed = stdout_of(&command.output().expect("run claude"));
+    assert_eq!(printed.trim_end(), answer.trim_end());
+    let thread = bridge.threads(1).remove(0);
+    assert_eq!(thread.parent.text, "show me &lt;!channel&gt; everything");
+    let parts = thread.replies.len();
+    assert!(parts >= 8, "{parts} parts");
+    for (number, reply) in thread.replies.iter().enumerate() {
+        assert!(reply.text.chars().count() <= 3_800, "{}", reply.text.chars().count());
+        assert!(reply.text.starts_with(&format!("({}/{parts})", number + 1)), "{}", reply.text);
+    }
+    let all = texts(&thread).concat();
+    let sections = answer.matches("## Result").count();
+    for piece in [
+        "## Result 結果 🎉",
+        "`Vec&lt;T&gt;` &amp; all",
+        "| 1 | 2 |",
+        "a &lt; b &amp;&amp; c &gt; d",
+    ] {
+        assert_eq!(all.matches(piece).count(), sections, "{piece}");
+    }
+    let routes = bridge.world.routes();
+    assert_eq!(routes.len(), 1, "{routes:?}");
+    assert_eq!(routes[0]["thread_ts"], json!(thread.parent.ts));
+    let session = bridge.world.only_session(Which::All);
+    assert_eq!(routes[0]["session_id"], session["session_id"]);
+    assert_eq!(routes[0]["cwd"], json!(bridge.world.hermetic.project()));
+    bridge.world.assert_no_problems();
+}
+
+#[test]
+fn tools_speech_and_resumption_each_make_one_thread_with_the_right_prompt() {
+    let Some(claude) = gates::slow() else { return };
+    let script = vec![
+        Reply::tool("Bash", json!({"command": "echo one", "description": "Say one"})),
+        Reply::text("One was said."),
+        Reply::tool("mcp__plugin_turnbridge_voice__speak", json!({"text": "Said."})),
+        Reply::text("Spoken."),
+        Reply::text("Resumed and done."),
+    ];
+    let bridge = Bridge::new(claude, script, true);
+    let mut command = bridge.claude();
+    command.args(["--allowedTools", "Bash"]);
+    let terminal = Terminal::start_command(&bridge.world, &command);
+    terminal.submit("say one");
+    let session = terminal.wait_for_state("completed/ok");
+    let thread = bridge.threads(1).remove(0);
+    assert_eq!(thread.parent.text, "say one");
+    // What it had said when it was asked to speak, and what it said then.
+    assert_eq!(texts(&thread), ["One was said.", "Spoken."]);
+    terminal.exit();
+
+    let mut command = bridge.claude();
+    let id = session["session_id"].as_str().expect("an id");
+    command.args(["-r", id, "-p", "go on"]);
+    assert_eq!(stdout_of(&command.output().expect("run claude")), "Resumed and done.\n");
+    let threads = bridge.threads(2);
+    let resumed = threads.iter().find(|thread| thread.parent.text == "go on").expect("its thread");
+    assert_eq!(texts(resumed), ["Resumed and done."]);
+    let sessions: Vec<Value> =
+        bridge.world.routes().iter().map(|route| route["session_id"].clone()).collect();
+    assert_eq!(sessions, [json!(id), json!(id)]);
+    bridge.world.assert_no_problems();
+}
+
+#[test]
+fn with_slack_down_for_the_whole_turn_the_next_turn_brings_both() {
+    let Some(claude) = gates::slow() else { return };
+    let script = vec![Reply::text("First."), Reply::text("Second.")];
+    let bridge = Bridge::new(claude, script, false);
+    bridge.slack.down();
+    let run = |prompt: &str| {
+        let mut command = bridge.claude();
+        command.args(["-p", prompt]);
+        stdout_of(&command.output().expect("run claude"))
+    };
+    assert_eq!(run("one"), "First.\n");
+    testkit::wait_until(PATIENCE, "a failed attempt", || {
+        let outbox = bridge.world.outbox();
+        outbox.first().is_some_and(|notice| notice["attempts"] == 1).then_some(())
+    });
+    bridge.slack.up();
+    // The first is due again after ten seconds; the next hook's notifier takes it then.
+    std::thread::sleep(Duration::from_secs(11));
+    assert_eq!(run("two"), "Second.\n");
+    let threads = bridge.threads(2);
+    let mut prompts: Vec<_> = threads.iter().map(|thread| thread.parent.text.as_str()).collect();
+    prompts.sort_unstable();
+    assert_eq!(prompts, ["one", "two"]);
+    assert!(threads.iter().all(|thread| thread.replies.len() == 1), "{threads:#?}");
+}
