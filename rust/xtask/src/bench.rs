@@ -3,6 +3,7 @@
 //! docs/performance.md says how to read it.
 
 mod alternatives;
+mod slack;
 mod spawn;
 mod transcripts;
 
@@ -69,6 +70,15 @@ pub fn hooks(options: &[&str]) -> Result<String> {
     let candidates = candidates(folder.path(), &status, &gate)?;
     let measured = measure(&candidates, runs)?;
     Ok(report(&measured, runs, &[status, gate]))
+}
+
+/// `bench slack`.
+pub fn slack(options: &[&str]) -> Result<String> {
+    match options {
+        [] => slack::run(60),
+        ["--runs", number] => slack::run(number.parse().context("`--runs` takes a number")?),
+        _ => bail!("unknown options: {}", options.join(" ")),
+    }
 }
 
 fn candidates(folder: &Path, status: &Path, gate: &Path) -> Result<Vec<Candidate>> {

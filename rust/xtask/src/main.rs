@@ -1,4 +1,4 @@
-//! Chores of the workspace: `cargo xtask tidy`, `cargo xtask bench hooks`.
+//! Chores of the workspace: `cargo xtask tidy`, `cargo xtask bench`.
 
 #[cfg(unix)]
 mod bench;
@@ -18,6 +18,7 @@ Usage: cargo xtask <COMMAND>
 Commands:
   tidy                     check the dependency rules and the purity of the core
   bench hooks [--runs N]   what a hook costs, against `/bin/true` and a shell script
+  bench slack [--runs N]   what a Stop hook costs with Slack up, refusing and silent
 ";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers")]
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["tidy"] => tidy::run(),
         ["bench", "hooks", options @ ..] => bench::hooks(options),
+        ["bench", "slack", options @ ..] => bench::slack(options),
         ["-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -5,3 +5,7 @@ use anyhow::{Result, bail};
 pub fn hooks(_options: &[&str]) -> Result<String> {
     bail!("the bench compares with `/bin/true` over a socket pair and runs on Unix only")
 }
+
+pub fn slack(options: &[&str]) -> Result<String> {
+    hooks(options)
+}

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -18,6 +19,8 @@ pub struct Candidate {
     variables: Vec<(String, std::ffi::OsString)>,
     payload: Vec<u8>,
     every: usize,
+    /// `@N@` in the payload is another number each time.
+    is_varied: bool,
     _kept: Option<Listener>,
 }
 
@@ -43,6 +46,7 @@ impl Candidate {
             variables: Vec::new(),
             payload,
             every: 1,
+            is_varied: false,
             _kept: None,
         }
     }
@@ -50,6 +54,20 @@ impl Candidate {
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Candidate {
         self.variables.push((name.to_owned(), value.as_ref().to_owned()));
         self
+    }
+
+    pub fn varied(mut self) -> Candidate {
+        self.is_varied = true;
+        self
+    }
+
+    fn next_payload(&self) -> Vec<u8> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        if !self.is_varied {
+            return self.payload.clone();
+        }
+        let number = COUNT.fetch_add(1, Ordering::Relaxed).to_string();
+        String::from_utf8_lossy(&self.payload).replace("@N@", &number).into_bytes()
     }
 
     /// A slow one: every tenth round is enough.
@@ -110,12 +128,13 @@ pub fn measure(candidates: &[Candidate], runs: usize) -> Result<Vec<Measured>> {
 
 fn run_once(candidate: &Candidate) -> Result<f64> {
     let (mut command, mut ours) = prepare(candidate)?;
+    let payload = candidate.next_payload();
     let start = Instant::now();
     let mut child = command.spawn()?;
     // `command` still holds its end of the pair; without this nobody sees the end.
     drop(command);
     // `/bin/true` does not read: writing to it may fail.
-    let _ = ours.write_all(&candidate.payload);
+    let _ = ours.write_all(&payload);
     drop(ours);
     let status = child.wait()?;
     let micros = start.elapsed().as_secs_f64() * 1e6;
@@ -158,7 +177,7 @@ fn peak_memory(candidate: &Candidate) -> Result<i64> {
     let mut peak = 0;
     let mut is_first = true;
     let mut writer = Some(std::thread::spawn({
-        let payload = candidate.payload.clone();
+        let payload = candidate.next_payload();
         move || ours.write_all(&payload)
     }));
     loop {
