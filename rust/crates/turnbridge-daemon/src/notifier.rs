@@ -46,11 +46,16 @@ pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
     })?;
     let settings = settings(&config, slack)?;
     let url = std::env::var(API_URL).ok().filter(|url| !url.is_empty());
-    let connection = Connection { api_url: url.or(slack.api_url.clone()), ..Connection::default() };
+    let haste = std::env::var(HASTE).ok().and_then(|haste| haste.parse().ok()).unwrap_or(1).max(1);
+    let usual = Connection::default();
+    let connection = Connection {
+        api_url: url.or(slack.api_url.clone()),
+        timeout: usual.timeout / haste,
+        ..usual
+    };
     let api = WebApi::new(connection)
         .map_err(|error| Obstacle::new(error.to_string(), "look at `slack.api_url`"))?;
     let real = RealSlack { api: &api, token: &slack.bot_token };
-    let haste = std::env::var(HASTE).ok().and_then(|haste| haste.parse().ok()).unwrap_or(1);
     let drained = drain(paths, &settings, &real, &mut RealPace::hasty(haste));
     drained.map_err(|error| {
         Obstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")

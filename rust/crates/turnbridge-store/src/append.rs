@@ -1,8 +1,9 @@
 //! Appends whole lines to a file that several processes write.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::atomic_file::open_making_folders;
 
@@ -18,14 +19,9 @@ pub fn append_line(path: &Path, line: &[u8]) -> io::Result<u64> {
         rustix::fs::OFlags::NONBLOCK.bits() as i32,
     );
     let mut file = open_making_folders(path, &mut options)?;
-    let length = file.metadata()?.len();
-    let mut last = [b'\n'];
-    if length > 0 {
-        file.seek(SeekFrom::Start(length - 1))?;
-        file.read_exact(&mut last)?;
-    }
+    let (length, is_whole) = wait_for_line_end(&mut file)?;
     let apart;
-    let line = if last == [b'\n'] {
+    let line = if is_whole {
         line
     } else {
         apart = [b"\n", line].concat();
@@ -37,6 +33,26 @@ pub fn append_line(path: &Path, line: &[u8]) -> io::Result<u64> {
         return Err(io::Error::new(io::ErrorKind::WriteZero, "the line was cut off"));
     }
     Ok(length + written as u64)
+}
+
+/// The file's length, and whether its last line is whole. Linux shows a line that crosses a page
+/// in two steps; such a one is whole a moment later, one that was cut off never is.
+fn wait_for_line_end(file: &mut File) -> io::Result<(u64, bool)> {
+    let mut length = 0;
+    for pause in [Duration::ZERO, Duration::from_micros(100), Duration::from_millis(2)] {
+        std::thread::sleep(pause);
+        length = file.metadata()?.len();
+        if length == 0 {
+            return Ok((0, true));
+        }
+        let mut last = [0];
+        file.seek(SeekFrom::Start(length - 1))?;
+        file.read_exact(&mut last)?;
+        if last == [b'\n'] {
+            return Ok((length, true));
+        }
+    }
+    Ok((length, false))
 }
 
 #[cfg(test)]

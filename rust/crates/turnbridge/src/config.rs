@@ -20,7 +20,7 @@ pub fn read() -> Result<Config> {
 /// For those who have something to do with or without a config.
 pub fn read_or_default() -> Config {
     read().unwrap_or_else(|error| {
-        note(&format!("{error:#}; what it says is ignored"));
+        note(&format!("{error:#}; going on as if there were none"));
         Config::default()
     })
 }

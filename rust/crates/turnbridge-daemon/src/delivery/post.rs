@@ -71,7 +71,7 @@ pub struct RealPace {
 
 impl RealPace {
     pub fn hasty(haste: u32) -> RealPace {
-        RealPace { pacer: Pacer::default(), haste: haste.max(1) }
+        RealPace { pacer: Pacer::default(), haste }
     }
 }
 

@@ -361,36 +361,72 @@ fn slv_82_no_log_holds_a_token_or_a_word_of_what_was_said() {
 
 #[test]
 fn two_thousand_routes_of_ten_processes_are_all_whole() {
-    // The store's own function, as every process calls it.
-    let folder = World::new();
-    let paths = turnbridge_store::paths::StatePaths::below(&folder.hermetic.state_dir());
-    std::thread::scope(|scope| {
-        for process in 0..10 {
-            let paths = &paths;
-            scope.spawn(move || {
-                for number in 0..200 {
-                    let route = turnbridge_core::notice_wire::Route {
-                        ts: "2026-01-01T00:00:00Z".to_owned(),
-                        channel: "D1".to_owned(),
-                        thread_ts: format!("{process}.{number:06}"),
-                        tool: "claude".to_owned(),
-                        session_id: SESSION.to_owned(),
-                        turn_id: None,
-                        cwd: Some("/home/user/".repeat(20)),
-                    };
-                    turnbridge_store::routes::append(paths, &route).unwrap();
-                }
-            });
-        }
-    });
-    let mut threads: Vec<_> = turnbridge_store::routes::read(&paths)
-        .unwrap()
-        .into_iter()
-        .map(|route| route.thread_ts)
-        .collect();
+    let world = World::new();
+    let this = std::env::current_exe().unwrap();
+    let spawn = |process: u32| {
+        let mut command = world.hermetic.command(&this);
+        command.args(["--exact", "slack::one_process_of_ten", "--ignored"]);
+        command.env("ROUTES_OF", process.to_string()).stdout(std::process::Stdio::null());
+        command.spawn().unwrap()
+    };
+    let processes: Vec<_> = (0..10).map(spawn).collect();
+    for mut process in processes {
+        assert!(process.wait().unwrap().success());
+    }
+    let listed: Value = serde_json::from_str(&world.turnbridge(&["routes", "--json"])).unwrap();
+    let routes = listed["routes"].as_array().unwrap();
+    let mut threads: Vec<_> = routes.iter().map(|route| route["thread_ts"].to_string()).collect();
     threads.sort();
     threads.dedup();
-    assert_eq!(threads.len(), 2_000);
+    assert_eq!((routes.len(), threads.len()), (2_000, 2_000));
+    let file = world.hermetic.state_dir().join("routes.jsonl");
+    assert_eq!(fs::read_to_string(file).unwrap().lines().count(), 2_000);
+    let kept = world.turnbridge(&["routes", "prune", "--days", "1"]);
+    assert_eq!(kept, "2000 forgotten\n");
+    assert_eq!(world.turnbridge(&["routes"]), "no thread yet\n");
+}
+
+#[test]
+#[ignore = "a process of the test above"]
+fn one_process_of_ten() {
+    let process = std::env::var("ROUTES_OF").unwrap();
+    let paths = turnbridge_store::paths::StatePaths::from_env().unwrap();
+    for number in 0..200 {
+        let route = turnbridge_core::notice_wire::Route {
+            ts: "2026-01-01T00:00:00Z".to_owned(),
+            channel: "D1".to_owned(),
+            thread_ts: format!("{process}.{number:06}"),
+            tool: "claude".to_owned(),
+            session_id: SESSION.to_owned(),
+            turn_id: None,
+            cwd: Some("/home/user/".repeat(20)),
+        };
+        turnbridge_store::routes::append(&paths, &route).unwrap();
+    }
+}
+
+#[test]
+fn a_notice_that_waits_can_be_shown_and_dropped() {
+    let bridge = Bridge::new();
+    bridge.slack.down();
+    bridge.turn("go", "Done.");
+    let id = testkit::wait_until(PATIENCE, "a failed attempt", || {
+        let waiting = bridge.waiting();
+        let notice = waiting.first().filter(|notice| notice["attempts"] == 1)?;
+        Some(notice["id"].as_str().unwrap().to_owned())
+    });
+    let list = bridge.world.turnbridge(&["outbox"]);
+    assert!(list.contains(&id) && list.contains("Slack could not be reached"), "{list}");
+    let shown = bridge.world.turnbridge(&["outbox", "show", &id[..12], "--json"]);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["messages"][1]["text"], "Done.");
+    bridge.world.turnbridge(&["outbox", "drop", &id]);
+    assert!(bridge.waiting().is_empty());
+    let output = bridge.world.command("turnbridge").args(["outbox", "show", "x"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    bridge.slack.up();
+    bridge.world.turnbridge(&["outbox", "retry"]);
+    assert!(bridge.slack.threads().is_empty());
 }
 
 #[test]
@@ -452,6 +488,8 @@ mod soak {
             .with(0.06, Fault::CutBody)
             .with(0.04, Fault::Html)
             .with(0.04, Fault::Refuse)
+            .with(0.02, Fault::Hang(When::Before))
+            .with(0.02, Fault::Hang(When::After))
             .with(0.10, Fault::Delay(When::After, Duration::from_millis(30)));
         bridge.slack.fail_by_chance("*", faults);
         let mut killed = 0;
