@@ -9,7 +9,7 @@ mod problem;
 mod section;
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use toml_edit::Document;
 use turnbridge_slack::{Token, TokenKind};
@@ -35,6 +35,8 @@ pub struct Config {
     pub notify: Notify,
     /// Keys that mean nothing, for whoever reads the file to the user.
     pub unknown: Vec<String>,
+    /// It holds tokens, and others may read it.
+    pub is_exposed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,15 +82,27 @@ pub struct Notify {
 impl Config {
     pub fn read() -> Result<Config, Problem> {
         let path = path()?;
-        match read_text(&path)? {
-            Some(text) => parse(&text).map_err(|problem| problem.in_file(&path)),
-            None => Ok(Config::default()),
-        }
+        let Some(text) = read_text(&path)? else { return Ok(Config::default()) };
+        let config = parse(&text).map_err(|problem| problem.in_file(&path))?;
+        let is_exposed = config.slack.is_some() && is_readable_by_others(&path);
+        Ok(Config { is_exposed, ..config })
     }
 }
 
 pub fn path() -> Result<PathBuf, Problem> {
     paths::config_file().ok_or_else(Problem::no_home)
+}
+
+#[cfg(unix)]
+fn is_readable_by_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+/// A user's folders are the user's own there.
+#[cfg(not(unix))]
+fn is_readable_by_others(_path: &Path) -> bool {
+    false
 }
 
 /// The config. Sections that are not known belong to later versions and are not looked at.
@@ -113,6 +127,7 @@ fn parse(text: &str) -> Result<Config, Problem> {
         notify: Notify { waiting: notify.boolean("waiting")?.unwrap_or_default() },
         features: read_features(&mut features)?,
         unknown: Vec::new(),
+        is_exposed: false,
     };
     for section in [gate, voice, notify, features] {
         config.unknown.extend(section.unknown());

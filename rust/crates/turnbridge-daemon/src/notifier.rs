@@ -41,6 +41,11 @@ pub fn run() {
 pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
     let config = Config::read()
         .map_err(|problem| Obstacle::new(problem.to_string(), problem.hint.clone()))?;
+    if config.is_exposed {
+        let fields = [("hint", Field::Text("run `chmod 600` on it".to_owned()))];
+        let message = "others can read the tokens in config.toml";
+        log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);
+    }
     let slack = config.slack.as_ref().ok_or_else(|| {
         Obstacle::new("no Slack is configured", "set `slack.bot_token` in config.toml")
     })?;

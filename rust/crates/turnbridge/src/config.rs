@@ -14,6 +14,10 @@ pub fn read() -> Result<Config> {
     for key in &config.unknown {
         note(&format!("`{}`: there is no `{key}`; it is ignored", path()?.display()));
     }
+    if config.is_exposed {
+        let path = path()?;
+        note(&format!("others can read the tokens in `{0}`; run `chmod 600 {0}`", path.display()));
+    }
     Ok(config)
 }
 

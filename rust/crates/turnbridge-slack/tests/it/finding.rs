@@ -73,3 +73,20 @@ fn what_could_not_be_read_is_not_taken_for_absent() {
     insta::assert_snapshot!(error(), @"Slack gave no clear answer: the message could not be looked for: the same page again");
     assert!(matches!(error(), CallError::RateLimited { .. }));
 }
+
+#[test]
+fn the_newest_message_of_a_channel_says_what_time_it_is_in_slack() {
+    let server = Server::playing([
+        page(&[message("17.000300", "B1", "a")], ""),
+        page(&[], ""),
+        page(&[json!({"ts": "yesterday"})], ""),
+    ]);
+    let api = api(&server.url());
+    let latest = || api.latest_ts(&bot_token(), "D1");
+    assert_eq!(latest().unwrap().as_deref(), Some("17.000300"));
+    assert_eq!(latest().unwrap(), None);
+    assert!(matches!(latest().unwrap_err(), CallError::Ambiguous { .. }));
+    assert!(matches!(api.latest_ts(&bot_token(), "U1"), Err(CallError::Invalid { .. })));
+    let request = line_and_body(&server.requests()[0]);
+    insta::assert_snapshot!(request, @"POST /api/conversations.history HTTP/1.1 channel=D1&limit=1");
+}

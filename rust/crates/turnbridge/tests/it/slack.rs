@@ -23,7 +23,10 @@ impl Bridge {
     }
 
     fn with(more: &str) -> Bridge {
-        let slack = SlackApi::start(SlackSetup::default());
+        Bridge::to(SlackApi::start(SlackSetup::default()), more)
+    }
+
+    fn to(slack: SlackApi, more: &str) -> Bridge {
         let world = World::new()
             .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
             .with("TURNBRIDGE_SLACK_HASTE", "20");
@@ -318,6 +321,40 @@ fn slv_31_a_token_and_nobody_to_write_to_is_an_error_in_the_log() {
     });
     assert_eq!(log[0]["error"], "no destination is configured");
     assert_eq!(bridge.waiting().len(), 1);
+}
+
+#[test]
+fn slack_is_spoken_to_over_tls_and_only_with_a_certificate_that_is_trusted() {
+    let Bridge { slack, world } = Bridge::to(SlackApi::start_tls(SlackSetup::default()), "");
+    let trusted = world.hermetic.root().join("ca.pem");
+    slack.ca_file(&trusted);
+    let bridge = Bridge { slack, world };
+    bridge.turn("go", "Done.");
+    testkit::wait_until(PATIENCE, "a refusal", || {
+        let error = bridge.waiting().first()?["last_error"].as_str()?.to_owned();
+        error.contains("certificate").then_some(())
+    });
+    assert!(bridge.slack.threads().is_empty());
+    let Bridge { slack, world } = bridge;
+    let bridge = Bridge { slack, world: world.with("SSL_CERT_FILE", trusted.to_str().unwrap()) };
+    bridge.world.turnbridge(&["outbox", "retry"]);
+    bridge.only_thread(1);
+}
+
+#[cfg(unix)]
+#[test]
+fn tokens_that_others_can_read_are_told_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let bridge = Bridge::new();
+    let path = bridge.world.hermetic.config_dir().join("config.toml");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let output = bridge.world.command("turnbridge").arg("voice").output().unwrap();
+    let notes = bridge.world.without_paths(&String::from_utf8_lossy(&output.stderr));
+    insta::assert_snapshot!(notes, @"note: others can read the tokens in `CONFIG/config.toml`; run `chmod 600 CONFIG/config.toml`");
+    bridge.turn("go", "Done.");
+    bridge.only_thread(1);
+    let warnings = bridge.notify_log().into_iter().filter(|entry| entry["level"] == "warn");
+    assert_eq!(warnings.count(), 1);
 }
 
 #[test]

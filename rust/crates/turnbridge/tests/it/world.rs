@@ -31,7 +31,13 @@ impl World {
     pub fn configure(&self, config: &str) {
         let folder = self.hermetic.config_dir();
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("config.toml"), config).unwrap();
+        let path = folder.join("config.toml");
+        std::fs::write(&path, config).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
     }
 
     pub fn with(mut self, name: &str, value: &str) -> World {
