@@ -196,7 +196,7 @@ struct Fields {
 impl Fields {
     /// The last one counts, as with every JSON parser that Claude uses.
     fn last(&mut self, wanted: Wanted) -> Option<Found> {
-        let is_it = |capture: &Capture| WANTED[capture.field] == wanted;
+        let is_it = |capture: &Capture| capture.field == wanted as usize;
         let position = self.captures.iter().rposition(is_it)?;
         Some(std::mem::replace(&mut self.captures[position].found, Found::Null))
     }
@@ -243,7 +243,7 @@ impl Fields {
     fn each(&self, wanted: Wanted, element: u32) -> Option<&str> {
         self.captures.iter().rev().find_map(|capture| match &capture.found {
             Found::Text { text, .. }
-                if WANTED[capture.field] == wanted && capture.element == element =>
+                if capture.field == wanted as usize && capture.element == element =>
             {
                 Some(text.as_str())
             }
@@ -252,7 +252,7 @@ impl Fields {
     }
 
     fn elements(&self, wanted: Wanted) -> Vec<u32> {
-        let is_it = |capture: &&Capture| WANTED[capture.field] == wanted;
+        let is_it = |capture: &&Capture| capture.field == wanted as usize;
         self.captures.iter().filter(is_it).map(|capture| capture.element).collect()
     }
 

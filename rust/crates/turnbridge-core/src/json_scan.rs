@@ -28,14 +28,18 @@ pub struct Field {
     pub keep: Keep,
 }
 
-/// A table of wanted fields: `Wanted` names them, `FIELDS` is what a scanner takes, and `WANTED`
-/// leads from a capture's index back to the name.
+/// A table of wanted fields: `Wanted` names them in their order, `FIELDS` is what a scanner takes.
 macro_rules! wanted_fields {
     ($($name:ident: $keep:expr, [$($step:expr),+];)+) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         enum Wanted { $($name),+ }
-        const WANTED: &[Wanted] = &[$(Wanted::$name),+];
         const FIELDS: &[Field] = &[$(Field { path: &[$($step),+], keep: $keep }),+];
+
+        impl From<Wanted> for usize {
+            fn from(wanted: Wanted) -> usize {
+                wanted as usize
+            }
+        }
     };
 }
 pub(crate) use wanted_fields;
@@ -71,6 +75,42 @@ pub struct Capture {
     /// Position in the innermost array on the way, 0 when there is none.
     pub element: u32,
     pub found: Found,
+}
+
+/// What was found in a whole text, asked for by field.
+pub(crate) struct Captures(Vec<Capture>);
+
+impl Captures {
+    /// `None` for what is no JSON.
+    pub fn read(fields: &'static [Field], text: &[u8]) -> Option<Captures> {
+        let mut scanner = Scanner::new(fields);
+        scanner.feed(text).and_then(|()| scanner.finish()).ok().map(Captures)
+    }
+
+    pub fn found(&self, field: impl Into<usize>) -> impl Iterator<Item = &Capture> {
+        let field = field.into();
+        self.0.iter().filter(move |capture| capture.field == field)
+    }
+
+    /// Its texts, with their positions in the innermost array.
+    pub fn texts(&self, field: impl Into<usize>) -> impl Iterator<Item = (u32, &str)> {
+        self.found(field.into()).filter_map(|capture| match &capture.found {
+            Found::Text { text, .. } => Some((capture.element, text.as_str())),
+            _ => None,
+        })
+    }
+
+    pub fn text(&self, field: impl Into<usize>) -> Option<&str> {
+        self.texts(field.into()).last().map(|(_, text)| text)
+    }
+
+    pub fn text_of(&self, field: impl Into<usize>, element: u32) -> Option<&str> {
+        self.texts(field.into()).find(|(at, _)| *at == element).map(|(_, text)| text)
+    }
+
+    pub fn is_on(&self, field: impl Into<usize>) -> bool {
+        self.found(field.into()).last().is_some_and(|capture| capture.found == Found::Bool(true))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

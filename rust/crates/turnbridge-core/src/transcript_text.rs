@@ -5,7 +5,9 @@
 //! Only what a person or the agent said is taken: no tool results, no thinking, nothing that
 //! Claude put in itself.
 
-use crate::json_scan::{Capture, Field, Found, Keep, Scanner, Step, wanted_fields};
+use std::ops::Deref;
+
+use crate::json_scan::{Captures, Field, Keep, Step, wanted_fields};
 
 use Step::{Each, Key};
 
@@ -118,13 +120,20 @@ fn entries(tail: &[u8]) -> Vec<Entry> {
     entries
 }
 
-struct Record(Vec<Capture>);
+struct Record(Captures);
+
+impl Deref for Record {
+    type Target = Captures;
+
+    fn deref(&self) -> &Captures {
+        &self.0
+    }
+}
 
 impl Record {
     fn read(line: &[u8]) -> Option<Record> {
-        let mut scanner = Scanner::new(FIELDS);
-        let captures = scanner.feed(line).and_then(|()| scanner.finish()).ok()?;
-        Some(Record(captures)).filter(|record| !record.is_on(Wanted::IsSidechain))
+        let record = Captures::read(FIELDS, line).map(Record);
+        record.filter(|record| !record.is_on(Wanted::IsSidechain))
     }
 
     fn kind(&self) -> Kind {
@@ -172,25 +181,6 @@ impl Record {
         };
         let texts = self.texts(Wanted::BlockText);
         texts.filter(move |(element, _)| is_text(*element)).map(|(_, text)| text)
-    }
-
-    fn found(&self, wanted: Wanted) -> impl Iterator<Item = &Capture> {
-        self.0.iter().filter(move |capture| WANTED[capture.field] == wanted)
-    }
-
-    fn texts(&self, wanted: Wanted) -> impl Iterator<Item = (u32, &str)> {
-        self.found(wanted).filter_map(|capture| match &capture.found {
-            Found::Text { text, .. } => Some((capture.element, text.as_str())),
-            _ => None,
-        })
-    }
-
-    fn text(&self, wanted: Wanted) -> Option<&str> {
-        self.texts(wanted).last().map(|(_, text)| text)
-    }
-
-    fn is_on(&self, wanted: Wanted) -> bool {
-        self.found(wanted).last().is_some_and(|capture| capture.found == Found::Bool(true))
     }
 }
 

@@ -3,7 +3,9 @@
 //! For turns that the hooks did not see from their beginning; otherwise the session file knows.
 //! Sub-agents write transcripts of their own, so what they say is not here.
 
-use crate::json_scan::{Capture, Field, Found, Keep, Scanner, Step, wanted_fields};
+use std::ops::Deref;
+
+use crate::json_scan::{Capture, Captures, Field, Found, Keep, Step, wanted_fields};
 use crate::speak::{SpeakOutcome, is_speak_prompt, is_speak_tool};
 
 use Step::{Each, Key};
@@ -54,10 +56,7 @@ pub fn read_turn_tail(tail: &[u8], turn: TurnKey<'_>) -> TurnTail {
     let mut results: Vec<(String, Option<SpeakOutcome>)> = Vec::new();
     let mut is_last_text = true;
     for line in tail.split(|byte| *byte == b'\n').rev() {
-        let Some(record) = Record::read(line).filter(|record| !record.is_on(Wanted::IsSidechain))
-        else {
-            continue;
-        };
+        let Some(record) = Record::read(line) else { continue };
         match record.text(Wanted::Type) {
             Some("assistant") => {
                 let text = record.last_text();
@@ -100,38 +99,20 @@ fn note_speech(speech: &mut Option<SpeakOutcome>, found: Option<SpeakOutcome>) {
     }
 }
 
-struct Record(Vec<Capture>);
+struct Record(Captures);
+
+impl Deref for Record {
+    type Target = Captures;
+
+    fn deref(&self) -> &Captures {
+        &self.0
+    }
+}
 
 impl Record {
     fn read(line: &[u8]) -> Option<Record> {
-        if line.is_empty() {
-            return None;
-        }
-        let mut scanner = Scanner::new(FIELDS);
-        scanner.feed(line).and_then(|()| scanner.finish()).ok().map(Record)
-    }
-
-    fn found(&self, wanted: Wanted) -> impl Iterator<Item = &Capture> {
-        self.0.iter().filter(move |capture| WANTED[capture.field] == wanted)
-    }
-
-    fn texts(&self, wanted: Wanted) -> impl Iterator<Item = (u32, &str)> {
-        self.found(wanted).filter_map(|capture| match &capture.found {
-            Found::Text { text, .. } => Some((capture.element, text.as_str())),
-            _ => None,
-        })
-    }
-
-    fn text(&self, wanted: Wanted) -> Option<&str> {
-        self.texts(wanted).last().map(|(_, text)| text)
-    }
-
-    fn text_of(&self, wanted: Wanted, element: u32) -> Option<&str> {
-        self.texts(wanted).find(|(at, _)| *at == element).map(|(_, text)| text)
-    }
-
-    fn is_on(&self, wanted: Wanted) -> bool {
-        self.found(wanted).last().is_some_and(|capture| capture.found == Found::Bool(true))
+        let record = Captures::read(FIELDS, line).map(Record);
+        record.filter(|record| !record.is_on(Wanted::IsSidechain))
     }
 
     /// And whether it is all of it.

@@ -1,7 +1,11 @@
 //! `turnbridge notify`: a notice from a hook that was made by hand.
 
+use std::io::IsTerminal;
+
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+
+use crate::failure::hinted;
 
 /// Queue the notice of a finished turn (for a hook that you made by hand)
 ///
@@ -20,6 +24,12 @@ enum ReportingTool {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if std::io::stdin().is_terminal() {
+        return Err(hinted(
+            "there is no report on stdin",
+            "this is for a Stop hook: Claude Code calls it and hands over the event",
+        ));
+    }
     match arguments.tool {
         ReportingTool::Claude => turnbridge_hooks::finished_turn(),
     }
