@@ -1,0 +1,244 @@
+//! What a command line of Codex starts: its terminal interface, or something that ends by itself.
+//!
+//! For binding a pane to a session only, never evidence of a state (KT-57). The options are those
+//! of Codex 0.166.0; what takes a value must be known, or the value is taken for a subcommand.
+
+/// A command line, as far as a pane has to know it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Launch {
+    /// Whether it may stay in the terminal as Codex's own interface.
+    pub tui: bool,
+    /// By its full name.
+    pub subcommand: Option<String>,
+    /// The session that it continues under the same id: `resume ID` (KT-67). A fork is a new one
+    /// (KT-68).
+    pub session_id: Option<String>,
+}
+
+const VALUE_OPTIONS: [&str; 13] = [
+    "--config",
+    "--enable",
+    "--disable",
+    "--remote",
+    "--remote-auth-token-env",
+    "--image",
+    "--model",
+    "--local-provider",
+    "--profile",
+    "--sandbox",
+    "--cd",
+    "--add-dir",
+    "--ask-for-approval",
+];
+/// The same, short: `-m gpt-5`, `-mgpt-5`.
+const SHORT_VALUE_OPTIONS: &str = "cimpsCa";
+/// These take every word up to the next option.
+const GREEDY: [&str; 2] = ["--image", "-i"];
+const INFORMATIVE: [&str; 4] = ["-h", "--help", "-V", "--version"];
+
+const SUBCOMMANDS: [&str; 34] = [
+    "agents",
+    "exec",
+    "review",
+    "login",
+    "logout",
+    "mcp",
+    "mcp-server",
+    "plugin",
+    "app",
+    "app-server",
+    "remote-control",
+    "completion",
+    "update",
+    "doctor",
+    "sandbox",
+    "debug",
+    "apply",
+    "resume",
+    "queue",
+    "archive",
+    "delete",
+    "migrate-rollouts",
+    "migrate-nfs-db",
+    "unarchive",
+    "fork",
+    "cloud",
+    "exec-server",
+    "features",
+    "help",
+    "execpolicy",
+    "responses-api-proxy",
+    "stdio-to-uds",
+    "proto",
+    "generate-ts",
+];
+const ALIASES: [(&str, &str); 4] =
+    [("e", "exec"), ("a", "apply"), ("cloud-tasks", "cloud"), ("p", "proto")];
+const TUI_SUBCOMMANDS: [&str; 3] = ["resume", "fork", "agents"];
+
+/// `None` when the first word is not Codex (KT-59).
+pub fn classify(argv: &[&str]) -> Option<Launch> {
+    let (program, arguments) = argv.split_first()?;
+    is_codex(program).then(|| classify_arguments(arguments))
+}
+
+fn is_codex(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    name == "codex"
+}
+
+fn classify_arguments(arguments: &[&str]) -> Launch {
+    let words = words(arguments);
+    if words.is_informative {
+        return Launch {
+            subcommand: words.subcommand().map(|(_, name)| name),
+            ..Launch::default()
+        };
+    }
+    let Some((position, name)) = words.subcommand() else {
+        // One bare word that is no subcommand may be one of a later version (KT-64); a prompt
+        // has several, or stands behind `--` (X14).
+        let is_prompt = |word: &&str| word.contains(char::is_whitespace);
+        let tui = words.plain.is_empty() || words.plain.iter().any(is_prompt);
+        return Launch { tui: tui || words.has_prompt_behind_dashes, ..Launch::default() };
+    };
+    let resumed = words.plain.get(position + 1).filter(|id| name == "resume" && is_uuid(id));
+    Launch {
+        tui: TUI_SUBCOMMANDS.contains(&name.as_str()),
+        session_id: resumed.map(|id| (*id).to_owned()),
+        subcommand: Some(name),
+    }
+}
+
+#[derive(Default)]
+struct Words<'a> {
+    /// What is neither an option nor an option's value, up to `--`.
+    plain: Vec<&'a str>,
+    is_informative: bool,
+    has_prompt_behind_dashes: bool,
+}
+
+impl Words<'_> {
+    /// The first that is one, wherever it stands: Codex takes it even behind a prompt.
+    fn subcommand(&self) -> Option<(usize, String)> {
+        self.plain.iter().enumerate().find_map(|(position, word)| {
+            let alias = ALIASES.iter().find(|(alias, _)| alias == word).map(|(_, name)| *name);
+            let name = alias.unwrap_or(word);
+            SUBCOMMANDS.contains(&name).then(|| (position, name.to_owned()))
+        })
+    }
+}
+
+fn words<'a>(arguments: &[&'a str]) -> Words<'a> {
+    let mut words = Words::default();
+    let mut rest = arguments.iter().copied().peekable();
+    while let Some(word) = rest.next() {
+        if word == "--" {
+            words.has_prompt_behind_dashes = rest.next().is_some();
+            break;
+        }
+        if !word.starts_with('-') || word == "-" {
+            words.plain.push(word);
+            continue;
+        }
+        words.is_informative |= INFORMATIVE.contains(&word);
+        if GREEDY.contains(&word) {
+            while rest.next_if(|value| !value.starts_with('-')).is_some() {}
+        } else if takes_next_word(word) {
+            rest.next();
+        }
+    }
+    words
+}
+
+/// Not when the value is in the same word.
+fn takes_next_word(option: &str) -> bool {
+    match option.strip_prefix('-') {
+        Some(short) if !short.starts_with('-') => {
+            short.len() == 1 && SHORT_VALUE_OPTIONS.contains(short)
+        }
+        _ => VALUE_OPTIONS.contains(&option),
+    }
+}
+
+fn is_uuid(text: &str) -> bool {
+    let lengths: Vec<_> = text.split('-').map(str::len).collect();
+    lengths == [8, 4, 4, 4, 12] && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0199a213-81c0-7800-8aa1-bbab2a035a53";
+
+    fn shown(line: &str) -> String {
+        let argv: Vec<&str> = line.split(' ').map(|word| word.trim_matches('_')).collect();
+        let argv: Vec<String> = argv.iter().map(|word| word.replace('_', " ")).collect();
+        let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
+        match classify(&argv) {
+            None => "no codex".to_owned(),
+            Some(Launch { tui, subcommand, session_id }) => {
+                let kind = if tui { "tui" } else { "other" };
+                let id = session_id.map(|_| " ID").unwrap_or_default();
+                format!("{kind} {}{id}", subcommand.as_deref().unwrap_or("-"))
+            }
+        }
+    }
+
+    #[track_caller]
+    fn check(line: &str, expected: &str) {
+        assert_eq!(shown(&line.replace("ID", ID)), expected, "{line}");
+    }
+
+    #[test]
+    fn kt_59_only_codex_is_classified() {
+        check("codex", "tui -");
+        check("/usr/local/bin/codex", "tui -");
+        check("C:\\bin\\codex.exe", "tui -");
+        for line in ["claude", "codexx", "npx codex", "codex-rs", ""] {
+            check(line, "no codex");
+        }
+    }
+
+    #[test]
+    fn kt_60_to_66_subcommands_and_help() {
+        check("codex --help", "other -");
+        check("codex exec -h", "other exec");
+        check("codex -V", "other -");
+        check("codex resume", "tui resume");
+        check("codex fork ID", "tui fork");
+        check("codex resume ID", "tui resume ID");
+        check("codex resume --last", "tui resume");
+        check("codex resume my-name", "tui resume");
+        check("codex exec resume ID", "other exec");
+        check("codex e hello", "other exec");
+        check("codex a", "other apply");
+        check("codex cloud-tasks", "other cloud");
+        for name in ["review", "login", "logout", "mcp", "mcp-server", "app-server", "features"] {
+            check(&format!("codex {name}"), &format!("other {name}"));
+        }
+        check("codex something-new", "other -");
+    }
+
+    #[test]
+    fn x14_values_of_options_and_prompts_are_no_subcommands() {
+        check("codex -m gpt-5 resume ID", "tui resume ID");
+        check("codex -m exec", "tui -");
+        check("codex -mexec", "tui -");
+        check("codex --model=exec resume", "tui resume");
+        check("codex -c k=v fix_the_bug", "tui -");
+        check("codex fix_the_bug", "tui -");
+        check("codex fix_the_bug features list", "other features");
+        check("codex -- exec", "tui -");
+        check("codex -- -h", "tui -");
+        check("codex -i a.png exec", "tui -");
+        check("codex -i a.png --search exec", "other exec");
+        check("codex --image=a.png exec hi", "other exec");
+        check("codex agents", "tui agents");
+        check("codex --yolo --no-daemon", "tui -");
+        check("codex -C /tmp/x -s read-only resume ID", "tui resume ID");
+        check("codex -", "other -");
+    }
+}
