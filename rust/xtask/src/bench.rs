@@ -129,8 +129,8 @@ fn payload(event: &str, field: &str, size: usize) -> String {
     format!("{head}{}{tail}", filler.repeat(bulk / filler.len()))
 }
 
-fn report(measured: &[Measured], runs: usize, executables: &[PathBuf]) -> String {
-    let find = |name: &str| measured.iter().find(|one| one.name == name);
+/// What was measured, before anything is made of it.
+fn table(measured: &[Measured], runs: usize) -> String {
     let mut text = format!("{runs} rounds; microseconds of wall time, spawn to exit\n\n");
     let _ = writeln!(text, "{:<16} {:>8} {:>8} {:>8} {:>9}", "", "min", "q1", "median", "RSS KiB");
     for one in measured {
@@ -141,6 +141,12 @@ fn report(measured: &[Measured], runs: usize, executables: &[PathBuf]) -> String
         );
     }
     text.push('\n');
+    text
+}
+
+fn report(measured: &[Measured], runs: usize, executables: &[PathBuf]) -> String {
+    let find = |name: &str| measured.iter().find(|one| one.name == name);
+    let mut text = table(measured, runs);
     for goal in GOALS {
         let (Some(one), Some(base)) = (find(goal.candidate), find(goal.against)) else { continue };
         let (min, quartile) = (one.min / base.min, one.quartile / base.quartile);

@@ -83,17 +83,7 @@ fn node(folder: &Path, sdk: &Path, url: &str) -> Result<Candidate> {
 
 fn report(measured: &[Measured], runs: usize) -> String {
     let find = |name: &str| measured.iter().find(|one| one.name == name);
-    let mut text = format!("{runs} rounds; microseconds of wall time of a Stop hook\n\n");
-    let _ =
-        writeln!(text, "{:<16} {:>8} {:>8} {:>8} {:>9}", "Slack", "min", "q1", "median", "RSS KiB");
-    for one in measured {
-        let _ = writeln!(
-            text,
-            "{:<16} {:>8.0} {:>8.0} {:>8.0} {:>9}",
-            one.name, one.min, one.quartile, one.median, one.rss_kib
-        );
-    }
-    text.push('\n');
+    let mut text = super::table(measured, runs);
     let Some(up) = find("up") else { return text };
     for name in ["none", "refusing", "silent"] {
         if let Some(one) = find(name) {
