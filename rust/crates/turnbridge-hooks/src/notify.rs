@@ -40,18 +40,19 @@ pub fn waiting(options: &Options, at: Timestamp) {
     report(at, notice::queue(&paths, &notice));
 }
 
-/// A Stop hook made by hand. It goes by the gate's own rules, so that a Stop which the gate blocks
-/// is no notice; and its notice is the one that our own Stop hook would make.
+/// A Stop hook made by hand. Where our own hooks run too, it goes by the gate's rules, so that a
+/// Stop which the gate blocks is no notice; and its notice is the one that our own Stop hook would
+/// make.
 pub fn finished(options: &Options, at: Timestamp) {
     let Some(received) = call::receive(Program::Notify, options, at) else { return };
     let event = &received.event;
     let (Some(judged), Some(paths)) = (judge(event, options), StatePaths::from_env()) else {
         return;
     };
-    if !judged.decision.rule.allows()
-        || judged.tell == Tell::No
-        || is_blocked_just_now(&judged, event)
-    {
+    let session = session_store::read(&paths, event.tool, &event.session_id);
+    let has_gate = session.is_some_and(|session| session.run(event.process).is_some());
+    let is_blocked = !judged.decision.rule.allows() || is_blocked_just_now(&judged, event);
+    if judged.tell == Tell::No || has_gate && is_blocked {
         return;
     }
     report(at, notice::queue(&paths, &notice_of(&paths, event, received.payload())));

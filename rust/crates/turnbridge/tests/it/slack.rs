@@ -238,15 +238,53 @@ fn one_event_reported_by_three_roads_is_one_notice() {
 #[test]
 fn slv_65_a_hook_made_by_hand_is_enough() {
     let bridge = Bridge::new();
-    let mut stop = payload("Stop", json!({"last_assistant_message": "Done.", "prompt_id": "x"}));
-    stop["transcript_path"] = json!("/nowhere");
-    bridge.world.hook("turnbridge", &["notify", "--tool", "claude"], stop.to_string().as_bytes());
+    // Nobody has registered the gate, so it holds nobody.
+    bridge.world.configure(&CONFIG.replace("enabled = false", "enabled = true"));
+    let notify = |payload: &Value| {
+        let input = payload.to_string();
+        bridge.world.hook("turnbridge", &["notify", "--tool", "claude"], input.as_bytes());
+    };
+    let stop = json!({"last_assistant_message": "Done.", "prompt_id": "x"});
+    notify(&payload("Stop", stop));
     let thread = bridge.only_thread(1);
     assert_eq!(thread.replies[0].text, "Done.");
-    // SLV-66: nothing but Stop.
-    let other = payload("SessionEnd", json!({"reason": "other"})).to_string();
-    bridge.world.hook("turnbridge", &["notify", "--tool", "claude"], other.as_bytes());
+    // SLV-66, SLV-68: nothing but Stop, and not when another hook has continued the turn.
+    notify(&payload("SessionEnd", json!({"reason": "other"})));
+    let continued =
+        json!({"last_assistant_message": "More.", "prompt_id": "x", "stop_hook_active": true});
+    notify(&payload("Stop", continued));
     assert!(bridge.waiting().is_empty());
+    bridge.only_thread(1);
+}
+
+#[test]
+fn x8_a_hook_made_by_hand_keeps_silent_about_a_stop_that_the_gate_blocks() {
+    for order in [["gate", "notify"], ["notify", "gate"]] {
+        let bridge = Bridge::new();
+        bridge.world.configure(&CONFIG.replace("enabled = false", "enabled = true"));
+        bridge
+            .world
+            .status(&payload("UserPromptSubmit", json!({"prompt": "go", "prompt_id": "p"})));
+        let stop = |active: bool, answer: &str| {
+            let more = json!({"last_assistant_message": answer, "prompt_id": "p", "stop_hook_active": active});
+            let input = payload("Stop", more).to_string();
+            for who in order {
+                let mut command = match who {
+                    "gate" => bridge.world.command("turnbridge-stop-gate"),
+                    _ => bridge.world.command("turnbridge"),
+                };
+                if who == "notify" {
+                    command.args(["notify", "--tool", "claude"]);
+                }
+                feed(command, input.as_bytes());
+            }
+        };
+        stop(false, "The real answer.");
+        assert!(bridge.waiting().is_empty(), "{order:?}");
+        stop(true, "Spoken.");
+        let thread = bridge.only_thread(2);
+        assert_eq!(thread.replies[0].text, "The real answer.");
+    }
 }
 
 #[test]
