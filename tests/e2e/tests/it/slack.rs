@@ -9,7 +9,7 @@ use testkit::{Claude, Reply, Script, SlackApi, SlackSetup};
 
 use crate::gates;
 use crate::terminal::Terminal;
-use crate::world::{Which, World, stdout_of};
+use crate::world::{Which, World, executable, stdout_of};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -152,4 +152,24 @@ fn with_slack_down_for_the_whole_turn_the_next_turn_brings_both() {
     prompts.sort_unstable();
     assert_eq!(prompts, ["one", "two"]);
     assert!(threads.iter().all(|thread| thread.replies.len() == 1), "{threads:#?}");
+}
+
+/// SLV-65: without the plugin, with one line in settings.json.
+#[test]
+fn a_stop_hook_made_by_hand_finds_the_prompt_in_the_transcript() {
+    let Some(claude) = gates::slow() else { return };
+    let bridge = Bridge::new(claude, vec![Reply::text("By hand.")], true);
+    let program = executable("turnbridge");
+    let command = format!("'{}' notify --tool claude", program.display());
+    let settings =
+        json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}});
+    let path = bridge.world.hermetic.claude_config_dir().join("settings.json");
+    std::fs::write(path, settings.to_string()).expect("write settings.json");
+    let mut command = bridge.world.claude_without_plugin();
+    command.env("TURNBRIDGE_SLACK_HASTE", "20").args(["-p", "with my own hands"]);
+    assert_eq!(stdout_of(&command.output().expect("run claude")), "By hand.\n");
+    let thread = bridge.threads(1).remove(0);
+    assert_eq!(thread.parent.text, "with my own hands");
+    assert_eq!(texts(&thread), ["By hand."]);
+    bridge.world.assert_no_problems();
 }

@@ -1,7 +1,7 @@
 //! Goes through the outbox until nothing in it is due.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use turnbridge_core::notice_wire::{Notice, Progress, Route};
 use turnbridge_core::timestamp::Timestamp;
@@ -18,6 +18,7 @@ use super::post::{Delivery, Keep, Pace, Slack, Trouble};
 const WORTH: Duration = Duration::from_secs(24 * 60 * 60);
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
+const FLUSHED_WITHIN: Duration = Duration::from_secs(1);
 /// How far back in a transcript is looked for what the hook was not told.
 const TAIL: u64 = 4 << 20;
 
@@ -103,17 +104,26 @@ fn prepare(notice: &Notice, progress: &mut Progress, settings: &Settings) {
     }
 }
 
-/// What the hook was not told may stand in the transcript.
+/// What the hook was not told may stand in the transcript. Claude writes it some 100 ms after it
+/// has fired Stop, so what is not there yet is waited for a moment.
 fn from_transcript(notice: &Notice) -> (Option<String>, Option<String>) {
-    let is_whole = notice.prompt.is_some() && !notice.answers.is_empty();
-    let Some(path) = notice.transcript_path.as_deref().filter(|_| !is_whole) else {
-        return (None, None);
+    let is_missing = |prompt: &Option<String>, answer: &Option<String>| {
+        notice.prompt.is_none() && prompt.is_none() || notice.answers.is_empty() && answer.is_none()
     };
-    let Ok((tail, _)) = bounded_file::read_tail(Path::new(path), TAIL) else {
+    let Some(path) = notice.transcript_path.as_deref().filter(|_| is_missing(&None, &None)) else {
         return (None, None);
     };
     let turn = notice.turn_id.as_deref();
-    (transcript_text::last_prompt(&tail, turn), transcript_text::last_answer(&tail, turn))
+    let deadline = Instant::now() + FLUSHED_WITHIN;
+    loop {
+        let (tail, _) = bounded_file::read_tail(Path::new(path), TAIL).unwrap_or_default();
+        let prompt = transcript_text::last_prompt(&tail, turn);
+        let answer = transcript_text::last_answer(&tail, turn);
+        if !is_missing(&prompt, &answer) || Instant::now() >= deadline {
+            return (prompt, answer);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn postpone(progress: &mut Progress, notice: &Notice, trouble: &Trouble) {
