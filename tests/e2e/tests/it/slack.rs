@@ -173,3 +173,28 @@ fn a_stop_hook_made_by_hand_finds_the_prompt_in_the_transcript() {
     assert_eq!(texts(&thread), ["By hand."]);
     bridge.world.assert_no_problems();
 }
+
+#[test]
+fn that_the_agent_waits_is_told_to_who_wants_it() {
+    let Some(claude) = gates::slow() else { return };
+    let script = vec![
+        Reply::tool("Bash", json!({"command": "touch x", "description": "Touch it"})),
+        Reply::text("Touched."),
+    ];
+    let bridge = Bridge::new(claude, script, false);
+    let path = bridge.world.hermetic.config_dir().join("config.toml");
+    let config = std::fs::read_to_string(path).expect("read config.toml");
+    bridge.world.configure(&format!("{config}[notify]\nwaiting = true\n"));
+    let terminal = Terminal::start_command(&bridge.world, &bridge.claude());
+    terminal.submit("touch it");
+    terminal.wait_for_dialog();
+    let thread = bridge.threads(1).remove(0);
+    assert_eq!(thread.parent.text, "touch it");
+    assert_eq!(texts(&thread), ["Waiting for you: `Bash`"]);
+    terminal.tmux.send_key("Enter");
+    terminal.wait_for_state("completed/ok");
+    let threads = bridge.threads(2);
+    assert!(threads.iter().any(|thread| texts(thread) == ["Touched."]), "{threads:#?}");
+    terminal.exit();
+    bridge.world.assert_no_problems();
+}
