@@ -51,7 +51,7 @@ fn an_interactive_turn_ends_once_when_the_agent_has_spoken_and_keeps_both_answer
     assert_eq!(turn["prompt"], "fix the bug");
     assert_eq!(turn["earlier_answers"], json!(["The bug is fixed."]));
     assert_eq!(turn["answer"], "Spoken.");
-    assert_eq!(world.decisions(), ["not_spoken", "reminded"]);
+    world.wait_for_decisions(&["not_spoken", "reminded"]);
     terminal.exit();
     // No dialog: the agent may use our own tool. And the turn is completed once.
     assert_eq!(
@@ -160,8 +160,8 @@ fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
         let terminal = Terminal::start(&world);
         terminal.submit("do it");
         let session = terminal.wait_for_state("completed/ok");
-        assert_eq!(world.decisions()[0], rule, "{files:?}");
         let held = rule == "not_spoken";
+        world.wait_for_decisions(if held { &["not_spoken", "reminded"] } else { &["sandbox"] });
         assert_eq!(reminded(&world).contains(&true), held, "{files:?}");
         let turn = world.only_turn(&session);
         assert_eq!(turn["answer"], if held { "Said." } else { "Done." });
@@ -299,12 +299,8 @@ fn the_next_prompt_ends_the_speech_and_is_a_turn_of_its_own() {
         "a prompt ends the speech after {taken:?}, the way through the terminal included"
     ));
     assert!(taken < Duration::from_secs(2), "{taken:?}");
-    wait_for("the second turn", || match world.decisions().len() {
-        3 => Ok(()),
-        _ => Err(terminal.tmux.screen()),
-    });
+    world.wait_for_decisions(&["spoken", "not_spoken", "reminded"]);
     terminal.wait_for_state("completed/ok");
-    assert_eq!(world.decisions(), ["spoken", "not_spoken", "reminded"]);
     terminal.exit();
     world.assert_no_problems();
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use testkit::{Claude, Hermetic, MessagesApi, Script};
 
 use crate::hosts::{Kawaii, Tvine};
+use crate::patience::wait_for;
 
 pub struct World {
     pub claude: Claude,
@@ -143,6 +144,15 @@ impl World {
     pub fn decisions(&self) -> Vec<String> {
         let rule = |entry: Value| entry["rule"].as_str().map(str::to_owned);
         self.hooks_log().into_iter().filter_map(rule).collect()
+    }
+
+    /// A decision is logged a moment after the session shows it.
+    #[track_caller]
+    pub fn wait_for_decisions(&self, expected: &[&str]) {
+        wait_for(&format!("the decisions {expected:?}"), || match self.decisions() {
+            decisions if decisions == expected => Ok(()),
+            others => Err(format!("{others:?}")),
+        });
     }
 
     #[track_caller]
