@@ -9,8 +9,10 @@ mod hermetic;
 mod http_wire;
 mod message_wire;
 mod messages_api;
+mod model_server;
 mod reply;
 pub mod slack;
+mod stream_event;
 #[cfg(unix)]
 mod tmux;
 mod wait;

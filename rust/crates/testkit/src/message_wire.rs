@@ -1,18 +1,11 @@
 //! Replies in the form of Anthropic's Messages API: one object, or the same as a stream of events.
 //! <https://docs.anthropic.com/en/api/messages-streaming>
-//! No network here; the ids are made here because a conversation must not see the same one twice.
-
-use std::sync::atomic::{AtomicU64, Ordering};
+//! No network here.
 
 use serde_json::{Value, json};
 
 use crate::reply::Block;
-
-/// One event of a stream, and whether it carried the first piece of text.
-pub(crate) struct Event {
-    pub(crate) data: Value,
-    pub(crate) is_first_text: bool,
-}
+use crate::stream_event::{Event, mark_first_text, split_into_pieces, unique_id};
 
 /// The message as one object.
 pub(crate) fn message(model: &str, blocks: &[Block]) -> Value {
@@ -33,9 +26,9 @@ pub(crate) fn events(model: &str, blocks: &[Block]) -> Vec<Event> {
             Block::Text(text) => {
                 start["text"] = "".into();
                 first_text.get_or_insert(events.len() + 1);
-                let (first, rest) = split_first_piece(text);
-                let pieces = [first, rest].into_iter().filter(|piece| !piece.is_empty());
-                pieces.map(|piece| json!({"type": "text_delta", "text": piece})).collect()
+                split_into_pieces(text)
+                    .map(|piece| json!({"type": "text_delta", "text": piece}))
+                    .collect()
             }
             Block::ToolUse { input, .. } => {
                 start["input"] = json!({});
@@ -51,8 +44,7 @@ pub(crate) fn events(model: &str, blocks: &[Block]) -> Vec<Event> {
     let delta = json!({"stop_reason": stop_reason(blocks), "stop_sequence": null});
     events.push(json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 1}}));
     events.push(json!({"type": "message_stop"}));
-    let with_mark = |(index, data)| Event { data, is_first_text: first_text == Some(index) };
-    events.into_iter().enumerate().map(with_mark).collect()
+    mark_first_text(events, first_text)
 }
 
 /// The body of a failed request.
@@ -90,18 +82,4 @@ fn content_block(block: &Block) -> Value {
 fn stop_reason(blocks: &[Block]) -> &'static str {
     let calls_a_tool = blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
     if calls_a_tool { "tool_use" } else { "end_turn" }
-}
-
-/// After the first paragraph, if there are several, else after the first word: Claude's terminal shows nothing of a
-/// line before it has its end.
-fn split_first_piece(text: &str) -> (&str, &str) {
-    let end_of_paragraph = text.find("\n\n").map(|start| start + 2);
-    text.split_at(end_of_paragraph.or_else(|| text.find(' ')).unwrap_or(text.len()))
-}
-
-/// Unique in the process, not in the server: a resumed session meets a second server with the first one's ids in its
-/// history.
-fn unique_id(kind: &str) -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    format!("{kind}_test{:06}", NEXT.fetch_add(1, Ordering::Relaxed))
 }

@@ -1,0 +1,33 @@
+//! What the streams of both model APIs have in common: an event, a place to pause, and ids.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::Value;
+
+/// One event of a stream, and whether it carried the first piece of text.
+pub(crate) struct Event {
+    pub(crate) data: Value,
+    pub(crate) is_first_text: bool,
+}
+
+/// Marks the event at `first_text`, if there is one.
+pub(crate) fn mark_first_text(events: Vec<Value>, first_text: Option<usize>) -> Vec<Event> {
+    let with_mark = |(index, data)| Event { data, is_first_text: first_text == Some(index) };
+    events.into_iter().enumerate().map(with_mark).collect()
+}
+
+/// After the first paragraph, if there are several, else after the first word: Claude's terminal shows nothing of a
+/// line before it has its end. Pieces are never empty.
+pub(crate) fn split_into_pieces(text: &str) -> impl Iterator<Item = &str> {
+    let end_of_paragraph = text.find("\n\n").map(|start| start + 2);
+    let (first, rest) =
+        text.split_at(end_of_paragraph.or_else(|| text.find(' ')).unwrap_or(text.len()));
+    [first, rest].into_iter().filter(|piece| !piece.is_empty())
+}
+
+/// Unique in the process, not in the server: a resumed session meets a second server with the first one's ids in its
+/// history.
+pub(crate) fn unique_id(kind: &str) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("{kind}_test{:06}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
