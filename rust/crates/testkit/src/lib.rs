@@ -1,5 +1,5 @@
-//! What the tests of Turnbridge stand on: an environment that sees nothing of the machine, a loopback model API,
-//! a loopback Slack, and the real `claude` inside a private tmux. Not shipped.
+//! What the tests of Turnbridge stand on: an environment that sees nothing of the machine, loopback model APIs, a
+//! loopback Slack, and the real `claude` inside a private tmux. Not shipped.
 //!
 //! Everything here panics on failure, at the caller's line: a test that cannot set up its world has failed.
 //! Nothing here knows Turnbridge's own types, so that a test cannot pass by sharing a mistake with the code.
@@ -11,6 +11,8 @@ mod message_wire;
 mod messages_api;
 mod model_server;
 mod reply;
+mod response_wire;
+mod responses_api;
 pub mod slack;
 mod stream_event;
 #[cfg(unix)]
@@ -21,6 +23,7 @@ pub use claude::Claude;
 pub use hermetic::Hermetic;
 pub use messages_api::MessagesApi;
 pub use reply::{Reply, Script};
+pub use responses_api::ResponsesApi;
 pub use slack::{SlackApi, SlackSetup};
 #[cfg(unix)]
 pub use tmux::Tmux;

@@ -1,5 +1,6 @@
 //! What the scripted model says: one `Reply` per request, queued in a `Script`.
-//! Values only; how they look on the wire is in `message_wire.rs`, who gets which one in `messages_api.rs`.
+//! Values only; how they look on the wire is in `message_wire.rs` and `response_wire.rs`, who gets which one in
+//! `messages_api.rs` and `responses_api.rs`.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -120,11 +121,20 @@ impl Script {
 
     /// The answer to a conversation that began with `first_user_text`; `ok.` when its queue is used up.
     pub(crate) fn next(&mut self, first_user_text: &str) -> Reply {
-        let marked =
-            self.marked.iter_mut().find(|(marker, _)| first_user_text.contains(marker.as_str()));
-        let queue = marked.map_or(&mut self.main, |(_, queue)| queue);
-        queue.pop_front().unwrap_or_else(|| Reply::text("ok."))
+        let marked = self.next_marked(first_user_text);
+        marked.unwrap_or_else(|| self.main.pop_front().unwrap_or_else(ok))
     }
+
+    /// The same for marked conversations only; `None` for all others.
+    pub(crate) fn next_marked(&mut self, first_user_text: &str) -> Option<Reply> {
+        let mut marked = self.marked.iter_mut();
+        let (_, queue) = marked.find(|(marker, _)| first_user_text.contains(marker.as_str()))?;
+        Some(queue.pop_front().unwrap_or_else(ok))
+    }
+}
+
+fn ok() -> Reply {
+    Reply::text("ok.")
 }
 
 impl From<Vec<Reply>> for Script {

@@ -1,0 +1,131 @@
+//! A loopback OpenAI Responses API for the real Codex: it says what a test tells it to say and keeps what it was asked.
+//! Like `messages_api.rs` it understands no prompt: a reply is chosen by the conversation a request belongs to.
+//!
+//! A [`Reply`]'s tool call is what the model would have to send, and models differ. With an object as its input it is a
+//! `function_call` (`exec_command` with `{"cmd": …}`), with a string a `custom_tool_call` (`functions.exec` with
+//! JavaScript, for models that write code); what stands before a dot in the name is the namespace.
+//! A [`Reply::error`] with status 200 fails in the stream, as a context that is too long does.
+
+use std::io;
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::http_wire::{self, Request};
+use crate::model_server::{ModelServer, Shared};
+use crate::reply::{Body, Reply, Script};
+use crate::response_wire;
+
+/// The server; stopped when dropped.
+pub struct ResponsesApi {
+    server: ModelServer,
+}
+
+impl ResponsesApi {
+    #[track_caller]
+    pub fn start(script: impl Into<Script>) -> ResponsesApi {
+        ResponsesApi { server: ModelServer::start("responses-api", script.into(), answer) }
+    }
+
+    /// Where the server is, without a path.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.server.address)
+    }
+
+    /// What `base_url` of a model provider must be.
+    pub fn base_url(&self) -> String {
+        format!("{}/v1", self.origin())
+    }
+
+    /// Queues an answer for the main conversation.
+    pub fn push(&self, reply: Reply) {
+        self.server.shared.lock().script.push(reply);
+    }
+
+    /// Queues answers for the conversation that began with a text with `marker` in it: a prompt, a sub-agent's task, or
+    /// the request for a title, which without a queue of its own gets a title and takes nothing from the script.
+    pub fn on(&self, marker: &str, replies: Vec<Reply>) {
+        self.server.shared.lock().script.push_on(marker, replies);
+    }
+
+    /// The bodies of all requests so far but those for a title, in the order they came in.
+    pub fn requests(&self) -> Vec<Value> {
+        self.server.requests()
+    }
+
+    /// Waits until `count` such requests have come in and returns them. The last one may not be answered yet.
+    #[track_caller]
+    pub fn wait_for_requests(&self, count: usize, timeout: Duration) -> Vec<Value> {
+        self.server.wait_for_requests(count, timeout)
+    }
+
+    /// Method and path of everything else that was asked for, and refused: for example `GET /v1/models`, or
+    /// `CONNECT chatgpt.com:443` by a client that has this server as its proxy.
+    pub fn strays(&self) -> Vec<String> {
+        self.server.shared.lock().strays.clone()
+    }
+}
+
+fn answer(writer: &mut TcpStream, request: &Request, shared: &Shared) -> io::Result<()> {
+    match (request.method.as_str(), request.path.as_str()) {
+        ("POST", "/v1/responses") => match serde_json::from_slice(&request.body) {
+            Ok(body) => answer_responses(writer, body, shared),
+            Err(error) => {
+                let body = response_wire::error("invalid_request_error", &error.to_string());
+                http_wire::write_response(writer, 400, body.to_string().as_bytes())
+            }
+        },
+        _ => shared.refuse(writer, request),
+    }
+}
+
+fn answer_responses(writer: &mut TcpStream, body: Value, shared: &Shared) -> io::Result<()> {
+    let model = body["model"].as_str().unwrap_or("unknown").to_owned();
+    let reply = choose_reply(body, shared);
+    thread::sleep(reply.before_first_byte);
+    match &reply.body {
+        Body::Error { status: 200, kind, message } => {
+            http_wire::begin_events(writer)?;
+            for data in response_wire::failed_events(kind, message) {
+                write_event(writer, &data)?;
+            }
+            http_wire::end_events(writer)
+        }
+        Body::Error { status, kind, message } => http_wire::write_response(
+            writer,
+            *status,
+            response_wire::error(kind, message).to_string().as_bytes(),
+        ),
+        Body::Message(blocks) => {
+            http_wire::begin_events(writer)?;
+            for event in response_wire::events(&model, blocks) {
+                write_event(writer, &event.data)?;
+                if event.is_first_text {
+                    thread::sleep(reply.after_first_text);
+                }
+            }
+            http_wire::end_events(writer)
+        }
+    }
+}
+
+fn write_event(writer: &mut TcpStream, data: &Value) -> io::Result<()> {
+    let name = data["type"].as_str().unwrap_or_default();
+    http_wire::write_event(writer, name, &data.to_string())
+}
+
+fn choose_reply(body: Value, shared: &Shared) -> Reply {
+    let opening_text = response_wire::opening_text(&body);
+    // One lock for both: the order of `requests()` is the order in which the replies were handed out.
+    let mut state = shared.lock();
+    if response_wire::asks_for_a_title(&opening_text) {
+        let title = || Reply::text(&json!({"title": "Test session"}).to_string());
+        // Not the whole text: it quotes the prompt, whose marker is that of the conversation itself.
+        return state.script.next_marked(response_wire::TITLE_PROMPT).unwrap_or_else(title);
+    }
+    let reply = state.script.next(&opening_text);
+    state.requests.push(body);
+    reply
+}
