@@ -1,10 +1,11 @@
 //! What the tests of Turnbridge stand on: an environment that sees nothing of the machine, loopback model APIs, a
-//! loopback Slack, and the real `claude` inside a private tmux. Not shipped.
+//! loopback Slack, the real `claude` and `codex`, and a private tmux for them. Not shipped.
 //!
 //! Everything here panics on failure, at the caller's line: a test that cannot set up its world has failed.
 //! Nothing here knows Turnbridge's own types, so that a test cannot pass by sharing a mistake with the code.
 
 mod claude;
+mod codex;
 mod hermetic;
 mod http_wire;
 mod message_wire;
@@ -20,6 +21,7 @@ mod tmux;
 mod wait;
 
 pub use claude::Claude;
+pub use codex::{Codex, read_rollout};
 pub use hermetic::Hermetic;
 pub use messages_api::MessagesApi;
 pub use reply::{Reply, Script};

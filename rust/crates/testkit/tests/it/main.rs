@@ -1,5 +1,8 @@
-//! The loopback APIs, seen from outside: raw HTTP over one socket, and Slack's own SDK.
+//! The loopback APIs, seen from outside: raw HTTP over one socket, Slack's own SDK, and the real Codex.
 
+// Its commands are for a Unix shell.
+#[cfg(unix)]
+mod codex;
 mod messages_api;
 mod slack_client;
 mod slack_faults;

@@ -1,0 +1,158 @@
+//! The real Codex, made to run offline against a loopback model and to ask no questions at its start.
+//! Which prompt it gets and what else stands in its configuration is the test's matter.
+//!
+//! A provider on loopback does not keep Codex from the network: it also looks for plugins at GitHub and chatgpt.com.
+//! They are switched off here, and whatever remains (the terminal asks GitHub for news) is sent to the loopback model as
+//! its proxy, which refuses it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::hermetic::Hermetic;
+use crate::responses_api::ResponsesApi;
+
+/// Names the `codex` to test with, instead of the pinned one in the repository.
+const PROGRAM_VARIABLE: &str = "TURNBRIDGE_TEST_CODEX";
+
+/// Known to the pinned version, and one that calls its tools by name: later ones write code that does.
+const MODEL: &str = "gpt-5.5";
+
+/// What the terminal would propose instead at its start, if it had not been declined.
+const NEXT_MODEL: &str = "gpt-6-sol";
+
+pub struct Codex {
+    program: PathBuf,
+}
+
+impl Codex {
+    /// The program named by `TURNBRIDGE_TEST_CODEX`, else the one that `npm ci` put into `tests/codex`.
+    /// `None` when neither is there: tests then say that they were skipped.
+    #[track_caller]
+    pub fn find() -> Option<Codex> {
+        if let Some(named) = std::env::var_os(PROGRAM_VARIABLE) {
+            let program = PathBuf::from(named);
+            assert!(program.is_file(), "{PROGRAM_VARIABLE} names no file: `{}`", program.display());
+            return Some(Codex { program });
+        }
+        let packages =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/codex/node_modules/@openai");
+        // Not `.bin/codex`: that is a script for Node, and a test's signals and process ids would be Node's. npm installs
+        // only the package of this machine's system, so there is one such file.
+        let name = format!("bin/codex{}", std::env::consts::EXE_SUFFIX);
+        let systems = folders_in(&packages).into_iter();
+        let targets = systems.flat_map(|package| folders_in(&package.join("vendor")));
+        let program = targets.map(|target| target.join(&name)).find(|path| path.is_file())?;
+        program.canonicalize().ok().map(|program| Codex { program })
+    }
+
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Codex in the hermetic environment and project folder, talking to `api` only. Without more arguments it needs a
+    /// terminal; it is then no client of a daemon, which would outlive the test (`--enable daemon_auto_start`). Its `config.toml` is written unless
+    /// there is one, which then has to name `api`; see [`Codex::configure`].
+    #[track_caller]
+    pub fn command(&self, hermetic: &Hermetic, api: &ResponsesApi) -> Command {
+        let path = config_path(hermetic);
+        if !path.exists() {
+            self.configure(hermetic, api, "");
+        }
+        let config = fs::read_to_string(&path).expect("read Codex's config.toml");
+        assert!(config.contains(&api.base_url()), "config.toml names another model:\n{config}");
+
+        let mut command = hermetic.command(&self.program);
+        for variable in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+            command.env(variable, api.origin());
+        }
+        command.env("NO_PROXY", "127.0.0.1,localhost");
+        command
+    }
+
+    /// `codex exec` with its events as JSON lines on standard output, and nothing to read.
+    #[track_caller]
+    pub fn exec(&self, hermetic: &Hermetic, api: &ResponsesApi, prompt: &str) -> Command {
+        let mut command = self.command(hermetic, api);
+        command.args(["exec", "--skip-git-repo-check", "--json", prompt]).stdin(Stdio::null());
+        command
+    }
+
+    /// Makes a whole new `config.toml`, which begins with `top`: keys such as `notify`, outside of any table.
+    /// Tables can be added by the test to what was written.
+    #[track_caller]
+    pub fn configure(&self, hermetic: &Hermetic, api: &ResponsesApi, top: &str) {
+        let base_url = api.base_url();
+        let project = hermetic.project();
+        let project = project.display();
+        // A literal key, because a path on Windows has backslashes.
+        let config = format!(
+            r#"{top}
+model = "{MODEL}"
+model_provider = "loopback"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+[model_providers.loopback]
+name = "loopback"
+base_url = "{base_url}"
+wire_api = "responses"
+requires_openai_auth = false
+request_max_retries = 0
+stream_max_retries = 0
+[features]
+plugins = false
+apps = false
+daemon_auto_start = false
+[analytics]
+enabled = false
+[notice.model_migrations]
+"{MODEL}" = "{NEXT_MODEL}"
+[projects.'{project}']
+trust_level = "trusted"
+"#
+        );
+        let path = config_path(hermetic);
+        fs::write(&path, config)
+            .unwrap_or_else(|error| panic!("write `{}`: {error}", path.display()));
+    }
+
+    /// The files of all threads, oldest first.
+    pub fn rollouts(&self, hermetic: &Hermetic) -> Vec<PathBuf> {
+        let mut folders = vec![hermetic.codex_home().join("sessions")];
+        for _year_month_day in 0..3 {
+            folders = folders.iter().flat_map(|folder| folders_in(folder)).collect();
+        }
+        let mut files: Vec<_> = folders.iter().flat_map(|folder| entries_of(folder)).collect();
+        files.sort();
+        files
+    }
+}
+
+/// The records of one thread; a last line that is still being written is left out.
+#[track_caller]
+pub fn read_rollout(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path)
+        .unwrap_or_else(|error| panic!("read `{}`: {error}", path.display()));
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let parse = |line: &str| {
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("parse `{line}`: {error}"))
+    };
+    whole.lines().map(parse).collect()
+}
+
+fn config_path(hermetic: &Hermetic) -> PathBuf {
+    hermetic.codex_home().join("config.toml")
+}
+
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    entries_of(folder).into_iter().filter(|path| path.is_dir()).collect()
+}
+
+/// Nothing when the folder is not there (yet).
+fn entries_of(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
