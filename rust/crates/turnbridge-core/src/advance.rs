@@ -100,7 +100,9 @@ fn can_revive(event: &Event) -> bool {
     event.agent_id.is_none()
         && matches!(
             event.kind,
-            EventKind::SessionStarted { .. } | EventKind::PromptSubmitted { .. }
+            EventKind::SessionStarted { .. }
+                | EventKind::TurnStarted
+                | EventKind::PromptSubmitted { .. }
         )
 }
 
@@ -154,7 +156,8 @@ fn next_activity(run: &Run, event: &Event) -> Activity {
             Activity::Working => Activity::Working,
             Activity::Completed(_) => Activity::Completed(None),
         },
-        EventKind::PromptSubmitted { .. }
+        EventKind::TurnStarted
+        | EventKind::PromptSubmitted { .. }
         | EventKind::ToolStarting { .. }
         | EventKind::ToolEnded { .. }
         | EventKind::ToolBatchEnded { .. }
@@ -177,7 +180,23 @@ fn next_activity(run: &Run, event: &Event) -> Activity {
 }
 
 fn begin_turn(run: &mut Run, event: &Event) {
-    let EventKind::PromptSubmitted { prompt } = &event.kind else { return };
+    let prompt = match &event.kind {
+        EventKind::PromptSubmitted { prompt } => prompt,
+        EventKind::TurnStarted => {
+            run.turn = Turn {
+                prompt_id: event.facts.prompt_id.clone(),
+                started_at: Some(event.at),
+                ..Turn::default()
+            };
+            run.background_tasks.clear();
+            return;
+        }
+        _ => return,
+    };
+    if is_awaiting_prompt(run) {
+        run.turn.prompt = Some(Prompt::head_of(prompt));
+        return;
+    }
     let prompt_id = event.facts.prompt_id.clone();
     let typed = is_speak_prompt(prompt).then(|| SpeakCall {
         at: event.at,
@@ -192,6 +211,15 @@ fn begin_turn(run: &mut Run, event: &Event) {
         ..Turn::default()
     };
     run.background_tasks.clear();
+}
+
+/// It has begun by itself (`TurnStarted`), and this prompt is its own.
+fn is_awaiting_prompt(run: &Run) -> bool {
+    let turn = &run.turn;
+    run.activity == Activity::Working
+        && turn.started_at.is_some()
+        && turn.prompt.is_none()
+        && !turn.is_over
 }
 
 fn note_end(run: &mut Run, event: &Event) {

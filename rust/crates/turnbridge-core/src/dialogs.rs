@@ -45,7 +45,8 @@ pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
         }
         (EventKind::DialogsClosed, _) => run.waits.clear(),
         (
-            EventKind::PromptSubmitted { .. }
+            EventKind::TurnStarted
+            | EventKind::PromptSubmitted { .. }
             | EventKind::ToolBatchEnded { .. }
             | EventKind::TurnEnded { .. }
             | EventKind::StopBlocked { .. }
@@ -148,6 +149,7 @@ fn wait(call_id: Option<&String>, tool: Option<&String>, event: &Event) -> Wait 
 }
 
 /// Tools that are themselves a dialog; PermissionRequest does not always tell of them (TV-20).
+/// The last one is Codex's (KT-47).
 fn asks_the_user(tool: &str) -> bool {
-    matches!(tool, "AskUserQuestion" | "ExitPlanMode")
+    matches!(tool, "AskUserQuestion" | "ExitPlanMode" | "request_user_input")
 }

@@ -118,6 +118,8 @@ pub enum EventKind {
     SessionStarted {
         source: SessionSource,
     },
+    /// A turn has begun; what the user typed follows, or nothing does (`/compact` in Codex).
+    TurnStarted,
     PromptSubmitted {
         prompt: String,
     },

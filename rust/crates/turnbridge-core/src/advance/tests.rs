@@ -70,6 +70,7 @@ impl Driver {
             kind,
         };
         match word {
+            "TurnStarted" => return observed(EventKind::TurnStarted),
             "Interrupted" => return observed(EventKind::Interrupted),
             "DialogsClosed" => return observed(EventKind::DialogsClosed),
             "ProcessGone" => return observed(EventKind::ProcessGone),
@@ -571,4 +572,25 @@ fn speech_counts_for_its_own_turn_alone() {
     assert_eq!(turn.speech(Some("b")), Some(Refused));
     turn.is_over = true;
     assert_eq!(turn.speech(Some("b")), None);
+}
+
+#[test]
+fn a_turn_may_begin_before_its_prompt_is_known() {
+    let mut driver = Driver::new();
+    driver.step("TurnStarted");
+    let turn = driver.session.runs[0].turn.clone();
+    assert_eq!(driver.session.state(), State::Working);
+    assert_eq!((turn.prompt, turn.started_at), (None, Some(driver.now)));
+
+    let started_at = driver.now;
+    driver.step("+3s");
+    driver.step("UserPromptSubmit");
+    let turn = driver.session.runs[0].turn.clone();
+    assert_eq!(turn.started_at, Some(started_at), "the prompt is the turn's own");
+    assert!(turn.prompt.is_some());
+
+    driver.step("PermissionRequest.Bash");
+    driver.step("TurnStarted");
+    assert_eq!(driver.session.state(), State::Working, "what an old turn asked is over");
+    assert_eq!(driver.session.runs[0].turn.prompt, None);
 }
