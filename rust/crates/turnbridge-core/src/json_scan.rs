@@ -80,6 +80,12 @@ pub struct Capture {
 /// What was found in a whole text, asked for by field.
 pub(crate) struct Captures(Vec<Capture>);
 
+impl From<Vec<Capture>> for Captures {
+    fn from(captures: Vec<Capture>) -> Captures {
+        Captures(captures)
+    }
+}
+
 impl Captures {
     /// `None` for what is no JSON.
     pub fn read(fields: &'static [Field], text: &[u8]) -> Option<Captures> {

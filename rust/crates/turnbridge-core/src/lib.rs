@@ -20,6 +20,8 @@ pub mod kawaii_wire;
 pub mod notice_switches;
 pub mod notice_wire;
 pub mod one_line;
+pub mod rollout;
+pub mod rollout_wire;
 pub mod sandbox;
 pub mod session;
 pub mod session_wire;
