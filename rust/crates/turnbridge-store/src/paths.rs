@@ -101,6 +101,11 @@ pub fn claude_config_dir() -> Option<PathBuf> {
     absolute("CLAUDE_CONFIG_DIR").or_else(|| home_dir().map(|home| home.join(".claude")))
 }
 
+/// Codex's own folder: `CODEX_HOME`, else `~/.codex`.
+pub fn codex_home() -> Option<PathBuf> {
+    absolute("CODEX_HOME").or_else(|| home_dir().map(|home| home.join(".codex")))
+}
+
 /// The settings of the original CVI plugin.
 pub fn cvi_config_file() -> Option<PathBuf> {
     home_dir().map(|home| home.join(".cvi").join("config"))

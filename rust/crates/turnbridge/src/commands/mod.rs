@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod codex;
 mod completions;
 mod gate;
 mod logs;
@@ -29,6 +30,7 @@ pub struct Cli {
 enum Command {
     Sessions(sessions::Arguments),
     Gate(gate::Arguments),
+    Codex(codex::Arguments),
     Outbox(outbox::Arguments),
     Routes(routes::Arguments),
     Logs(logs::Arguments),
@@ -44,6 +46,7 @@ impl Cli {
         match self.command {
             Command::Sessions(arguments) => sessions::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
+            Command::Codex(arguments) => codex::run(&arguments),
             Command::Outbox(arguments) => outbox::run(&arguments),
             Command::Routes(arguments) => routes::run(&arguments),
             Command::Logs(arguments) => logs::run(&arguments),

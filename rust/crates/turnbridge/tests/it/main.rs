@@ -1,6 +1,7 @@
 //! The executables as their callers see them: Claude's hooks on one side, people on the other.
 
 mod bad_input;
+mod codex;
 mod concurrency;
 mod config;
 mod double_registration;

@@ -1,0 +1,24 @@
+//! `turnbridge codex`: what Turnbridge makes of Codex's own files. Reads only.
+
+mod state;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+/// Show what Turnbridge makes of Codex's files
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    State(state::Arguments),
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.command {
+        Command::State(arguments) => state::run(arguments),
+    }
+}

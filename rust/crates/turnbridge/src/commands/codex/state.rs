@@ -1,0 +1,160 @@
+//! `turnbridge codex state`: the state of a thread, from its rollout file. The tool for reports
+//! of a wrong state: `--trace` shows which line made it.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::{Value, json};
+use turnbridge_core::advance::advance;
+use turnbridge_core::event::ProcessKey;
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::rollout::{RolloutThread, ThreadState};
+use turnbridge_core::rollout_wire::{Line, RolloutReader};
+use turnbridge_core::session::{Detail, Session};
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::codex_rollouts;
+use turnbridge_store::paths::codex_home;
+
+use crate::failure::hinted;
+
+/// Lines can be of any length; they are never held as a whole.
+const CHUNK: usize = 256 << 10;
+
+/// Print the state of a Codex thread
+///
+/// One of `working`, `waiting_user`, `completed`, `failed`, `aborted`, or `none` while nothing
+/// has happened. An approval on the screen leaves no trace in the file: that is `working`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// A rollout file, or a thread's id
+    #[arg(value_name = "FILE|THREAD-ID")]
+    thread: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Print the state after each line too
+    #[arg(long)]
+    trace: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let path = find_rollout(&arguments.thread)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut reading = Reading::new();
+    read(&path, |line| {
+        let name = line.name.clone();
+        let state = reading.take(line);
+        if !arguments.trace {
+            return Ok(());
+        }
+        let number = reading.lines;
+        if arguments.json {
+            writeln!(out, "{}", json!({"line": number, "record": name, "state": state.as_str()}))?;
+        } else {
+            writeln!(out, "{number}\t{name}\t{}", state.as_str())?;
+        }
+        Ok(())
+    })?;
+    if arguments.json {
+        writeln!(out, "{}", reading.to_json())?;
+    } else {
+        writeln!(out, "{}", reading.state().as_str())?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+struct Reading {
+    thread: RolloutThread,
+    session: Session,
+    lines: u64,
+}
+
+impl Reading {
+    fn new() -> Reading {
+        let id = SessionId::parse("thread").expect("a valid id");
+        Reading {
+            thread: RolloutThread::default(),
+            session: Session::new(Tool::Codex, id, Timestamp::default()),
+            lines: 0,
+        }
+    }
+
+    fn take(&mut self, line: Line) -> ThreadState {
+        self.lines += 1;
+        for event in self.thread.take(line) {
+            let event = self.thread.event(event, self.session.id.clone(), ProcessKey::UNKNOWN);
+            let empty = Session::new(Tool::Codex, event.session_id.clone(), event.at);
+            let session = std::mem::replace(&mut self.session, empty);
+            self.session = advance(session, &event).0;
+        }
+        self.state()
+    }
+
+    fn state(&self) -> ThreadState {
+        ThreadState::of(&self.session)
+    }
+
+    fn to_json(&self) -> Value {
+        let meta = self.thread.meta();
+        json!({
+            "state": self.state().as_str(),
+            "error": self.session.detail().and_then(Detail::error),
+            "thread_id": meta.and_then(|meta| meta.id.as_deref()),
+            "root_id": meta.and_then(|meta| meta.root_id.as_deref()),
+            "kind": meta.map(|meta| meta.kind.as_str()),
+            "cli_version": meta.and_then(|meta| meta.cli_version.as_deref()),
+            "cwd": self.thread.cwd(),
+            "turn_id": self.thread.turn_id(),
+            "prompt": self.thread.prompt(),
+            "answer": self.thread.answer(),
+        })
+    }
+}
+
+fn read(path: &Path, mut each: impl FnMut(Line) -> Result<()>) -> Result<()> {
+    let failed = || format!("could not read `{}`", path.display());
+    let mut file = File::open(path).with_context(failed)?;
+    let mut reader = RolloutReader::default();
+    let mut chunk = vec![0; CHUNK];
+    let mut result = Ok(());
+    loop {
+        let length = file.read(&mut chunk).with_context(failed)?;
+        if length == 0 {
+            break;
+        }
+        reader.feed(&chunk[..length], |line| {
+            if result.is_ok() {
+                result = each(line);
+            }
+        });
+        std::mem::replace(&mut result, Ok(()))?;
+    }
+    reader.finish().map_or(Ok(()), each)
+}
+
+/// What is there as a file is a file; else it must be an id.
+fn find_rollout(thread: &Path) -> Result<PathBuf> {
+    if thread.exists() {
+        return Ok(thread.to_owned());
+    }
+    let shown = thread.display();
+    let id =
+        thread.to_str().filter(|text| codex_rollouts::is_thread_id(text)).ok_or_else(|| {
+            hinted(
+                format!("there is no file `{shown}`, and it is no thread id"),
+                "a thread id is a UUID; the name of a rollout file ends in it",
+            )
+        })?;
+    let home = codex_home()
+        .ok_or_else(|| hinted("could not find Codex's folder", "set HOME or CODEX_HOME"))?;
+    codex_rollouts::find(&home, id).ok_or_else(|| {
+        hinted(
+            format!("no rollout of thread `{shown}` below `{}`", home.display()),
+            "set CODEX_HOME if Codex keeps its sessions elsewhere, or give the file",
+        )
+    })
+}

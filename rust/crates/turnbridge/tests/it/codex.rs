@@ -1,0 +1,151 @@
+//! `turnbridge codex`: what is made of Codex's own files.
+
+use std::fs;
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, lines_of};
+
+const ROLLOUTS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/codex/rollouts");
+
+fn rollout(name: &str) -> String {
+    format!("{ROLLOUTS}/{name}.jsonl")
+}
+
+#[test]
+fn every_recorded_rollout_shows_its_state() {
+    let world = World::new();
+    let states = fs::read_to_string(format!("{ROLLOUTS}/FINAL-STATES.txt")).unwrap();
+    for (name, expected) in states.lines().filter_map(|line| line.split_once(' ')) {
+        let shown = world.turnbridge(&["codex", "state", &format!("{ROLLOUTS}/{name}")]);
+        assert_eq!(shown, format!("{expected}\n"), "{name}");
+    }
+}
+
+#[test]
+fn json_names_the_thread_its_root_and_its_prompt() {
+    let world = World::new();
+    let state = |name: &str| -> Value {
+        serde_json::from_str(&world.turnbridge(&["codex", "state", "--json", &rollout(name)]))
+            .unwrap()
+    };
+    assert_eq!(
+        state("err500"),
+        json!({
+            "state": "failed",
+            "error": "internal_server_error",
+            "thread_id": "01a1e176-ae20-78d1-8f3a-b37611a5645c",
+            "root_id": "01a1e176-ae20-78d1-8f3a-b37611a5645c",
+            "kind": "user",
+            "cli_version": "0.166.0",
+            "cwd": "/home/user/project",
+            "turn_id": "01a1e176-ae54-7951-8c11-207923e8dcab",
+            "prompt": "[[err500]] hi",
+            "answer": null,
+        })
+    );
+    let child = state("spawn-sub1");
+    assert_eq!(child["kind"], "subagent");
+    assert_eq!(child["root_id"], state("spawn")["thread_id"]);
+    assert_ne!(child["root_id"], child["thread_id"]);
+}
+
+#[test]
+fn the_trace_shows_which_line_made_the_state() {
+    let world = World::new();
+    let trace = world.turnbridge(&["codex", "state", "--trace", &rollout("ask")]);
+    insta::assert_snapshot!(trace.replace('\t', " "), @"
+    1 session_meta none
+    2 task_started working
+    3 message working
+    4 message working
+    5 world_state working
+    6 turn_context working
+    7 thread_settings_applied working
+    8 message working
+    9 item_completed working
+    10 function_call waiting_user
+    11 token_usage_record waiting_user
+    12 function_call_output working
+    13 token_count working
+    14 item_completed working
+    15 message working
+    16 token_usage_record working
+    17 token_count working
+    18 task_complete completed
+    completed
+    ");
+    let json = world.turnbridge(&["codex", "state", "--trace", "--json", &rollout("ask")]);
+    let lines = lines_of(&json);
+    assert_eq!(lines[9], json!({"line": 10, "record": "function_call", "state": "waiting_user"}));
+    assert_eq!(lines.last().unwrap()["state"], "completed");
+}
+
+#[test]
+fn a_thread_is_found_by_its_id_also_when_it_is_archived() {
+    let world = World::new();
+    let id = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    for folder in ["sessions/2026/11/15", "archived_sessions"] {
+        let home = world.hermetic.codex_home();
+        let folder = home.join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join(format!("rollout-2026-11-15T23-06-53-{id}.jsonl"));
+        fs::copy(rollout("err500"), &file).unwrap();
+        assert_eq!(world.turnbridge(&["codex", "state", id]), "failed\n");
+        fs::remove_file(file).unwrap();
+    }
+    let output = world.command("turnbridge").args(["codex", "state", id]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.starts_with("error: no rollout of thread"), "{error}");
+    assert!(error.contains("hint: "), "{error}");
+
+    let output = world.command("turnbridge").args(["codex", "state", "../x"]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.starts_with("error: there is no file `../x`"), "{error}");
+}
+
+#[test]
+fn damage_is_read_over() {
+    let world = World::new();
+    let path = world.hermetic.root().join("damaged.jsonl");
+    let shown = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        world.turnbridge(&["codex", "state", path.to_str().unwrap()])
+    };
+    assert_eq!(shown(b""), "none\n");
+    assert_eq!(shown(b"\n\xff\xfe\n{\"type\":\n"), "none\n");
+    let text = fs::read(rollout("plain")).unwrap();
+    let first = text.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    assert_eq!(shown(&text[..first]), "none\n");
+    let half = text.windows(13).position(|window| window == b"task_complete").unwrap();
+    assert_eq!(shown(&text[..half]), "working\n");
+    assert_eq!(shown(text.trim_ascii_end()), "completed\n", "its last line has no line break");
+}
+
+#[test]
+fn a_line_of_fifty_megabytes_is_read_over() {
+    let world = World::new();
+    let path = world.hermetic.root().join("huge.jsonl");
+    let text = fs::read_to_string(rollout("plain")).unwrap();
+    let end = text.lines().position(|line| line.contains("\"task_complete\"")).unwrap();
+    let mut file = fs::File::create(&path).unwrap();
+    for (number, line) in text.lines().enumerate() {
+        if number == end {
+            file.write_all(
+                br#"{"type":"response_item","payload":{"type":"function_call_output","output":""#,
+            )
+            .unwrap();
+            file.write_all(&vec![b'x'; 50 << 20]).unwrap();
+            file.write_all(b"\"}}\n").unwrap();
+        }
+        writeln!(file, "{line}").unwrap();
+    }
+    drop(file);
+    let trace = world.turnbridge(&["codex", "state", "--trace", path.to_str().unwrap()]);
+    let huge = format!("{}\tfunction_call_output\tworking\n", end + 1);
+    assert!(trace.contains(&huge), "{trace}");
+    assert!(trace.ends_with("\ncompleted\n"), "{trace}");
+}
