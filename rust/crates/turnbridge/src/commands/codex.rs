@@ -1,5 +1,6 @@
 //! `turnbridge codex`: what Turnbridge makes of Codex's own files. Reads only.
 
+mod classify;
 mod state;
 
 use anyhow::Result;
@@ -15,10 +16,12 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     State(state::Arguments),
+    Classify(classify::Arguments),
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.command {
         Command::State(arguments) => state::run(arguments),
+        Command::Classify(arguments) => classify::run(arguments),
     }
 }

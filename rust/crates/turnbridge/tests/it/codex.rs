@@ -149,3 +149,20 @@ fn a_line_of_fifty_megabytes_is_read_over() {
     assert!(trace.contains(&huge), "{trace}");
     assert!(trace.ends_with("\ncompleted\n"), "{trace}");
 }
+
+#[test]
+fn a_command_line_is_told_by_what_it_starts() {
+    let world = World::new();
+    let classify = |argv: &[&str]| world.turnbridge(&[&["codex", "classify", "--"], argv].concat());
+    assert_eq!(classify(&["codex", "fix it"]), "tui\n");
+    assert_eq!(classify(&["codex", "--", "exec"]), "tui\n");
+    assert_eq!(classify(&["vim", "resume"]), "other\n", "KT-59");
+    assert_eq!(classify(&["codex", "-m", "gpt-5", "exec", "fix it"]), "other\n");
+    let id = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let shown =
+        world.turnbridge(&["codex", "classify", "--json", "--", "codex", "resume", id, "--search"]);
+    assert_eq!(
+        serde_json::from_str::<Value>(&shown).unwrap(),
+        json!({"tui": true, "subcommand": "resume", "session_id": id})
+    );
+}
