@@ -110,12 +110,6 @@ pub struct Message {
     pub markdown: Option<String>,
 }
 
-impl Progress {
-    pub fn is_complete(&self) -> bool {
-        !self.messages.is_empty() && self.posted.len() >= self.messages.len() && self.route_saved
-    }
-}
-
 /// One line of `routes.jsonl` (SLV-22): which session a thread belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {

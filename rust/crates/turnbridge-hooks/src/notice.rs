@@ -1,6 +1,7 @@
 //! Queues what a turn came to for whoever wants to be told, and wakes whoever delivers it.
 //! The hook itself never talks to anybody: its cost does not depend on Slack.
 
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -14,13 +15,20 @@ use turnbridge_store::{bounded_file, file_lock};
 /// No config is longer.
 const LONGEST_CONFIG: u64 = 4 << 20;
 
-/// The text of `config.toml`, if there is one.
-pub fn config() -> Option<Vec<u8>> {
-    bounded_file::read(&config_file()?, LONGEST_CONFIG).ok()
+/// The text of `config.toml`.
+pub fn config() -> io::Result<Vec<u8>> {
+    let path = config_file().ok_or(io::ErrorKind::NotFound)?;
+    bounded_file::read(&path, LONGEST_CONFIG)
 }
 
 pub fn queue(paths: &StatePaths, notice: &Notice) -> Result<(), String> {
-    if !config().is_some_and(|config| wants_slack(&config)) {
+    let is_wanted = match config() {
+        Ok(config) => wants_slack(&config),
+        // One that is there and cannot be read may name a Slack: whoever delivers says what is
+        // wrong, and the notice waits.
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    };
+    if !is_wanted {
         return Ok(());
     }
     match outbox::queue(paths, notice) {

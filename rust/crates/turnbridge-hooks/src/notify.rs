@@ -19,7 +19,7 @@ use crate::stop_gate::{Judged, judge};
 
 /// PermissionRequest: nothing, unless the user wants to be told that an agent waits.
 pub fn waiting(options: &Options, at: Timestamp) {
-    let wants = notice::config().is_some_and(|config| wants_waiting(&config));
+    let wants = notice::config().is_ok_and(|config| wants_waiting(&config));
     if !wants {
         // Claude is still writing; a closed pipe would be an error to it.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());

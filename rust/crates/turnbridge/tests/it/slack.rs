@@ -398,6 +398,27 @@ fn tokens_that_others_can_read_are_told_of() {
 }
 
 #[test]
+fn a_config_that_cannot_be_read_loses_no_notice() {
+    let bridge = Bridge::new();
+    bridge.slack.down();
+    let path = bridge.world.hermetic.config_dir().join("config.toml");
+    fs::remove_file(&path).unwrap();
+    // Not a file at all; a missing permission would not stop root.
+    fs::create_dir(&path).unwrap();
+    bridge.turn("go", "Done.");
+    testkit::wait_until(PATIENCE, "an error in the log", || {
+        let log = bridge.notify_log();
+        log.iter().any(|entry| entry["message"] == "nothing can be delivered").then_some(())
+    });
+    assert_eq!(bridge.waiting().len(), 1);
+    fs::remove_dir(&path).unwrap();
+    bridge.world.configure(CONFIG);
+    bridge.slack.up();
+    bridge.world.turnbridge(&["outbox", "retry"]);
+    bridge.only_thread(1);
+}
+
+#[test]
 fn x36_without_slack_nothing_is_queued() {
     let world = World::new();
     world.status(&payload("UserPromptSubmit", json!({"prompt": "go"})));
