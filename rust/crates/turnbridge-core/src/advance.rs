@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::dialogs::track_dialogs;
 use crate::event::{Event, EventKind, ProcessKey, SessionSource};
+use crate::ids::Tool;
 use crate::session::{Activity, Detail, Ended, Prompt, Run, Session, Turn};
 use crate::speak::{SpeakCall, SpeakOutcome, is_speak_prompt};
 
@@ -32,6 +33,9 @@ pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
         return (session, Effect::Ignored);
     };
     let run = &mut session.runs[index];
+    if is_told_again(run, event) {
+        return (session, Effect::Ignored);
+    }
     let before = (run.state(), run.detail().cloned());
     let order = order_of(run, event);
     // What the agent itself did, and when: only that moves its activity and its clock.
@@ -78,6 +82,18 @@ fn order_of(run: &Run, event: &Event) -> Order {
     let is_goodbye = matches!(event.kind, EventKind::RunEnded { .. } | EventKind::ProcessGone);
     let is_late = event.at < run.last_at && run.last_at.since(event.at) <= LATE;
     if is_late && !is_goodbye { Order::Late } else { Order::InTime }
+}
+
+/// The end of a Codex turn is told by its Stop hook and by its rollout; the first counts.
+fn is_told_again(run: &Run, event: &Event) -> bool {
+    let is_end = matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. });
+    is_end && run.turn.is_over && run.activity != Activity::Working && is_same_turn(run, event)
+}
+
+/// Only Codex names a turn once: Claude's `!command` ends under the id of the prompt before it.
+fn is_same_turn(run: &Run, event: &Event) -> bool {
+    let id = &event.facts.prompt_id;
+    event.tool == Tool::Codex && id.is_some() && run.turn.prompt_id == *id
 }
 
 /// The run that the event belongs to, made when it is new. `None`: the event concerns no run
@@ -226,12 +242,14 @@ fn note_end(run: &mut Run, event: &Event) {
     let end = |reason: &str| Some(Ended { at: event.at, reason: reason.to_owned() });
     match &event.kind {
         EventKind::TurnEnded { background_tasks, stop_hook_active, .. } => {
-            begin_without_prompt(&mut run.turn, event, *stop_hook_active);
+            let is_continued = *stop_hook_active || is_same_turn(run, event);
+            begin_without_prompt(&mut run.turn, event, is_continued);
             run.turn.is_over = true;
             run.background_tasks.clone_from(background_tasks);
         }
         EventKind::TurnFailed { .. } => {
-            begin_without_prompt(&mut run.turn, event, false);
+            let is_continued = is_same_turn(run, event);
+            begin_without_prompt(&mut run.turn, event, is_continued);
             run.turn.is_over = true;
         }
         EventKind::StopBlocked { .. } => {

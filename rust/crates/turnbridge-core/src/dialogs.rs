@@ -150,6 +150,6 @@ fn wait(call_id: Option<&String>, tool: Option<&String>, event: &Event) -> Wait 
 
 /// Tools that are themselves a dialog; PermissionRequest does not always tell of them (TV-20).
 /// The last one is Codex's (KT-47).
-fn asks_the_user(tool: &str) -> bool {
+pub fn asks_the_user(tool: &str) -> bool {
     matches!(tool, "AskUserQuestion" | "ExitPlanMode" | "request_user_input")
 }

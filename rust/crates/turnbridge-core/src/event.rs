@@ -6,8 +6,9 @@ use crate::session::Host;
 use crate::speak::SpeakCall;
 use crate::timestamp::Timestamp;
 
-/// Claude Code's hook events that Turnbridge registers. `hooks/hooks.json` names exactly these
-/// (a test compares the two); any other event is read, and nothing is done.
+/// The hook events that Turnbridge registers. `hooks/hooks.json` names exactly those of Claude
+/// Code and `hooks/codex.json` those of Codex (a test compares them); any other event is read, and
+/// nothing is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HookEventName {
     SessionStart,
@@ -25,11 +26,13 @@ pub enum HookEventName {
     StopFailure,
     SubagentStart,
     SubagentStop,
+    /// Codex only: the user stopped the turn.
+    Interrupt,
     SessionEnd,
 }
 
 impl HookEventName {
-    pub const ALL: [HookEventName; 16] = [
+    const OF_CLAUDE: &[HookEventName] = &[
         HookEventName::SessionStart,
         HookEventName::UserPromptSubmit,
         HookEventName::PreToolUse,
@@ -48,6 +51,27 @@ impl HookEventName {
         HookEventName::SessionEnd,
     ];
 
+    /// There is none for a turn that fails; its rollout tells.
+    const OF_CODEX: &[HookEventName] = &[
+        HookEventName::SessionStart,
+        HookEventName::UserPromptSubmit,
+        HookEventName::PreToolUse,
+        HookEventName::PostToolUse,
+        HookEventName::PermissionRequest,
+        HookEventName::Stop,
+        HookEventName::SubagentStart,
+        HookEventName::SubagentStop,
+        HookEventName::Interrupt,
+        HookEventName::SessionEnd,
+    ];
+
+    pub const fn of(tool: Tool) -> &'static [HookEventName] {
+        match tool {
+            Tool::Claude => HookEventName::OF_CLAUDE,
+            Tool::Codex => HookEventName::OF_CODEX,
+        }
+    }
+
     pub const fn as_str(self) -> &'static str {
         match self {
             HookEventName::SessionStart => "SessionStart",
@@ -65,12 +89,13 @@ impl HookEventName {
             HookEventName::StopFailure => "StopFailure",
             HookEventName::SubagentStart => "SubagentStart",
             HookEventName::SubagentStop => "SubagentStop",
+            HookEventName::Interrupt => "Interrupt",
             HookEventName::SessionEnd => "SessionEnd",
         }
     }
 
-    pub fn parse(text: &str) -> Option<HookEventName> {
-        HookEventName::ALL.into_iter().find(|name| name.as_str() == text)
+    pub fn parse(text: &str, tool: Tool) -> Option<HookEventName> {
+        HookEventName::of(tool).iter().copied().find(|name| name.as_str() == text)
     }
 }
 
@@ -83,7 +108,9 @@ pub struct ProcessKey {
 }
 
 impl ProcessKey {
-    /// The process could not be found out: such events share one run.
+    /// The process is not known: such events share one run. So do all of a Codex thread. It has one
+    /// writer at a time, whose lock tells that it lives; of the hooks, the rollout and `notify` only
+    /// the first could name a process, and that may be a server which carries many threads.
     pub const UNKNOWN: ProcessKey = ProcessKey { pid: 0, start: 0 };
 }
 
@@ -164,7 +191,7 @@ pub enum EventKind {
     RunEnded {
         reason: String,
     },
-    /// The user stopped the turn (Esc): no hook tells it, an observer saw it.
+    /// The user stopped the turn (Esc). Claude has no hook for it: an observer saw it.
     Interrupted,
     /// No dialog is open any more: an approval fires no hook, an observer saw it.
     DialogsClosed,
@@ -203,10 +230,13 @@ mod tests {
 
     #[test]
     fn every_event_name_reads_back_as_itself() {
-        for name in HookEventName::ALL {
-            assert_eq!(HookEventName::parse(name.as_str()), Some(name));
+        for tool in [Tool::Claude, Tool::Codex] {
+            for name in HookEventName::of(tool) {
+                assert_eq!(HookEventName::parse(name.as_str(), tool), Some(*name));
+            }
+            assert_eq!(HookEventName::parse("WorktreeCreate", tool), None);
+            assert_eq!(HookEventName::parse("stop", tool), None);
         }
-        assert_eq!(HookEventName::parse("WorktreeCreate"), None);
-        assert_eq!(HookEventName::parse("stop"), None);
+        assert_eq!(HookEventName::parse("Interrupt", Tool::Claude), None);
     }
 }

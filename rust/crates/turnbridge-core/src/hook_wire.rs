@@ -1,8 +1,9 @@
-//! Claude Code's hook payload as it arrives on stdin, and its meaning as an `Event`.
+//! A hook's payload as it arrives on stdin, and its meaning as an `Event`. Codex has taken over
+//! Claude Code's format; where the two differ, it is said.
 //!
 //! The payload is scanned while it streams in; only the fields below are kept. Unknown events
 //! and fields are skipped. A field of the wrong type counts as absent and is reported.
-//! Field by field: facts recorded from Claude Code 2.1.197, `testdata/claude/hooks`.
+//! Field by field: recorded from Claude Code 2.1.197 and Codex 0.166.0, `testdata/*/hooks`.
 
 use crate::event::{
     Event, EventKind, Facts, HookEventName, NotificationKind, ProcessKey, SessionSource, ToolCall,
@@ -12,6 +13,7 @@ use crate::json_scan::{Capture, Field, Found, Keep, Malformed, Scanner, Step, wa
 use crate::session::Host;
 use crate::speak::{SpeakCall, SpeakOutcome, is_speak_tool};
 use crate::timestamp::Timestamp;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Nothing that a person types or a model says is longer; more is cut, and reported.
 const LONG: Keep = Keep::Scalar(16 << 20);
@@ -26,6 +28,7 @@ wanted_fields! {
     TranscriptPath: PATH, [Key("transcript_path")];
     Cwd: PATH, [Key("cwd")];
     PromptId: SHORT, [Key("prompt_id")];
+    TurnId: SHORT, [Key("turn_id")];
     PermissionMode: SHORT, [Key("permission_mode")];
     AgentId: SHORT, [Key("agent_id")];
     Model: SHORT, [Key("model")];
@@ -39,6 +42,7 @@ wanted_fields! {
     ToolName: SHORT, [Key("tool_name")];
     ToolUseId: SHORT, [Key("tool_use_id")];
     ToolInput: Keep::Fingerprint, [Key("tool_input")];
+    ToolInputCommand: PATH, [Key("tool_input"), Key("command")];
     ToolInputSkill: SHORT, [Key("tool_input"), Key("skill")];
     TaskStatus: SHORT, [Key("background_tasks"), Each, Key("status")];
     TaskDescription: SHORT, [Key("background_tasks"), Each, Key("description")];
@@ -72,6 +76,7 @@ impl HookReader {
 /// What the shell knows of the call besides its payload.
 #[derive(Debug, Clone)]
 pub struct CallContext {
+    pub tool: Tool,
     pub at: Timestamp,
     pub process: ProcessKey,
     pub host: Host,
@@ -93,7 +98,7 @@ pub fn interpret(
 ) -> Result<(Event, Vec<&'static str>), Unusable> {
     let mut fields = Fields { captures: payload.0, problems: Vec::new() };
     let name = fields.text(Wanted::EventName).ok_or(Unusable::Invalid("hook_event_name"))?;
-    let name = HookEventName::parse(&name).ok_or(Unusable::OtherEvent)?;
+    let name = HookEventName::parse(&name, context.tool).ok_or(Unusable::OtherEvent)?;
     let session_id = fields
         .text(Wanted::SessionId)
         .and_then(|id| SessionId::parse(&id))
@@ -102,12 +107,15 @@ pub fn interpret(
         cwd: fields.text(Wanted::Cwd),
         transcript_path: fields.text(Wanted::TranscriptPath),
         permission_mode: fields.text(Wanted::PermissionMode),
-        prompt_id: fields.text(Wanted::PromptId),
+        prompt_id: match context.tool {
+            Tool::Claude => fields.text(Wanted::PromptId),
+            Tool::Codex => fields.text(Wanted::TurnId),
+        },
         model: fields.text(Wanted::Model),
     };
-    let kind = event_kind(name, &mut fields, context.at, facts.prompt_id.as_deref());
+    let kind = event_kind(name, &mut fields, &context, facts.prompt_id.as_deref());
     let event = Event {
-        tool: Tool::Claude,
+        tool: context.tool,
         session_id,
         at: context.at,
         process: context.process,
@@ -123,9 +131,10 @@ pub fn interpret(
 fn event_kind(
     name: HookEventName,
     fields: &mut Fields,
-    at: Timestamp,
+    context: &CallContext,
     prompt_id: Option<&str>,
 ) -> EventKind {
+    let &CallContext { at, tool, .. } = context;
     match name {
         HookEventName::SessionStart => EventKind::SessionStarted {
             source: match fields.text(Wanted::Source).as_deref() {
@@ -137,11 +146,11 @@ fn event_kind(
             EventKind::PromptSubmitted { prompt: fields.text(Wanted::Prompt).unwrap_or_default() }
         }
         HookEventName::PreToolUse => EventKind::ToolStarting {
-            call: fields.tool_call(),
+            call: fields.tool_call(tool),
             skill: fields.text(Wanted::ToolInputSkill),
         },
         HookEventName::PostToolUse | HookEventName::PostToolUseFailure => {
-            let call = fields.tool_call();
+            let call = fields.tool_call(tool);
             let skill = fields.text(Wanted::ToolInputSkill);
             let outcome = if name == HookEventName::PostToolUse {
                 Some(SpeakOutcome::Spoken)
@@ -157,10 +166,10 @@ fn event_kind(
             EventKind::ToolBatchEnded { speaks: fields.refused_speaks(at, prompt_id) }
         }
         HookEventName::PermissionRequest => {
-            EventKind::DialogOpened { call: Some(fields.tool_call()) }
+            EventKind::DialogOpened { call: Some(fields.tool_call(tool)) }
         }
         HookEventName::PermissionDenied => {
-            EventKind::DialogAnswered { call: Some(fields.tool_call()) }
+            EventKind::DialogAnswered { call: Some(fields.tool_call(tool)) }
         }
         HookEventName::Elicitation => EventKind::DialogOpened { call: None },
         HookEventName::ElicitationResult => EventKind::DialogAnswered { call: None },
@@ -182,6 +191,7 @@ fn event_kind(
         },
         HookEventName::SubagentStart => EventKind::SubagentStarted,
         HookEventName::SubagentStop => EventKind::SubagentEnded,
+        HookEventName::Interrupt => EventKind::Interrupted,
         HookEventName::SessionEnd => EventKind::RunEnded {
             reason: fields.text(Wanted::Reason).unwrap_or_else(|| "other".to_owned()),
         },
@@ -217,9 +227,14 @@ impl Fields {
         }
     }
 
-    fn tool_call(&mut self) -> ToolCall {
-        let input = match self.last(Wanted::ToolInput) {
-            Some(Found::Fingerprint(fingerprint)) => fingerprint,
+    /// Codex adds to the input of a PermissionRequest why the agent wants it; the command is the
+    /// same as in the call.
+    fn tool_call(&mut self, tool: Tool) -> ToolCall {
+        let whole = self.last(Wanted::ToolInput);
+        let command = self.last(Wanted::ToolInputCommand).filter(|_| tool == Tool::Codex);
+        let input = match (command, whole) {
+            (Some(Found::Text { text, .. }), _) => xxh3_64(text.as_bytes()),
+            (_, Some(Found::Fingerprint(fingerprint))) => fingerprint,
             _ => 0,
         };
         ToolCall {

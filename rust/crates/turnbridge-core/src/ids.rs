@@ -63,6 +63,15 @@ pub fn is_safe_component(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
+/// As Codex names its threads and turns. It takes anything else for a name or a prompt.
+pub fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(index, byte)| match index {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +87,20 @@ mod tests {
             &long,
         ] {
             assert!(SessionId::parse(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_uuid_is_one() {
+        assert!(is_uuid("01a1e18e-2062-79f1-b187-979e8f997b9c"));
+        for bad in [
+            "",
+            "..",
+            "last",
+            "01a1e18e-2062-79f1-b187-979e8f997b9",
+            "01a1e18e/2062/79f1/b187/979e8f997b9c",
+        ] {
+            assert!(!is_uuid(bad), "{bad}");
         }
     }
 }

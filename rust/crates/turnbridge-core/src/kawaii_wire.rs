@@ -36,7 +36,7 @@ pub fn kawaii_line(
     instance_id: Option<&str>,
 ) -> Option<String> {
     let state = session.state();
-    let always = match (&event.kind, HookEventName::parse(&event.name)) {
+    let always = match (&event.kind, HookEventName::parse(&event.name, event.tool)) {
         (EventKind::Notified { kind }, _) => {
             *kind == NotificationKind::DialogOpen && state == State::WaitingUser
         }

@@ -9,7 +9,7 @@ pub mod advance;
 pub mod claim;
 pub mod claude_process_wire;
 pub mod codex_launch;
-mod dialogs;
+pub mod dialogs;
 pub mod event;
 pub mod gate;
 pub mod gate_switches;

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::is_safe_component;
+use crate::ids::{Tool, is_safe_component, is_uuid};
 use crate::turn_wire::TurnRecord;
 
 /// One turn for one destination.
@@ -61,6 +61,13 @@ impl Notice {
             subject: record.error.clone(),
         }
     }
+}
+
+/// The id of a finished turn of Codex: the same by whichever road it is reported (its Stop hook, its
+/// `notify` program, its rollout). `None` for versions that do not name their turns.
+pub fn codex_turn_id(thread_id: &str, turn_id: Option<&str>) -> Option<String> {
+    let turn_id = turn_id.filter(|id| is_uuid(id) && is_uuid(thread_id))?;
+    Some(format!("{}-{thread_id}-{turn_id}", Tool::Codex))
 }
 
 /// An id becomes the name of a file.

@@ -169,12 +169,15 @@ impl RolloutThread {
                     ThreadTurn { id: turn_id, progress: Progress::Open, ..ThreadTurn::default() };
                 vec![EventKind::TurnStarted]
             }
-            Record::TaskComplete { answer, error } => {
+            Record::TaskComplete { turn_id, answer, error } => {
                 self.has_tasks = true;
+                // A review completes another turn than it started; and the beginning of this one
+                // may have been unreadable.
+                self.turn.id = turn_id.or(self.turn.id.take());
                 vec![self.complete(answer, error)]
             }
             Record::TurnAborted => self.abort(),
-            Record::UserSaid { text, dialect } => {
+            Record::UserSaid { text, dialect, .. } => {
                 self.is_modern |= dialect == Dialect::Paginated;
                 self.user_said(text)
             }

@@ -91,6 +91,7 @@ pub enum Record {
         turn_id: Option<String>,
     },
     TaskComplete {
+        turn_id: Option<String>,
         answer: Answer,
         error: Option<TaskError>,
     },
@@ -98,6 +99,8 @@ pub enum Record {
     /// What the user typed, as the thread's own events tell it.
     UserSaid {
         text: String,
+        /// Only the paginated dialect says it.
+        turn_id: Option<String>,
         dialect: Dialect,
     },
     AgentSaid {
@@ -216,13 +219,15 @@ fn event_message(payload: &str, captures: &Captures) -> Record {
         "task_started" | "turn_started" => {
             Record::TaskStarted { turn_id: owned(captures, Wanted::TurnId) }
         }
-        "task_complete" | "turn_complete" => {
-            Record::TaskComplete { answer: answer(captures), error: task_error(captures) }
-        }
+        "task_complete" | "turn_complete" => Record::TaskComplete {
+            turn_id: owned(captures, Wanted::TurnId),
+            answer: answer(captures),
+            error: task_error(captures),
+        },
         "turn_aborted" => Record::TurnAborted,
         "user_message" => match captures.text(Wanted::Message) {
             Some(text) if !injected::is_surroundings(text) => {
-                Record::UserSaid { text: text.to_owned(), dialect: Dialect::Legacy }
+                Record::UserSaid { text: text.to_owned(), turn_id: None, dialect: Dialect::Legacy }
             }
             _ => Record::InjectedMessage,
         },
@@ -234,6 +239,7 @@ fn event_message(payload: &str, captures: &Captures) -> Record {
         "item_completed" => match captures.text(Wanted::ItemType) {
             Some("UserMessage") => Record::UserSaid {
                 text: joined(captures, Wanted::ItemText),
+                turn_id: owned(captures, Wanted::TurnId),
                 dialect: Dialect::Paginated,
             },
             Some("AgentMessage") => Record::AgentSaid {

@@ -3,10 +3,14 @@
 
 use std::ffi::OsString;
 
+use turnbridge_core::ids::Tool;
+
 use crate::Program;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
+    /// Whose hook this is.
+    pub tool: Tool,
     /// Which registration calls: `plugin`, `settings`.
     pub origin: String,
     /// Stop is only recorded; the gate asks for nothing.
@@ -27,7 +31,7 @@ pub enum Text {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { origin: "hand".to_owned(), no_gate: false }
+        Options { tool: Tool::Claude, origin: "hand".to_owned(), no_gate: false }
     }
 }
 
@@ -40,14 +44,21 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Command {
             "-V" | "--version" => return Command::Print(Text::Version),
             "--no-gate" => options.no_gate = true,
             "--origin" => options.origin = origin(arguments.next().unwrap_or_default()),
+            "--tool" => options.tool = tool(&arguments.next().unwrap_or_default()),
             other => {
                 if let Some(value) = other.strip_prefix("--origin=") {
                     options.origin = origin(value.to_owned());
+                } else if let Some(value) = other.strip_prefix("--tool=") {
+                    options.tool = tool(value);
                 }
             }
         }
     }
     Command::Hook(options)
+}
+
+fn tool(name: &str) -> Tool {
+    Tool::parse(name).unwrap_or(Tool::Claude)
 }
 
 /// The name stands in every session file, so it is kept short and plain.
@@ -64,20 +75,21 @@ pub fn print(program: Program, text: Text) {
     match text {
         Text::Version => println!("{name} {}", env!("CARGO_PKG_VERSION")),
         Text::Help => {
-            let (what, usage, option) = match program {
-                Program::Status => (STATUS, "", ""),
-                Program::StopGate => (STOP_GATE, " [--no-gate]", NO_GATE),
-                Program::Notify => (NOTIFY, " --hook", ""),
+            let (what, usage, option, codex) = match program {
+                Program::Status => (STATUS, "", "", CODEX),
+                Program::StopGate => (STOP_GATE, " [--no-gate]", NO_GATE, ""),
+                Program::Notify => (NOTIFY, " --hook", "", CODEX),
             };
             println!(
-                "{name}: a Claude Code hook of Turnbridge
+                "{name}: a hook of Turnbridge
 
 It reads one hook event as JSON from standard input{what}
-Claude Code calls it (see hooks/hooks.json); people use `turnbridge`.
+Claude Code calls it (see hooks/hooks.json){codex}; people use `turnbridge`.
 
-Usage: {name} [--origin NAME]{usage} < event.json
+Usage: {name} [--tool TOOL] [--origin NAME]{usage} < event.json
 
 Options:
+  --tool TOOL    whose hook: claude, codex [default: claude]
   --origin NAME  which registration calls: plugin, settings [default: hand]
 {option}  -h, --help     print this help
   -V, --version  print the version"
@@ -86,6 +98,7 @@ Options:
     }
 }
 
+const CODEX: &str = ", Codex too (hooks/codex.json)";
 const STATUS: &str = ", records the session's state, and exits 0. It
 prints nothing, but that the agent may use Turnbridge's own speak without asking.";
 const STOP_GATE: &str = " and decides whether the turn may end.
@@ -107,15 +120,21 @@ mod tests {
 
     #[test]
     fn the_origin_is_read_and_everything_unknown_is_skipped() {
-        let hook =
-            |origin: &str| Command::Hook(Options { origin: origin.to_owned(), no_gate: false });
+        let hook = |origin: &str| {
+            Command::Hook(Options { origin: origin.to_owned(), ..Options::default() })
+        };
         assert_eq!(options(&[]), hook("hand"));
         assert_eq!(options(&["--origin", "plugin"]), hook("plugin"));
         assert_eq!(options(&["--origin=settings", "--new-flag", "x"]), hook("settings"));
         assert_eq!(options(&["--origin"]), hook("unknown"));
         assert_eq!(options(&["--origin", "a b\n"]), hook("unknown"));
-        let no_gate = Options { origin: "settings".to_owned(), no_gate: true };
+        let origin = "settings".to_owned();
+        let no_gate = Options { origin, no_gate: true, ..Options::default() };
         assert_eq!(options(&["--no-gate", "--origin", "settings"]), Command::Hook(no_gate));
+        let codex = Options { tool: Tool::Codex, ..Options::default() };
+        assert_eq!(options(&["--tool", "codex"]), Command::Hook(codex.clone()));
+        assert_eq!(options(&["--tool=codex"]), Command::Hook(codex));
+        assert_eq!(options(&["--tool", "other"]), hook("hand"));
         assert_eq!(options(&["-V"]), Command::Print(Text::Version));
         assert_eq!(options(&["x", "--help"]), Command::Print(Text::Help));
     }

@@ -5,8 +5,9 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use turnbridge_core::claim::Claim;
-use turnbridge_core::event::{Event, EventKind};
+use turnbridge_core::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::hook_wire::{CallContext, Unusable, interpret};
+use turnbridge_core::ids::Tool;
 use turnbridge_core::notice_wire::Notice;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::log::Field;
@@ -58,7 +59,12 @@ pub fn receive(program: Program, options: &Options, at: Timestamp) -> Option<Rec
             return None;
         }
     };
-    let context = CallContext { at, process: process::calling_agent(), host };
+    let tool = options.tool;
+    let process = match tool {
+        Tool::Claude => process::calling_agent(),
+        Tool::Codex => ProcessKey::UNKNOWN,
+    };
+    let context = CallContext { tool, at, process, host };
     let (event, mut wrong_fields) = match interpret(payload, context) {
         Ok(interpreted) => interpreted,
         Err(Unusable::OtherEvent) => return None,
@@ -105,7 +111,7 @@ pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
             }
             if let (Some(paths), Some(turn), Tell::Yes) = (&paths, &updated.turn, tell) {
                 let transcript = event.facts.transcript_path.clone();
-                let notice = Notice::of_turn(notice::notice_id(payload), turn, transcript);
+                let notice = Notice::of_turn(notice::notice_id(&event, payload), turn, transcript);
                 problems.extend(notice::queue(paths, &notice).err());
             }
         }

@@ -24,7 +24,7 @@ use turnbridge_store::log::Field;
 /// Which executable this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Program {
-    /// `turnbridge-status`: every event but Stop.
+    /// `turnbridge-status`: every event but Stop, and Codex's Stop too.
     Status,
     /// `turnbridge-stop-gate`: Stop.
     StopGate,

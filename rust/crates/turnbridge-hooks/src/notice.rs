@@ -5,9 +5,10 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use turnbridge_core::event::{Event, EventKind};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::notice_switches::wants_slack;
-use turnbridge_core::notice_wire::Notice;
+use turnbridge_core::notice_wire::{Notice, codex_turn_id};
 use turnbridge_store::outbox::{self, Queued};
 use turnbridge_store::paths::{StatePaths, config_file};
 use turnbridge_store::{bounded_file, file_lock};
@@ -38,9 +39,14 @@ pub fn queue(paths: &StatePaths, notice: &Notice) -> Result<(), String> {
     }
 }
 
-/// `payload` is the hash of the event: its second report makes the same id, and no second notice.
-pub fn notice_id(payload: u64) -> String {
-    format!("{}-{payload:016x}", Tool::Claude)
+/// The id of the notice that `event` makes; `payload` is its hash. Its second report makes the same
+/// id, and no second notice.
+pub fn notice_id(event: &Event, payload: u64) -> String {
+    let ends_turn =
+        matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. });
+    let turn = event.facts.prompt_id.as_deref().filter(|_| event.tool == Tool::Codex && ends_turn);
+    let of_turn = codex_turn_id(event.session_id.as_str(), turn);
+    of_turn.unwrap_or_else(|| format!("{}-{payload:016x}", event.tool))
 }
 
 /// A daemon that lives sees the new file by itself.
@@ -48,7 +54,7 @@ fn wake(paths: &StatePaths) -> Result<(), String> {
     if file_lock::is_held(&paths.daemon_lock()) {
         return Ok(());
     }
-    // Claude waits until nobody holds its streams any more, so the notifier gets none of them.
+    // The agent waits until nobody holds its streams any more, so the notifier gets none of them.
     let mut command = Command::new(notifier().ok_or("the notifier is not to be found")?);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     detach(&mut command);

@@ -1,6 +1,7 @@
 //! The two other ways by which a notice begins: a dialog that waits for the user, and a Stop hook
 //! that somebody has made by hand (`turnbridge notify --tool claude`).
 
+use turnbridge_core::dialogs::asks_the_user;
 use turnbridge_core::event::{Event, EventKind};
 use turnbridge_core::gate::Rule;
 use turnbridge_core::notice_switches::wants_waiting;
@@ -17,7 +18,7 @@ use crate::call::{self, Tell};
 use crate::notice;
 use crate::stop_gate::{Judged, judge};
 
-/// PermissionRequest: nothing, unless the user wants to be told that an agent waits.
+/// A dialog has opened: nothing, unless the user wants to be told that an agent waits.
 pub fn waiting(options: &Options, at: Timestamp) {
     let wants = notice::config().is_ok_and(|config| wants_waiting(&config));
     if !wants {
@@ -27,14 +28,19 @@ pub fn waiting(options: &Options, at: Timestamp) {
     }
     let Some(received) = call::receive(Program::Notify, options, at) else { return };
     let event = &received.event;
-    let EventKind::DialogOpened { call } = &event.kind else { return };
+    let call = match &event.kind {
+        EventKind::DialogOpened { call } => call.as_ref(),
+        // Codex asks for no permission to ask.
+        EventKind::ToolStarting { call, .. } if asks_the_user(&call.tool) => Some(call),
+        _ => return,
+    };
     let Some(paths) = StatePaths::from_env() else { return };
     // The same request may come again in the same turn, but not within half a minute.
     let moment = (at.as_micros() / 30_000_000) as u64;
     let notice = Notice {
         kind: NoticeKind::Waiting,
         answers: Vec::new(),
-        subject: call.as_ref().map(|call| call.tool.clone()),
+        subject: call.map(|call| call.tool.clone()),
         ..notice_of(&paths, event, received.payload() ^ moment)
     };
     report(at, notice::queue(&paths, &notice));
@@ -78,7 +84,7 @@ fn notice_of(paths: &StatePaths, event: &Event, payload: u64) -> Notice {
     let answers = kept.earlier_answer.into_iter().chain(answer);
     Notice {
         version: 1,
-        id: notice::notice_id(payload),
+        id: notice::notice_id(event, payload),
         kind: NoticeKind::Turn,
         created_at: event.at.to_string(),
         tool: event.tool.as_str().to_owned(),

@@ -1,8 +1,9 @@
-//! `turnbridge-status`: every event but Stop.
+//! `turnbridge-status`: every event but Claude's Stop.
 
 use std::io::Write;
 
 use turnbridge_core::event::{Event, EventKind};
+use turnbridge_core::ids::Tool;
 use turnbridge_core::speak::is_own_speak;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::log::Field;
@@ -24,7 +25,9 @@ pub fn handle(options: &Options, at: Timestamp) -> u8 {
     };
     let event = &received.event;
     match &event.kind {
-        EventKind::ToolStarting { call, skill } if is_own_speak(&call.tool, skill.as_deref()) => {
+        EventKind::ToolStarting { call, skill }
+            if event.tool == Tool::Claude && is_own_speak(&call.tool, skill.as_deref()) =>
+        {
             let _ = std::io::stdout().write_all(ALLOW);
         }
         EventKind::PromptSubmitted { prompt } if is_typed(event, prompt) => fall_silent(at),

@@ -8,6 +8,7 @@ use turnbridge_core::event::{Event, EventKind};
 use turnbridge_core::gate::{Decision, Look, Rule, SANDBOX_LOG, SANDBOX_NOTE, Stop};
 use turnbridge_core::gate::{decide_stop, reminder};
 use turnbridge_core::gate_switches::Switch;
+use turnbridge_core::ids::Tool;
 use turnbridge_core::sandbox::LayerValue;
 use turnbridge_core::session::{Host, Plugin, Run, Session};
 use turnbridge_core::speak::SpeakOutcome;
@@ -58,8 +59,11 @@ pub struct Judged {
     pub tell: Tell,
 }
 
-/// `None` for an event that ends no turn.
+/// `None` for an event that ends no turn, or one of Codex, which has no gate.
 pub fn judge(event: &Event, options: &Options) -> Option<Judged> {
+    if event.tool != Tool::Claude {
+        return None;
+    }
     let EventKind::TurnEnded { answer, stop_hook_active, .. } = &event.kind else { return None };
     let mut room = Room { event, options, answer: answer.as_deref(), session: None };
     let stop = Stop {

@@ -4,22 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use turnbridge_core::ids::is_uuid;
+
 /// `sessions/YYYY/MM/DD`, and a little more, should Codex change its mind.
 const MAX_DEPTH: usize = 5;
-
-/// A UUID: it becomes part of a pattern, and Codex takes anything else for a name.
-pub fn is_thread_id(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(index, byte)| match index {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
-}
 
 /// The rollout of the thread `id`, archived or not. A thread that was reverted has several
 /// (`…-<id>_<rollout id>.jsonl`): then the one written last.
 pub fn find(codex_home: &Path, id: &str) -> Option<PathBuf> {
-    if !is_thread_id(id) {
+    if !is_uuid(id) {
         return None;
     }
     let mut found = Vec::new();
@@ -78,20 +71,6 @@ mod tests {
             (format!("{ID}.jsonl"), false),
         ] {
             assert_eq!(is_rollout_of(&name, ID), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn only_a_uuid_is_looked_for() {
-        assert!(is_thread_id(ID));
-        for bad in [
-            "",
-            "..",
-            "last",
-            "01a1e18e-2062-79f1-b187-979e8f997b9",
-            "01a1e18e/2062/79f1/b187/979e8f997b9c",
-        ] {
-            assert!(!is_thread_id(bad), "{bad}");
         }
     }
 }

@@ -18,9 +18,13 @@ struct Driver {
 
 impl Driver {
     fn new() -> Driver {
+        Driver::of(Tool::Claude)
+    }
+
+    fn of(tool: Tool) -> Driver {
         let id = SessionId::parse("s").unwrap();
         Driver {
-            session: Session::new(Tool::Claude, id, Timestamp::from_millis(0)),
+            session: Session::new(tool, id, Timestamp::from_millis(0)),
             now: Timestamp::from_millis(1_000_000),
             process: ProcessKey { pid: 1, start: 1 },
             changes: Vec::new(),
@@ -53,13 +57,23 @@ impl Driver {
         self.changes.push(format!("{word} → {}{detail}{late}", self.session.state().as_str()));
     }
 
+    fn context(&self) -> CallContext {
+        CallContext {
+            tool: self.session.tool,
+            at: self.now,
+            process: self.process,
+            host: Host::default(),
+        }
+    }
+
     fn event(&self, word: &str) -> Event {
         let (word, agent_id) = match word.split_once('#') {
             Some((word, agent)) => (word, Some(agent.to_owned())),
             None => (word, None),
         };
+        let tool = self.session.tool;
         let observed = |kind| Event {
-            tool: Tool::Claude,
+            tool,
             session_id: self.session.id.clone(),
             at: self.now,
             process: self.process,
@@ -76,12 +90,12 @@ impl Driver {
             "ProcessGone" => return observed(EventKind::ProcessGone),
             _ => {}
         }
-        let path = format!("{}/testdata/claude/hooks/{word}.json", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/testdata/{tool}/hooks/{word}.json", env!("CARGO_MANIFEST_DIR"));
         #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
         let payload = std::fs::read(&path).unwrap_or_else(|_| panic!("no recording {word}"));
         let mut reader = HookReader::new();
         reader.feed(&payload).unwrap();
-        let context = CallContext { at: self.now, process: self.process, host: Host::default() };
+        let context = self.context();
         let (mut event, problems) = interpret(reader.finish().unwrap(), context).unwrap();
         assert!(problems.is_empty(), "{problems:?}");
         if agent_id.is_some() {
@@ -92,7 +106,11 @@ impl Driver {
 }
 
 fn run(words: &str) -> Driver {
-    let mut driver = Driver::new();
+    run_of(Tool::Claude, words)
+}
+
+fn run_of(tool: Tool, words: &str) -> Driver {
+    let mut driver = Driver::of(tool);
     words.split_whitespace().for_each(|word| driver.step(word));
     driver
 }
@@ -293,7 +311,7 @@ fn read_event(driver: &Driver, name: &str, file: &str) -> Event {
     );
     let mut reader = HookReader::new();
     reader.feed(payload.as_bytes()).unwrap();
-    let context = CallContext { at: driver.now, process: driver.process, host: Host::default() };
+    let context = driver.context();
     interpret(reader.finish().unwrap(), context).unwrap().0
 }
 
@@ -593,4 +611,63 @@ fn a_turn_may_begin_before_its_prompt_is_known() {
     driver.step("TurnStarted");
     assert_eq!(driver.session.state(), State::Working, "what an old turn asked is over");
     assert_eq!(driver.session.runs[0].turn.prompt, None);
+}
+
+#[track_caller]
+fn codex_states(words: &str) -> String {
+    run_of(Tool::Codex, words).changes.join("\n")
+}
+
+#[test]
+fn codex_hooks_tell_of_a_permission_request_and_of_an_interrupt() {
+    insta::assert_snapshot!(codex_states(
+        "SessionStart-startup UserPromptSubmit PreToolUse-Bash PermissionRequest-Bash
+         PostToolUse-Bash PreToolUse-request_user_input Interrupt SessionEnd"
+    ), @"
+    SessionStart-startup → completed
+    UserPromptSubmit → working
+    PreToolUse-Bash → working
+    PermissionRequest-Bash → waiting_user
+    PostToolUse-Bash → working
+    PreToolUse-request_user_input → waiting_user
+    Interrupt → completed interrupted
+    SessionEnd → stopped
+    ");
+}
+
+/// The request says why, besides what the call says.
+#[test]
+fn a_permission_request_of_codex_belongs_to_the_call_with_its_command() {
+    let mut driver = run_of(Tool::Codex, "UserPromptSubmit");
+    let mut tell = |name: &str, rest: &str| {
+        driver.now = driver.now.plus(Duration::from_millis(1));
+        let payload =
+            format!(r#"{{"session_id":"s","hook_event_name":"{name}","tool_name":"Bash",{rest}}}"#);
+        let mut reader = HookReader::new();
+        reader.feed(payload.as_bytes()).unwrap();
+        let event = interpret(reader.finish().unwrap(), driver.context()).unwrap().0;
+        driver.session = advance(driver.session.clone(), &event).0;
+        driver.session.state()
+    };
+    for call in ["a", "b"] {
+        let rest = format!(r#""tool_use_id":"{call}","tool_input":{{"command":"touch {call}"}}"#);
+        assert_eq!(tell("PreToolUse", &rest), State::Working);
+    }
+    let asked = r#""tool_input":{"command":"touch b","description":"May I?"}"#;
+    assert_eq!(tell("PermissionRequest", asked), State::WaitingUser);
+    let other = r#""tool_use_id":"a","tool_input":{"command":"touch a"},"tool_response":"""#;
+    assert_eq!(tell("PostToolUse", other), State::WaitingUser);
+    let allowed = r#""tool_use_id":"b","tool_input":{"command":"touch b"},"tool_response":"""#;
+    assert_eq!(tell("PostToolUse", allowed), State::Working);
+}
+
+#[test]
+fn a_codex_turn_ends_once_whichever_road_tells_it() {
+    let driver = run_of(Tool::Codex, "UserPromptSubmit Stop +0.5s");
+    let (session, effect) = advance(driver.session.clone(), &driver.event("Stop"));
+    assert_eq!((session, effect), (driver.session, Effect::Ignored));
+    // Another hook has sent the agent on: the same turn ends anew, and keeps its prompt.
+    let driver = run_of(Tool::Codex, "UserPromptSubmit Stop PreToolUse-Bash Stop");
+    assert_eq!(driver.session.detail(), Some(&Detail::Ok));
+    assert!(driver.session.runs[0].turn.prompt.is_some());
 }

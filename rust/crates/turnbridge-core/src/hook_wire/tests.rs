@@ -1,7 +1,8 @@
 use super::*;
 
-fn context() -> CallContext {
+fn context(tool: Tool) -> CallContext {
     CallContext {
+        tool,
         at: Timestamp::from_millis(1),
         process: ProcessKey { pid: 1, start: 1 },
         host: Host::default(),
@@ -9,15 +10,25 @@ fn context() -> CallContext {
 }
 
 fn parse(json: &str) -> Result<(Event, Vec<&'static str>), String> {
+    parse_of(Tool::Claude, json)
+}
+
+fn parse_of(tool: Tool, json: &str) -> Result<(Event, Vec<&'static str>), String> {
     let mut reader = HookReader::new();
     reader.feed(json.as_bytes()).map_err(|error| error.to_string())?;
     let payload = reader.finish().map_err(|error| error.to_string())?;
-    interpret(payload, context()).map_err(|unusable| format!("{unusable:?}"))
+    interpret(payload, context(tool)).map_err(|unusable| format!("{unusable:?}"))
 }
 
 #[test]
 fn every_recorded_payload_is_read_and_ours_are_understood() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/claude/hooks");
+    check_recordings(Tool::Claude, 81);
+    check_recordings(Tool::Codex, 27);
+}
+
+#[track_caller]
+fn check_recordings(tool: Tool, expected: usize) {
+    let folder = format!("{}/testdata/{tool}/hooks", env!("CARGO_MANIFEST_DIR"));
     let mut understood = std::collections::BTreeSet::new();
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -25,9 +36,9 @@ fn every_recorded_payload_is_read_and_ours_are_understood() {
         #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
         let text = std::fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let name = name.split('.').next().unwrap().to_owned();
+        let name = name.split(['.', '-']).next().unwrap().to_owned();
         count += 1;
-        match parse(&text) {
+        match parse_of(tool, &text) {
             Ok((event, problems)) => {
                 assert!(problems.is_empty(), "{}: {problems:?}", path.display());
                 assert_eq!(event.name, name);
@@ -35,13 +46,13 @@ fn every_recorded_payload_is_read_and_ours_are_understood() {
             }
             Err(error) => {
                 assert_eq!(error, "OtherEvent", "{}", path.display());
-                assert_eq!(HookEventName::parse(&name), None);
+                assert_eq!(HookEventName::parse(&name, tool), None);
             }
         }
     }
-    assert_eq!(count, 81);
+    assert_eq!(count, expected);
     let all: std::collections::BTreeSet<_> =
-        HookEventName::ALL.iter().map(|name| name.as_str().to_owned()).collect();
+        HookEventName::of(tool).iter().map(|name| name.as_str().to_owned()).collect();
     assert_eq!(understood, all, "every event of ours has a recording");
 }
 

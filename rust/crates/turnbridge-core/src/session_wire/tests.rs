@@ -15,6 +15,7 @@ fn a_busy_session() -> Session {
         let mut reader = HookReader::new();
         reader.feed(payload.as_bytes()).unwrap();
         let context = CallContext {
+            tool: Tool::Claude,
             at: Timestamp::from_millis(2_000 + index as i64),
             process: ProcessKey { pid: 42, start: 4_242 },
             host: Host {

@@ -166,3 +166,39 @@ fn a_command_line_is_told_by_what_it_starts() {
         json!({"tui": true, "subcommand": "resume", "session_id": id})
     );
 }
+
+const HOOKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/codex/hooks");
+
+/// A recorded payload to the status hook, as Codex's plugin calls it.
+fn hook(world: &World, recording: &str) {
+    let payload = fs::read(format!("{HOOKS}/{recording}.json")).unwrap();
+    world.hook("turnbridge-status", &["--tool", "codex", "--origin", "plugin"], &payload);
+}
+
+#[test]
+fn hooks_of_codex_drive_the_same_status_writer() {
+    let world = World::new();
+    let state = || {
+        let list: Value =
+            serde_json::from_str(&world.turnbridge(&["sessions", "--json", "--all"])).unwrap();
+        let session = &list["sessions"][0];
+        assert_eq!(session["tool"], "codex");
+        let detail = session["detail"].as_str().unwrap_or("-");
+        format!("{}/{detail}", session["state"].as_str().unwrap())
+    };
+    hook(&world, "UserPromptSubmit");
+    assert_eq!(state(), "working/-");
+    hook(&world, "Stop");
+    assert_eq!(state(), "completed/ok");
+    // Of a sub-agent: no session of its own, and nothing of its parent's.
+    hook(&world, "PreModelRequest-in-subagent");
+    hook(&world, "SubagentStop");
+    assert_eq!(state(), "completed/ok");
+    let id = "01a1e179-830d-7bf0-87aa-f7dbab72cc73";
+    let shown: Value =
+        serde_json::from_str(&world.turnbridge(&["sessions", "show", id, "--json"])).unwrap();
+    let [turn] = shown["turns"].as_array().unwrap().as_slice() else { panic!("{shown:#}") };
+    assert_eq!(turn["prompt"], "[[web]] hi");
+    assert_eq!(turn["answer"], "Searched the web.");
+    assert_eq!(turn["turn_id"], "01a1e179-8344-7402-a5ca-d7b80f696b26");
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use turnbridge_core::event::HookEventName;
+use turnbridge_core::ids::Tool;
 
 fn read(path: &str) -> Value {
     let path = format!("{}/../../../{path}", env!("CARGO_MANIFEST_DIR"));
@@ -15,7 +16,8 @@ fn hooks_json_registers_exactly_the_events_that_the_code_knows_x5() {
     let manifest = read("hooks/hooks.json");
     let hooks = manifest["hooks"].as_object().unwrap();
     let registered: BTreeSet<&str> = hooks.keys().map(String::as_str).collect();
-    let known: BTreeSet<&str> = HookEventName::ALL.iter().map(|name| name.as_str()).collect();
+    let known: BTreeSet<&str> =
+        HookEventName::of(Tool::Claude).iter().map(|name| name.as_str()).collect();
     assert_eq!(registered, known);
     // A hook on it would have to make the worktree.
     assert!(!registered.contains("WorktreeCreate"));
@@ -44,11 +46,54 @@ fn hooks_json_registers_exactly_the_events_that_the_code_knows_x5() {
     }
 }
 
+/// Codex runs a command by a shell. The path is the shell's own variable, so that whatever stands in
+/// it is no shell's business; `${…}` would be put into the text before.
+#[test]
+fn codex_json_registers_exactly_the_events_that_the_code_knows_and_no_gate() {
+    let manifest = read("hooks/codex.json");
+    // Any other key, and Codex takes nothing of the file.
+    assert_eq!(manifest.as_object().unwrap().keys().collect::<Vec<_>>(), ["hooks"]);
+    let hooks = manifest["hooks"].as_object().unwrap();
+    let registered: BTreeSet<&str> = hooks.keys().map(String::as_str).collect();
+    let known: BTreeSet<&str> =
+        HookEventName::of(Tool::Codex).iter().map(|name| name.as_str()).collect();
+    assert_eq!(registered, known);
+    let commands = |program: &str, arguments: &str| {
+        let unix = format!("\"$PLUGIN_ROOT/bin/{program}\" {arguments}");
+        let windows = format!("& \"$env:PLUGIN_ROOT\\bin\\{program}.exe\" {arguments}");
+        [unix, windows]
+    };
+    let status = commands("turnbridge-status", "--tool codex --origin plugin");
+    let notify = commands("turnbridge-notify", "--hook --tool codex --origin plugin");
+    for (event, rules) in hooks {
+        let mut shown = Vec::new();
+        for rule in rules.as_array().unwrap() {
+            let [hook] = rule["hooks"].as_array().unwrap().as_slice() else { panic!("{event}") };
+            assert_eq!(hook["type"], "command", "{event}");
+            assert_eq!(hook.get("async"), None, "{event}");
+            let longest = if event == "SessionEnd" { 3 } else { 10 };
+            assert_eq!(hook["timeout"], longest, "{event}");
+            let command = |key: &str| hook[key].as_str().unwrap().to_owned();
+            shown.push((rule.get("matcher"), [command("command"), command("commandWindows")]));
+        }
+        let question = Value::from("^request_user_input$");
+        let expected = match event.as_str() {
+            "PermissionRequest" => vec![(None, status.clone()), (None, notify.clone())],
+            "PreToolUse" => vec![(None, status.clone()), (Some(&question), notify.clone())],
+            _ => vec![(None, status.clone())],
+        };
+        assert_eq!(shown, expected, "{event}");
+    }
+}
+
 #[test]
 fn the_plugin_has_the_version_of_the_executables() {
-    let plugin = read(".claude-plugin/plugin.json");
-    assert_eq!(plugin["name"], "turnbridge");
-    assert_eq!(plugin["version"], env!("CARGO_PKG_VERSION"));
+    for manifest in [".claude-plugin/plugin.json", ".codex-plugin/plugin.json"] {
+        let plugin = read(manifest);
+        assert_eq!(plugin["name"], "turnbridge");
+        assert_eq!(plugin["version"], env!("CARGO_PKG_VERSION"));
+    }
+    assert_eq!(read(".codex-plugin/plugin.json")["hooks"], "./hooks/codex.json");
     let marketplace = read(".claude-plugin/marketplace.json");
     assert_eq!(marketplace["plugins"][0]["name"], "turnbridge");
 }

@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use turnbridge_core::advance::advance;
 use turnbridge_core::event::ProcessKey;
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{SessionId, Tool, is_uuid};
 use turnbridge_core::rollout::{RolloutThread, ThreadState};
 use turnbridge_core::rollout_wire::{Line, RolloutReader};
 use turnbridge_core::session::{Detail, Session};
@@ -142,13 +142,12 @@ fn find_rollout(thread: &Path) -> Result<PathBuf> {
         return Ok(thread.to_owned());
     }
     let shown = thread.display();
-    let id =
-        thread.to_str().filter(|text| codex_rollouts::is_thread_id(text)).ok_or_else(|| {
-            hinted(
-                format!("there is no file `{shown}`, and it is no thread id"),
-                "a thread id is a UUID; the name of a rollout file ends in it",
-            )
-        })?;
+    let id = thread.to_str().filter(|text| is_uuid(text)).ok_or_else(|| {
+        hinted(
+            format!("there is no file `{shown}`, and it is no thread id"),
+            "a thread id is a UUID; the name of a rollout file ends in it",
+        )
+    })?;
     let home = codex_home()
         .ok_or_else(|| hinted("could not find Codex's folder", "set HOME or CODEX_HOME"))?;
     codex_rollouts::find(&home, id).ok_or_else(|| {
