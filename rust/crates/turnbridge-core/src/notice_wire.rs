@@ -27,7 +27,7 @@ pub struct Notice {
     pub prompt: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<String>,
-    /// The kind of API error, or the tool whose dialog is open.
+    /// The kind of API error, the tool whose dialog is open, or the cause of a problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
 }
@@ -41,6 +41,8 @@ pub enum NoticeKind {
     Failed,
     /// A dialog is open for the user.
     Waiting,
+    /// A report could not be dealt with, for a reason that the user can mend (X28).
+    Problem,
 }
 
 impl Notice {
@@ -68,6 +70,34 @@ impl Notice {
 pub fn codex_turn_id(thread_id: &str, turn_id: Option<&str>) -> Option<String> {
     let turn_id = turn_id.filter(|id| is_uuid(id) && is_uuid(thread_id))?;
     Some(format!("{}-{thread_id}-{turn_id}", Tool::Codex))
+}
+
+/// What keeps reports of Codex from becoming notices, and the user can mend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// Whatever calls `turnbridge notify --tool codex`, it is not Codex.
+    ReportUnreadable,
+    /// The rollout is there, but not for us.
+    RolloutUnreadable,
+    /// The `notify` program that the user had before could not be started.
+    ChainFailed,
+}
+
+impl Cause {
+    pub const ALL: [Cause; 3] =
+        [Cause::ReportUnreadable, Cause::RolloutUnreadable, Cause::ChainFailed];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Cause::ReportUnreadable => "report_unreadable",
+            Cause::RolloutUnreadable => "rollout_unreadable",
+            Cause::ChainFailed => "chain_failed",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Cause> {
+        Cause::ALL.into_iter().find(|cause| cause.as_str() == text)
+    }
 }
 
 /// An id becomes the name of a file.

@@ -3,6 +3,7 @@
 //! The Japanese ones are fixed to the letter (SLV-12, 30, 59, 72, 84–86) as far as a requirement
 //! gives them. What the Stop gate tells the agent is not here: it is never translated.
 
+use crate::notice_wire::Cause;
 pub use crate::spoken_text::Language;
 
 impl Language {
@@ -93,6 +94,16 @@ texts! {
     TurnFailed:
         "エラーで終了しました",
         "Ended with an error";
+    /// Below the place of the log (X28).
+    ReportUnreadable:
+        "Codex からの通知を読み取れませんでした。`config.toml` の `notify` を確認してください。",
+        "A report of Codex could not be read. Please check `notify` in its `config.toml`.";
+    RolloutUnreadable:
+        "Codex の rollout ファイルを読み取れませんでした。ファイルの権限を確認してください。",
+        "A rollout file of Codex could not be read. Please check its permissions.";
+    ChainFailed:
+        "以前から設定されている Codex の `notify` プログラムを起動できませんでした。",
+        "The `notify` program that you had for Codex before could not be started.";
     TurnInterrupted:
         "中断されました",
         "Interrupted";
@@ -104,6 +115,16 @@ texts! {
 /// SLV-59, with the file it speaks of.
 pub fn log_location(language: Language, path: &str) -> String {
     format!("{} {path}", Text::LogLocation.text(language))
+}
+
+/// SLV-59, and a line that says what went wrong (X28).
+pub fn problem(language: Language, cause: Cause, log: &str) -> String {
+    let text = match cause {
+        Cause::ReportUnreadable => Text::ReportUnreadable,
+        Cause::RolloutUnreadable => Text::RolloutUnreadable,
+        Cause::ChainFailed => Text::ChainFailed,
+    };
+    format!("{}\n{}", log_location(language, log), text.text(language))
 }
 
 /// SLV-86, and a line that says why.

@@ -49,7 +49,7 @@ pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
     let slack = config.slack.as_ref().ok_or_else(|| {
         Obstacle::new("no Slack is configured", "set `slack.bot_token` in config.toml")
     })?;
-    let settings = settings(&config, slack)?;
+    let settings = settings(paths, &config, slack)?;
     let url = std::env::var(API_URL).ok().filter(|url| !url.is_empty());
     let haste = std::env::var(HASTE).ok().and_then(|haste| haste.parse().ok()).unwrap_or(1).max(1);
     let usual = Connection::default();
@@ -67,7 +67,11 @@ pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
     })
 }
 
-fn settings(config: &Config, slack: &SlackConfig) -> Result<Settings, Obstacle> {
+fn settings(
+    paths: &StatePaths,
+    config: &Config,
+    slack: &SlackConfig,
+) -> Result<Settings, Obstacle> {
     let user = slack.target_user_id.clone();
     let target_user_id = user.ok_or_else(|| {
         // SLV-31.
@@ -76,7 +80,8 @@ fn settings(config: &Config, slack: &SlackConfig) -> Result<Settings, Obstacle> 
             "set `destinations.dm.target_user_id` in config.toml to your own id (`U…`)",
         )
     })?;
-    Ok(Settings { target_user_id, language: language(config) })
+    let log = paths.notify_log().to_string_lossy().into_owned();
+    Ok(Settings { target_user_id, language: language(config), log })
 }
 
 /// As the user has said, else as the locale says.

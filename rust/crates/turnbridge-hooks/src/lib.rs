@@ -7,6 +7,7 @@
 
 mod arguments;
 mod call;
+mod codex_notify;
 mod input;
 mod notice;
 mod notify;
@@ -69,6 +70,14 @@ pub fn finished_turn() {
     let at = turnbridge_store::clock::now();
     fail_open_on_panic(Program::Notify);
     notify::finished(&Options::default(), at);
+}
+
+/// `turnbridge notify --tool codex`: what Codex has handed over. It may be waited for by nobody, but
+/// it never fails whoever called.
+pub fn codex_report(json: &[u8]) {
+    let at = turnbridge_store::clock::now();
+    fail_open_on_panic(Program::Notify);
+    codex_notify::handle(json, at);
 }
 
 fn run(program: Program, handle: impl FnOnce(&Options) -> u8) -> u8 {

@@ -25,8 +25,8 @@ pub fn read_tail(path: &Path, longest: u64) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, length))
 }
 
-/// Never waits for the other end of a pipe.
-fn open(path: &Path) -> io::Result<(File, u64)> {
+/// A regular file and its length. Never waits for the other end of a pipe.
+pub fn open(path: &Path) -> io::Result<(File, u64)> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]

@@ -1,13 +1,25 @@
-//! Finds a thread's rollout file among Codex's own. Reads only.
+//! Codex's own rollout files: which one is a thread's, and what the user said in it. Reads only.
 
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use turnbridge_core::ids::is_uuid;
+use turnbridge_core::rollout_prompt::{Prompt, PromptSearch};
+use turnbridge_core::rollout_wire::{Record, RolloutReader, ThreadMeta, parse_line};
+
+use crate::bounded_file;
 
 /// `sessions/YYYY/MM/DD`, and a little more, should Codex change its mind.
 const MAX_DEPTH: usize = 5;
+
+/// No session_meta is longer: the instructions in it are some 20 KB.
+const LONGEST_META: u64 = 4 << 20;
+
+/// How far back a turn's prompt is looked for, in steps; what no step reaches is looked for in the
+/// whole file, a piece at a time.
+const WINDOWS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
 
 /// The rollout of the thread `id`, archived or not. A thread that was reverted has several
 /// (`…-<id>_<rollout id>.jsonl`): then the one written last.
@@ -15,22 +27,91 @@ pub fn find(codex_home: &Path, id: &str) -> Option<PathBuf> {
     if !is_uuid(id) {
         return None;
     }
-    let mut found = Vec::new();
-    for folder in ["sessions", "archived_sessions"] {
-        search(&codex_home.join(folder), &id.to_ascii_lowercase(), MAX_DEPTH, &mut found);
-    }
+    let id = id.to_ascii_lowercase();
+    let found = rollouts(codex_home, |name| is_rollout_of(name, &id));
     found.into_iter().max().map(|(_, path)| path)
 }
 
-fn search(folder: &Path, id: &str, depth: usize, found: &mut Vec<(SystemTime, PathBuf)>) {
+/// The rollout that says of itself that it is of the thread `id`, whatever its name.
+pub fn find_by_content(codex_home: &Path, id: &str) -> Option<PathBuf> {
+    let mut all = rollouts(codex_home, |name| name.ends_with(".jsonl"));
+    // The thread has just been written to.
+    all.sort();
+    let is_it = |path: &PathBuf| {
+        read_meta(path).ok().flatten().is_some_and(|meta| meta.id.as_deref() == Some(id))
+    };
+    all.into_iter().rev().map(|(_, path)| path).find(is_it)
+}
+
+/// What a rollout begins with. `None` when that cannot be read.
+pub fn read_meta(path: &Path) -> io::Result<Option<ThreadMeta>> {
+    let mut first = None;
+    let mut file = bounded_file::open(path)?.0.take(LONGEST_META);
+    let mut reader = RolloutReader::default();
+    let mut chunk = vec![0; 32 << 10];
+    while first.is_none() {
+        let length = file.read(&mut chunk)?;
+        if length == 0 {
+            first = reader.finish();
+            break;
+        }
+        reader.feed(&chunk[..length], |line| first = first.take().or(Some(line)));
+    }
+    Ok(first.and_then(|line| match line.record {
+        Record::SessionMeta(meta) => Some(meta),
+        _ => None,
+    }))
+}
+
+/// What the user said last in the turn, or in the last turn.
+pub fn prompt_of(path: &Path, turn_id: Option<&str>) -> io::Result<Option<Prompt>> {
+    for window in WINDOWS {
+        let (tail, length) = bounded_file::read_tail(path, window)?;
+        let begins_in_line = length > window;
+        let lines = tail.split(|byte| *byte == b'\n').skip(usize::from(begins_in_line));
+        let mut search = PromptSearch::new(turn_id);
+        lines.for_each(|line| search.take(parse_line(line)));
+        let found = search.finish();
+        if found.is_some() || !begins_in_line {
+            return Ok(found);
+        }
+    }
+    let mut search = PromptSearch::new(turn_id);
+    let mut file = bounded_file::open(path)?.0;
+    let mut reader = RolloutReader::default();
+    let mut chunk = vec![0; 256 << 10];
+    loop {
+        match file.read(&mut chunk)? {
+            0 => break,
+            length => reader.feed(&chunk[..length], |line| search.take(line)),
+        }
+    }
+    Ok(search.finish())
+}
+
+/// Every rollout whose name is wanted, with the time of its last change.
+fn rollouts(codex_home: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<(SystemTime, PathBuf)> {
+    let mut found = Vec::new();
+    for folder in ["sessions", "archived_sessions"] {
+        search(&codex_home.join(folder), &is_wanted, MAX_DEPTH, &mut found);
+    }
+    found
+}
+
+fn search(
+    folder: &Path,
+    is_wanted: &impl Fn(&str) -> bool,
+    depth: usize,
+    found: &mut Vec<(SystemTime, PathBuf)>,
+) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
             if depth > 0 {
-                search(&entry.path(), id, depth - 1, found);
+                search(&entry.path(), is_wanted, depth - 1, found);
             }
-        } else if entry.file_name().to_str().is_some_and(|name| is_rollout_of(name, id)) {
+        } else if entry.file_name().to_str().is_some_and(is_wanted) {
             let modified = entry.metadata().and_then(|metadata| metadata.modified());
             found.push((modified.unwrap_or(SystemTime::UNIX_EPOCH), entry.path()));
         }
@@ -72,5 +153,54 @@ mod tests {
         ] {
             assert_eq!(is_rollout_of(&name, ID), expected, "{name}");
         }
+    }
+
+    fn line(turn: &str, text: &str) -> String {
+        format!(
+            concat!(
+                r#"{{"type":"event_msg","payload":{{"type":"item_completed","turn_id":"{}","#,
+                r#""item":{{"type":"UserMessage","content":[{{"text":"{}"}}]}}}}}}"#,
+                "\n"
+            ),
+            turn, text
+        )
+    }
+
+    #[test]
+    fn slv_60_a_prompt_is_found_near_the_end_and_far_from_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        let noise = format!(
+            r#"{{"type":"event_msg","payload":{{"type":"x","y":"{}"}}}}"#,
+            "z".repeat(9_000)
+        );
+        // Behind each of the windows, and behind all of them.
+        for lines in [0, 10, 200, 2_200] {
+            let text = line("old", "before")
+                + &line("own", "find me")
+                + &format!("{noise}\n").repeat(lines);
+            fs::write(&path, text).unwrap();
+            let found = prompt_of(&path, Some("own")).unwrap();
+            assert_eq!(found.map(|prompt| prompt.text).as_deref(), Some("find me"), "{lines}");
+        }
+        assert_eq!(prompt_of(&path, Some("other")).unwrap(), None);
+        assert!(prompt_of(&folder.path().join("absent"), None).is_err());
+    }
+
+    #[test]
+    fn slv_60_a_file_with_another_name_is_found_by_what_it_says() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("sessions/2026/11/15");
+        fs::create_dir_all(&folder).unwrap();
+        let meta = format!(
+            r#"{{"type":"session_meta","payload":{{"id":"{ID}","x":"{}"}}}}"#,
+            "i".repeat(90_000)
+        );
+        fs::write(folder.join("copy.jsonl"), meta + "\n" + &line("t", "hello")).unwrap();
+        fs::write(folder.join("noise.jsonl"), b"\xff\n").unwrap();
+        fs::write(folder.join("empty.jsonl"), b"").unwrap();
+        assert_eq!(find(home.path(), ID), None);
+        assert_eq!(find_by_content(home.path(), ID), Some(folder.join("copy.jsonl")));
+        assert_eq!(find_by_content(home.path(), "01a1e190-0000-7000-8000-000000000000"), None);
     }
 }

@@ -68,6 +68,11 @@ impl StatePaths {
         self.state.join("daemon.lock")
     }
 
+    /// The `notify` program that Codex had before Turnbridge; see `codex_chain`.
+    pub fn codex_chain(&self) -> PathBuf {
+        self.state.join("codex-notify.json")
+    }
+
     pub fn notify_log(&self) -> PathBuf {
         self.logs.join("notify.log")
     }

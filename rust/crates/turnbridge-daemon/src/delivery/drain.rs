@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use turnbridge_core::notice_wire::{Notice, Progress, Route};
+use turnbridge_core::ids::Tool;
+use turnbridge_core::notice_wire::{Notice, NoticeKind, Progress, Route};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::transcript_text;
 use turnbridge_store::log::Field;
 use turnbridge_store::outbox::{self, Entry};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{bounded_file, clock, log, routes};
+use turnbridge_store::{bounded_file, clock, codex_rollouts, log, routes};
 
 use super::plan::{Settings, plan};
 use super::post::{Delivery, Keep, Pace, Slack, Trouble};
@@ -62,7 +63,11 @@ fn drain_locked<S: Slack>(
 ) -> std::io::Result<bool> {
     for Entry { notice, mut progress } in due(paths)? {
         let mut keep = Files { paths, notice: &notice };
-        prepare(&notice, &mut progress, settings);
+        if !prepare(&notice, &mut progress, settings) {
+            log_untold(paths, &notice);
+            outbox::finish(paths, &notice.id)?;
+            continue;
+        }
         let started = clock::now();
         let mut delivery = Delivery { notice: &notice, progress: &mut progress, slack, pace };
         match delivery.run(&settings.target_user_id, &mut keep) {
@@ -95,13 +100,30 @@ fn due(paths: &StatePaths) -> std::io::Result<Vec<Entry>> {
     Ok(outbox::entries(paths)?.into_iter().filter(is_due).collect())
 }
 
-/// Fixes what is sent, at the first attempt.
-fn prepare(notice: &Notice, progress: &mut Progress, settings: &Settings) {
+/// Fixes what is sent, at the first attempt. `false`: nothing is. A turn of Codex whose prompt its
+/// rollout does not tell is no user's (SLV-63, X10).
+fn prepare(notice: &Notice, progress: &mut Progress, settings: &Settings) -> bool {
     progress.version = 1;
     if progress.messages.is_empty() {
-        let (prompt, answer) = from_transcript(notice);
-        progress.messages = plan(notice, prompt, answer, settings.language);
+        let (prompt, answer) = match Tool::parse(&notice.tool) {
+            Some(Tool::Codex) => (from_rollout(notice), None),
+            _ => from_transcript(notice),
+        };
+        let is_codex_turn =
+            notice.tool == Tool::Codex.as_str() && notice.kind != NoticeKind::Problem;
+        if is_codex_turn && notice.prompt.is_none() && prompt.is_none() {
+            return false;
+        }
+        progress.messages = plan(notice, prompt, answer, settings);
     }
+    true
+}
+
+/// The hooks have not seen the turn begin.
+fn from_rollout(notice: &Notice) -> Option<String> {
+    let path = notice.transcript_path.as_deref().filter(|_| notice.prompt.is_none())?;
+    let prompt = codex_rollouts::prompt_of(Path::new(path), notice.turn_id.as_deref());
+    prompt.ok().flatten().map(|prompt| prompt.text)
 }
 
 /// What the hook was not told may stand in the transcript. Claude writes it some 100 ms after it
@@ -158,6 +180,10 @@ impl Keep for Files<'_> {
 
     /// A kill between this line and the mark that it is there must not make a second one.
     fn save_route(&mut self, channel: &str, thread_ts: &str) -> std::io::Result<()> {
+        if self.notice.kind == NoticeKind::Problem {
+            // It leads to no session.
+            return Ok(());
+        }
         let is_it = |route: &Route| route.channel == channel && route.thread_ts == thread_ts;
         if routes::read(self.paths)?.iter().rev().any(is_it) {
             return Ok(());
@@ -173,6 +199,16 @@ impl Keep for Files<'_> {
         };
         routes::append(self.paths, &route)
     }
+}
+
+fn log_untold(paths: &StatePaths, notice: &Notice) {
+    let fields = [
+        ("notice", Field::Text(notice.id.clone())),
+        ("tool", Field::Text(notice.tool.clone())),
+        ("session_id", Field::Text(notice.session_id.clone())),
+    ];
+    let message = "notify.user_text_missing";
+    log::write_log(&paths.notify_log(), clock::now(), "error", message, &fields);
 }
 
 /// SLV-82: one line for each attempt, without a word of what was said.

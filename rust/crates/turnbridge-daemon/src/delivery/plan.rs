@@ -1,15 +1,17 @@
 //! What is posted for a notice: the parent with the user's prompt, the rest of a long prompt, then
 //! the answers (SLV-27..36, SLV-72, SLV-76). Pure.
 
-use turnbridge_core::notice_wire::{Message, Notice, NoticeKind};
+use turnbridge_core::notice_wire::{Cause, Message, Notice, NoticeKind};
 use turnbridge_core::slack_text::{Part, split_answer, split_prompt};
-use turnbridge_core::texts::{Language, Text, turn_failed, waiting_for_you};
+use turnbridge_core::texts::{Language, Text, log_location, problem, turn_failed, waiting_for_you};
 
 /// What the delivery needs of the config.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub target_user_id: String,
     pub language: Language,
+    /// Where the log is that a message about a problem speaks of.
+    pub log: String,
 }
 
 /// The first is the parent. `prompt` and `answer` are what the transcript says, where the notice
@@ -18,8 +20,15 @@ pub fn plan(
     notice: &Notice,
     prompt: Option<String>,
     answer: Option<String>,
-    language: Language,
+    settings: &Settings,
 ) -> Vec<Message> {
+    if notice.kind == NoticeKind::Problem {
+        let cause = notice.subject.as_deref().and_then(Cause::parse);
+        let text = cause.map(|cause| problem(settings.language, cause, &settings.log));
+        let text = text.unwrap_or_else(|| log_location(settings.language, &settings.log));
+        return vec![message(split_prompt(&text).0)];
+    }
+    let language = settings.language;
     let prompt = notice.prompt.clone().or(prompt).filter(|text| !text.trim().is_empty());
     let prompt = prompt.unwrap_or_else(|| Text::PromptMissing.text(language).to_owned());
     let (parent, rest) = split_prompt(&prompt);
@@ -39,7 +48,7 @@ fn answers(notice: &Notice, answer: Option<String>, language: Language) -> Vec<S
             let missing = || Text::AnswerMissing.text(language).to_owned();
             texts.push(answer.filter(|text| !text.trim().is_empty()).unwrap_or_else(missing));
         }
-        NoticeKind::Turn => {}
+        NoticeKind::Turn | NoticeKind::Problem => {}
         NoticeKind::Failed => texts.insert(0, turn_failed(language, subject)),
         NoticeKind::Waiting => texts.insert(0, waiting_for_you(language, subject.unwrap_or("-"))),
     }

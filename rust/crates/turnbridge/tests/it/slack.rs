@@ -1,5 +1,6 @@
 //! A finished turn becomes a thread in Slack: once, whole, whatever happens on the way.
 
+mod codex;
 mod soak;
 
 use std::fs;

@@ -1,0 +1,178 @@
+//! `turnbridge notify --tool codex`: Codex reports that a turn has ended (SLV-56..63).
+//!
+//! It says so of turns that no user has begun, too: of sub-agents and reviews, and of the one that
+//! makes a title. The rollout tells them apart, and has what the user said. What can be mended is
+//! told in Slack, once per cause and day (X28); all else is a line in `notify.log`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use turnbridge_core::codex_notify_wire::{Report, TurnReport, Unreadable, read_report};
+use turnbridge_core::ids::Tool;
+use turnbridge_core::notice_wire::{Cause, Notice, NoticeKind, codex_turn_id};
+use turnbridge_core::rollout_prompt::Prompt;
+use turnbridge_core::rollout_wire::ThreadKind;
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::log::Field;
+use turnbridge_store::paths::{StatePaths, codex_home};
+use turnbridge_store::{codex_chain, codex_rollouts, log};
+
+use crate::notice;
+
+/// Set for the program behind us: if that is ourselves, it must not go on for ever.
+const CHAINED: &str = "TURNBRIDGE_NOTIFY_CHAINED";
+
+/// Why a report has become no notice.
+enum Silence {
+    /// Nobody's turn; nothing is wrong.
+    Internal(&'static str),
+    /// SLV-63.
+    NoUserText(&'static str),
+    Failed {
+        cause: Option<Cause>,
+        error: String,
+    },
+}
+
+pub fn handle(json: &[u8], at: Timestamp) {
+    let Some(paths) = StatePaths::from_env() else { return };
+    // First of all: whatever becomes of our own work, theirs goes on.
+    if let Err(error) = run_chained(&paths, json) {
+        tell_failure(&paths, at, Some(Cause::ChainFailed), &error);
+    }
+    let report = match read_report(json) {
+        Ok(Report::Turn(report)) => report,
+        Ok(Report::Other) => return,
+        Err(Unreadable::NoReport) => {
+            let error = format!("{} bytes that are no report of Codex", json.len());
+            return tell_failure(&paths, at, Some(Cause::ReportUnreadable), &error);
+        }
+        Err(Unreadable::NoThread) => {
+            return tell_failure(&paths, at, None, "`thread-id` is no id");
+        }
+    };
+    match notice_of(&report, at) {
+        Ok(notice) => {
+            if let Err(error) = notice::queue(&paths, &notice) {
+                tell_failure(&paths, at, None, &error);
+            }
+        }
+        Err(Silence::Internal(reason)) => {
+            log_report(&paths, at, "info", "the turn is no user's", &report, reason);
+        }
+        Err(Silence::NoUserText(reason)) => {
+            log_report(&paths, at, "error", "notify.user_text_missing", &report, reason);
+        }
+        Err(Silence::Failed { cause, error }) => tell_failure(&paths, at, cause, &error),
+    }
+}
+
+fn notice_of(report: &TurnReport, at: Timestamp) -> Result<Notice, Silence> {
+    if report.is_title {
+        return Err(Silence::Internal("it makes a title"));
+    }
+    let rollout = find_rollout(&report.thread_id).ok_or(Silence::NoUserText("no rollout"))?;
+    let prompt = read_prompt(&rollout, report)?;
+    let id = codex_turn_id(&report.thread_id, report.turn_id.as_deref()).unwrap_or_else(|| {
+        let at = prompt.at.unwrap_or_default();
+        format!("{}-{}-{:x}", Tool::Codex, report.thread_id, at.as_micros())
+    });
+    Ok(Notice {
+        version: 1,
+        id,
+        kind: NoticeKind::Turn,
+        created_at: at.to_string(),
+        tool: Tool::Codex.as_str().to_owned(),
+        session_id: report.thread_id.clone(),
+        turn_id: report.turn_id.clone(),
+        cwd: report.cwd.clone(),
+        transcript_path: None,
+        prompt: Some(prompt.text),
+        answers: report.answer.clone().into_iter().collect(),
+        subject: None,
+    })
+}
+
+/// By its name; else by what it says of itself.
+fn find_rollout(thread_id: &str) -> Option<PathBuf> {
+    let home = codex_home()?;
+    let named = codex_rollouts::find(&home, thread_id);
+    named.or_else(|| codex_rollouts::find_by_content(&home, thread_id))
+}
+
+fn read_prompt(rollout: &Path, report: &TurnReport) -> Result<Prompt, Silence> {
+    let failed = |error: io::Error| Silence::Failed {
+        cause: Some(Cause::RolloutUnreadable),
+        error: format!("{}: {error}", rollout.display()),
+    };
+    match codex_rollouts::read_meta(rollout).map_err(failed)?.map(|meta| meta.kind) {
+        Some(ThreadKind::SubAgent) => return Err(Silence::Internal("a sub-agent")),
+        Some(ThreadKind::Review) => return Err(Silence::Internal("a review")),
+        Some(ThreadKind::User) | None => {}
+    }
+    let prompt = codex_rollouts::prompt_of(rollout, report.turn_id.as_deref()).map_err(failed)?;
+    prompt.ok_or(Silence::NoUserText("the rollout does not tell"))
+}
+
+/// The user's own program, as Codex would have started it: with nothing to read or write, and not
+/// waited for.
+fn run_chained(paths: &StatePaths, json: &[u8]) -> Result<(), String> {
+    if std::env::var_os(CHAINED).is_some() {
+        return Ok(());
+    }
+    let chain = match codex_chain::read(paths) {
+        Ok(Some(chain)) => chain,
+        Ok(None) => return Ok(()),
+        Err(error) => return Err(format!("codex-notify.json: {error}")),
+    };
+    let json = std::str::from_utf8(json).map_err(|_| "a report that is no UTF-8".to_owned())?;
+    let mut command = Command::new(&chain.argv[0]);
+    command.args(&chain.argv[1..]).arg(json).env(CHAINED, "1");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.spawn() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("the earlier notify `{}`: {error}", chain.argv[0])),
+    }
+}
+
+fn tell_failure(paths: &StatePaths, at: Timestamp, cause: Option<Cause>, error: &str) {
+    let fields =
+        [("tool", Field::Text(Tool::Codex.to_string())), ("error", Field::Text(error.to_owned()))];
+    log::write_log(&paths.notify_log(), at, "error", "the report could not be dealt with", &fields);
+    let Some(cause) = cause else { return };
+    let day = at.to_string();
+    let day = day.split('T').next().unwrap_or_default();
+    let notice = Notice {
+        version: 1,
+        id: format!("{}-{}-{day}", Tool::Codex, cause.as_str()),
+        kind: NoticeKind::Problem,
+        created_at: at.to_string(),
+        tool: Tool::Codex.as_str().to_owned(),
+        session_id: String::new(),
+        turn_id: None,
+        cwd: None,
+        transcript_path: None,
+        prompt: None,
+        answers: Vec::new(),
+        subject: Some(cause.as_str().to_owned()),
+    };
+    let _ = notice::queue(paths, &notice);
+}
+
+fn log_report(
+    paths: &StatePaths,
+    at: Timestamp,
+    level: &str,
+    message: &str,
+    report: &TurnReport,
+    reason: &str,
+) {
+    let fields = [
+        ("tool", Field::Text(Tool::Codex.to_string())),
+        ("session_id", Field::Text(report.thread_id.clone())),
+        ("turn_id", Field::Text(report.turn_id.clone().unwrap_or_default())),
+        ("reason", Field::Text(reason.to_owned())),
+    ];
+    log::write_log(&paths.notify_log(), at, level, message, &fields);
+}
