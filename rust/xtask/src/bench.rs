@@ -3,6 +3,7 @@
 //! docs/performance.md says how to read it.
 
 mod alternatives;
+mod codex;
 mod slack;
 mod spawn;
 mod transcripts;
@@ -53,11 +54,7 @@ const GOALS: [Goal; 4] = [
 ];
 
 pub fn hooks(options: &[&str]) -> Result<String> {
-    let runs = match options {
-        [] => RUNS,
-        ["--runs", number] => number.parse().context("`--runs` takes a number")?,
-        _ => bail!("unknown options: {}", options.join(" ")),
-    };
+    let runs = runs_of(options, RUNS)?;
     let bin = repository().join("bin").canonicalize().context("could not find `bin/`")?;
     let status = bin.join("turnbridge-status");
     let gate = bin.join("turnbridge-stop-gate");
@@ -72,11 +69,18 @@ pub fn hooks(options: &[&str]) -> Result<String> {
     Ok(report(&measured, runs, &[status, gate]))
 }
 
-/// `bench slack`.
 pub fn slack(options: &[&str]) -> Result<String> {
+    slack::run(runs_of(options, 60)?)
+}
+
+pub fn codex(options: &[&str]) -> Result<String> {
+    codex::run(runs_of(options, 100)?)
+}
+
+fn runs_of(options: &[&str], usual: usize) -> Result<usize> {
     match options {
-        [] => slack::run(60),
-        ["--runs", number] => slack::run(number.parse().context("`--runs` takes a number")?),
+        [] => Ok(usual),
+        ["--runs", number] => number.parse().context("`--runs` takes a number"),
         _ => bail!("unknown options: {}", options.join(" ")),
     }
 }

@@ -19,6 +19,7 @@ Commands:
   tidy                     check the dependency rules and the purity of the core
   bench hooks [--runs N]   what a hook costs, against `/bin/true` and a shell script
   bench slack [--runs N]   what a Stop hook costs with Slack up, refusing and silent
+  bench codex [--runs N]   what `turnbridge notify --tool codex` costs with a short and a long rollout
 ";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers")]
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["bench", "hooks", options @ ..] => bench::hooks(options),
         ["bench", "slack", options @ ..] => bench::slack(options),
+        ["bench", "codex", options @ ..] => bench::codex(options),
         ["-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

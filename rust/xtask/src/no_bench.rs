@@ -9,3 +9,7 @@ pub fn hooks(_options: &[&str]) -> Result<String> {
 pub fn slack(options: &[&str]) -> Result<String> {
     hooks(options)
 }
+
+pub fn codex(options: &[&str]) -> Result<String> {
+    hooks(options)
+}

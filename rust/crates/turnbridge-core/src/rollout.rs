@@ -9,8 +9,10 @@
 
 use crate::advance::LATE;
 use crate::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
-use crate::ids::{SessionId, Tool};
-use crate::rollout_wire::{Answer, Dialect, Line, Phase, Record, TaskError, ThreadMeta};
+use crate::ids::{SessionId, Tool, is_uuid};
+use crate::rollout_wire::{
+    Answer, Dialect, Line, Phase, Record, TaskError, ThreadKind, ThreadMeta,
+};
 use crate::session::{Detail, Session, State};
 use crate::timestamp::Timestamp;
 
@@ -83,6 +85,22 @@ impl RolloutThread {
         };
         let named = |kind| RolloutEvent { at, name: line.name.clone(), kind };
         kinds.into_iter().map(named).collect()
+    }
+
+    /// The event for the session that the user sees. Threads that work for another one are folded
+    /// into it, as a sub-agent's hooks are. `None` for a thread whose first line could not be read:
+    /// whose it is is not known.
+    pub fn session_event(&self, event: RolloutEvent) -> Option<Event> {
+        let meta = self.meta.as_ref()?;
+        let own_id = meta.id.as_deref()?;
+        let root_id = match meta.kind {
+            ThreadKind::User => own_id,
+            ThreadKind::SubAgent | ThreadKind::Review => meta.root_id.as_deref()?,
+        };
+        let root_id = SessionId::parse(root_id).filter(|id| is_uuid(id.as_str()))?;
+        let event = self.event(event, root_id, ProcessKey::UNKNOWN);
+        let agent_id = (meta.kind != ThreadKind::User).then(|| own_id.to_owned());
+        Some(Event { agent_id, ..event })
     }
 
     /// The event for the session `session_id`, which `process` carries.

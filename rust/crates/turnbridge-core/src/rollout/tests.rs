@@ -265,6 +265,40 @@ fn a_sub_agents_file_is_its_own_and_names_its_root() {
     assert_eq!(folded.thread.meta(), None);
 }
 
+/// At whatever moments its lines come, a sub-agent neither begins nor ends its parent's turn.
+#[test]
+fn a_sub_agent_is_folded_into_its_root() {
+    let (root, child) = (read_file("spawn.jsonl"), read_file("spawn-sub1.jsonl"));
+    let is_child_end = |line: &&str| line.contains("\"task_complete\"");
+    assert_eq!(child.lines().filter(is_child_end).count(), 1);
+    for seed in 0..200 {
+        let mut dice = Dice(seed);
+        let mut files =
+            [(root.lines(), RolloutThread::default()), (child.lines(), RolloutThread::default())];
+        let mut session: Option<Session> = None;
+        let mut alone = Folded::new();
+        while files.iter().any(|(lines, _)| lines.clone().next().is_some()) {
+            let which = dice.roll(2);
+            let (lines, thread) = &mut files[which];
+            let Some(line) = lines.next() else { continue };
+            if which == 0 {
+                alone.read(line.as_bytes());
+            }
+            for event in thread.take(parse_line(line.as_bytes())) {
+                let event = thread.session_event(event).unwrap();
+                assert_eq!(event.session_id.as_str(), "01a1e18e-1e7d-7df2-ade7-6c3531083ced");
+                let before = session.take().unwrap_or_else(|| {
+                    Session::new(Tool::Codex, event.session_id.clone(), event.at)
+                });
+                session = Some(advance(before, &event).0);
+            }
+            let state = session.as_ref().map_or(ThreadState::None, ThreadState::of);
+            assert_eq!(state, ThreadState::of(&alone.session), "seed {seed}: {line}");
+        }
+        assert_eq!(ThreadState::of(&alone.session), ThreadState::Completed);
+    }
+}
+
 /// Cuts one line in six, and puts noise before one in twelve. With each line goes whether it is whole.
 fn damaged(text: &str, dice: &mut Dice) -> Vec<(Vec<u8>, bool)> {
     let mut lines = Vec::new();
