@@ -13,6 +13,9 @@ pub struct Launch {
     /// The session that it continues under the same id: `resume ID` (KT-67). A fork is a new one
     /// (KT-68).
     pub session_id: Option<String>,
+    /// Where it is told to work (`-C`, `--cd`), as it was typed: perhaps relative to the shell's
+    /// own folder.
+    pub directory: Option<String>,
 }
 
 const VALUE_OPTIONS: [&str; 13] = [
@@ -101,13 +104,18 @@ fn classify_arguments(arguments: &[&str]) -> Launch {
         // has several, or stands behind `--` (X14).
         let is_prompt = |word: &&str| word.contains(char::is_whitespace);
         let tui = words.plain.is_empty() || words.plain.iter().any(is_prompt);
-        return Launch { tui: tui || words.has_prompt_behind_dashes, ..Launch::default() };
+        return Launch {
+            tui: tui || words.has_prompt_behind_dashes,
+            directory: words.directory.map(str::to_owned),
+            ..Launch::default()
+        };
     };
     let resumed = words.plain.get(position + 1).filter(|id| name == "resume" && is_uuid(id));
     Launch {
         tui: TUI_SUBCOMMANDS.contains(&name.as_str()),
         session_id: resumed.map(|id| (*id).to_owned()),
         subcommand: Some(name),
+        directory: words.directory.map(str::to_owned),
     }
 }
 
@@ -117,6 +125,8 @@ struct Words<'a> {
     plain: Vec<&'a str>,
     is_informative: bool,
     has_prompt_behind_dashes: bool,
+    /// The last one: a subcommand's own goes before the one that stands in front of it.
+    directory: Option<&'a str>,
 }
 
 impl Words<'_> {
@@ -145,11 +155,23 @@ fn words<'a>(arguments: &[&'a str]) -> Words<'a> {
         words.is_informative |= INFORMATIVE.contains(&word);
         if GREEDY.contains(&word) {
             while rest.next_if(|value| !value.starts_with('-')).is_some() {}
-        } else if takes_next_word(word) {
-            rest.next();
+            continue;
         }
+        let value = if takes_next_word(word) { rest.next() } else { None };
+        words.directory = directory(word, value).or(words.directory);
     }
     words
+}
+
+/// Of `-C DIR`, `-CDIR`, `-C=DIR`, `--cd DIR` and `--cd=DIR`.
+fn directory<'a>(option: &'a str, next_word: Option<&'a str>) -> Option<&'a str> {
+    match option {
+        "-C" | "--cd" => next_word,
+        _ => match option.strip_prefix("--cd=") {
+            Some(value) => Some(value),
+            None => option.strip_prefix("-C").map(|value| value.strip_prefix('=').unwrap_or(value)),
+        },
+    }
 }
 
 /// Not when the value is in the same word.
@@ -179,7 +201,7 @@ mod tests {
         let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
         match classify(&argv) {
             None => "no codex".to_owned(),
-            Some(Launch { tui, subcommand, session_id }) => {
+            Some(Launch { tui, subcommand, session_id, .. }) => {
                 let kind = if tui { "tui" } else { "other" };
                 let id = session_id.map(|_| " ID").unwrap_or_default();
                 format!("{kind} {}{id}", subcommand.as_deref().unwrap_or("-"))
@@ -240,5 +262,27 @@ mod tests {
         check("codex --yolo --no-daemon", "tui -");
         check("codex -C /tmp/x -s read-only resume ID", "tui resume ID");
         check("codex -", "other -");
+    }
+
+    #[test]
+    fn the_folder_it_is_told_to_work_in_is_known() {
+        let directory = |line: &str| {
+            let argv: Vec<&str> = line.split(' ').collect();
+            classify(&argv).unwrap().directory
+        };
+        for line in [
+            "codex -C /x",
+            "codex -C/x",
+            "codex -C=/x",
+            "codex --cd /x -m gpt-5",
+            "codex --cd=/x resume",
+            "codex resume -C /x",
+            "codex -C /y fork --cd /x",
+        ] {
+            assert_eq!(directory(line).as_deref(), Some("/x"), "{line}");
+        }
+        for line in ["codex", "codex -c cd=/x", "codex -- -C /x", "codex -m -C /x", "codex -C"] {
+            assert_eq!(directory(line), None, "{line}");
+        }
     }
 }

@@ -8,6 +8,7 @@
 pub mod advance;
 pub mod claim;
 pub mod claude_process_wire;
+pub mod codex_binding;
 pub mod codex_launch;
 pub mod codex_notify_wire;
 pub mod dialogs;
