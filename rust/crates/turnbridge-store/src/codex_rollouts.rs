@@ -11,6 +11,9 @@ use turnbridge_core::rollout_wire::{Record, RolloutReader, ThreadMeta, parse_lin
 
 use crate::bounded_file;
 
+/// Below Codex's folder.
+const FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
+
 /// `sessions/YYYY/MM/DD`, and a little more, should Codex change its mind.
 const MAX_DEPTH: usize = 5;
 
@@ -41,6 +44,14 @@ pub fn find_by_content(codex_home: &Path, id: &str) -> Option<PathBuf> {
         read_meta(path).ok().flatten().is_some_and(|meta| meta.id.as_deref() == Some(id))
     };
     all.into_iter().rev().map(|(_, path)| path).find(is_it)
+}
+
+/// Codex's folder, which the rollout lies in. `None` when it lies elsewhere.
+pub fn home_of(rollout: &Path) -> Option<PathBuf> {
+    let rollout = std::path::absolute(rollout).ok()?;
+    let is_ours =
+        |folder: &&Path| FOLDERS.iter().any(|name| folder.file_name() == Some(name.as_ref()));
+    rollout.ancestors().skip(1).find(is_ours)?.parent().map(Path::to_owned)
 }
 
 /// What a rollout begins with. `None` when that cannot be read.
@@ -92,7 +103,7 @@ pub fn prompt_of(path: &Path, turn_id: Option<&str>) -> io::Result<Option<Prompt
 /// Every rollout whose name is wanted, with the time of its last change.
 fn rollouts(codex_home: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<(SystemTime, PathBuf)> {
     let mut found = Vec::new();
-    for folder in ["sessions", "archived_sessions"] {
+    for folder in FOLDERS {
         search(&codex_home.join(folder), &is_wanted, MAX_DEPTH, &mut found);
     }
     found
@@ -202,5 +213,18 @@ mod tests {
         assert_eq!(find(home.path(), ID), None);
         assert_eq!(find_by_content(home.path(), ID), Some(folder.join("copy.jsonl")));
         assert_eq!(find_by_content(home.path(), "01a1e190-0000-7000-8000-000000000000"), None);
+    }
+
+    #[test]
+    fn the_folder_around_the_sessions_is_codex_own() {
+        let root = std::env::temp_dir();
+        for (rollout, expected) in [
+            ("sessions/codex/sessions/2026/11/15/x.jsonl", Some("sessions/codex")),
+            ("codex/archived_sessions/x.jsonl", Some("codex")),
+            ("codex/rollouts/sessions", None),
+            ("x.jsonl", None),
+        ] {
+            assert_eq!(home_of(&root.join(rollout)), expected.map(|home| root.join(home)));
+        }
     }
 }

@@ -10,6 +10,7 @@ pub mod bounded_file;
 pub mod claude_settings;
 pub mod clock;
 pub mod codex_chain;
+pub mod codex_lock;
 pub mod codex_rollouts;
 pub mod file_lock;
 pub mod gate_files;

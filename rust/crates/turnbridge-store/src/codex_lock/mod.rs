@@ -1,0 +1,133 @@
+//! Whether a Codex that lives has a thread open: it then holds the lock on
+//! `thread-writer-locks/<thread id>.lock`, and nothing ends that but its own end.
+//!
+//! Nothing here ever takes that lock, not even a shared one for a moment: a Codex that opens the
+//! thread just then tries once and gives up ("already has an active writer"). So each platform
+//! is asked in its own way who holds what. The file is empty, and Codex removes it when it closes
+//! the thread; only one that was killed leaves it behind.
+
+use std::io;
+use std::path::Path;
+
+use turnbridge_core::ids::is_uuid;
+
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod platform;
+#[cfg(target_os = "macos")]
+#[path = "macos.rs"]
+mod platform;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod platform;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writer {
+    Held,
+    Free,
+    /// It cannot be told, so nothing follows from it.
+    Unknown,
+}
+
+/// Of versions that made no such locks, and so left no folder for them, nothing is known.
+pub fn writer(codex_home: &Path, thread_id: &str) -> Writer {
+    if !is_uuid(thread_id) {
+        return Writer::Unknown;
+    }
+    let folder = codex_home.join("thread-writer-locks");
+    let path = folder.join(format!("{}.lock", thread_id.to_ascii_lowercase()));
+    match platform::ask(&path) {
+        Ok(writer) => writer,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => Writer::Free,
+        Err(_) => Writer::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    use super::*;
+
+    const ID: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
+
+    fn home_with_lock_file() -> (tempfile::TempDir, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("thread-writer-locks");
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join(format!("{ID}.lock"));
+        File::create(&path).unwrap();
+        (home, path)
+    }
+
+    /// As Codex opens it.
+    fn open(path: &Path) -> File {
+        File::options().read(true).write(true).open(path).unwrap()
+    }
+
+    /// What can be told at best: wine lets everybody read what is locked.
+    fn expected(writer: Writer) -> Writer {
+        if platform::can_tell() { writer } else { Writer::Unknown }
+    }
+
+    #[test]
+    fn a_lock_is_seen_while_it_is_held_and_no_longer() {
+        let (home, path) = home_with_lock_file();
+        assert_eq!(writer(home.path(), ID), expected(Writer::Free), "never held");
+        let owner = open(&path);
+        owner.try_lock().unwrap();
+        assert_eq!(writer(home.path(), ID), expected(Writer::Held));
+        assert_eq!(writer(home.path(), &ID.to_uppercase()), expected(Writer::Held));
+        let other = "01a1e18e-2062-79f1-b187-979e8f997b9d";
+        assert_eq!(writer(home.path(), other), Writer::Free, "another thread's");
+        drop(owner);
+        assert_eq!(writer(home.path(), ID), expected(Writer::Free), "left behind");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(writer(home.path(), ID), Writer::Free, "removed");
+    }
+
+    #[test]
+    fn a_lock_that_only_readers_hold_is_no_writers() {
+        let (home, path) = home_with_lock_file();
+        let reader = open(&path);
+        reader.try_lock_shared().unwrap();
+        assert_eq!(writer(home.path(), ID), expected(Writer::Free));
+    }
+
+    #[test]
+    fn what_is_no_thread_or_no_home_with_locks_is_unknown() {
+        let (home, _) = home_with_lock_file();
+        for id in ["", "..", "last", "../thread-writer-locks/x"] {
+            assert_eq!(writer(home.path(), id), Writer::Unknown, "{id}");
+        }
+        let bare = tempfile::tempdir().unwrap();
+        assert_eq!(writer(bare.path(), ID), Writer::Unknown);
+        assert_eq!(writer(&bare.path().join("none"), ID), Writer::Unknown);
+    }
+
+    #[test]
+    fn a_look_never_keeps_an_owner_from_its_lock() {
+        let (home, path) = home_with_lock_file();
+        let is_over = AtomicBool::new(false);
+        let looks = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    writer(home.path(), ID);
+                    looks.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            let mut refused = 0;
+            let mut tries = 0;
+            while tries < 2_000 || looks.load(Ordering::Relaxed) < 200 {
+                let owner = open(&path);
+                refused += u32::from(owner.try_lock().is_err());
+                tries += 1;
+            }
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(refused, 0, "of {tries} tries");
+        });
+    }
+}
