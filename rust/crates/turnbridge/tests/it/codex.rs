@@ -35,6 +35,7 @@ fn json_names_the_thread_its_root_and_its_prompt() {
         state("err500"),
         json!({
             "state": "failed",
+            "live": null,
             "error": "internal_server_error",
             "thread_id": "01a1e176-ae20-78d1-8f3a-b37611a5645c",
             "root_id": "01a1e176-ae20-78d1-8f3a-b37611a5645c",
@@ -105,6 +106,34 @@ fn a_thread_is_found_by_its_id_also_when_it_is_archived() {
     let output = world.command("turnbridge").args(["codex", "state", "../x"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.starts_with("error: there is no file `../x`"), "{error}");
+}
+
+#[test]
+fn json_tells_whether_a_codex_has_the_thread_open() {
+    let world = World::new();
+    let home = world.hermetic.codex_home();
+    let id = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let folder = home.join("sessions/2026/11/15");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(format!("rollout-2026-11-15T23-06-53-{id}.jsonl"));
+    fs::copy(rollout("err500"), &file).unwrap();
+    let live = |thread: &str| {
+        let shown = world.turnbridge(&["codex", "state", "--json", thread]);
+        serde_json::from_str::<Value>(&shown).unwrap()["live"].clone()
+    };
+    assert_eq!(live(id), Value::Null, "a Codex that makes no locks");
+    let locks = home.join("thread-writer-locks");
+    fs::create_dir(&locks).unwrap();
+    assert_eq!(live(id), false);
+    let owner = fs::File::create(locks.join(format!("{id}.lock"))).unwrap();
+    owner.try_lock().unwrap();
+    // Under wine it cannot be told: it lets everybody read what is locked.
+    let expected = if cfg!(windows) { live(id) } else { json!(true) };
+    assert_ne!(expected, false);
+    assert_eq!(live(id), expected);
+    assert_eq!(live(file.to_str().unwrap()), expected, "a file in its home");
+    assert_eq!(live(&rollout("err500")), Value::Null, "a file elsewhere");
+    assert_eq!(world.turnbridge(&["codex", "state", id]), "failed\n");
 }
 
 #[test]

@@ -11,6 +11,8 @@ mod gate_command;
 mod homes;
 mod manifest;
 mod mcp;
+#[cfg(unix)]
+mod real_codex;
 mod recordings;
 mod sessions_command;
 mod sinks;

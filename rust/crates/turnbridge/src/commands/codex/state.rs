@@ -15,6 +15,7 @@ use turnbridge_core::rollout::{RolloutThread, ThreadState};
 use turnbridge_core::rollout_wire::{Line, RolloutReader};
 use turnbridge_core::session::{Detail, Session};
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::codex_rollouts;
 use turnbridge_store::paths::codex_home;
 
@@ -32,7 +33,7 @@ pub struct Arguments {
     /// A rollout file, or a thread's id
     #[arg(value_name = "FILE|THREAD-ID")]
     thread: PathBuf,
-    /// Print JSON
+    /// Print JSON; its `live` says whether a Codex has the thread open
     #[arg(long)]
     json: bool,
     /// Print the state after each line too
@@ -59,7 +60,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Ok(())
     })?;
     if arguments.json {
-        writeln!(out, "{}", reading.to_json())?;
+        let live = is_live(&path, reading.thread.meta().and_then(|meta| meta.id.as_deref()));
+        writeln!(out, "{}", reading.to_json(live))?;
     } else {
         writeln!(out, "{}", reading.state().as_str())?;
     }
@@ -98,10 +100,11 @@ impl Reading {
         ThreadState::of(&self.session)
     }
 
-    fn to_json(&self) -> Value {
+    fn to_json(&self, live: Option<bool>) -> Value {
         let meta = self.thread.meta();
         json!({
             "state": self.state().as_str(),
+            "live": live,
             "error": self.session.detail().and_then(Detail::error),
             "thread_id": meta.and_then(|meta| meta.id.as_deref()),
             "root_id": meta.and_then(|meta| meta.root_id.as_deref()),
@@ -134,6 +137,15 @@ fn read(path: &Path, mut each: impl FnMut(Line) -> Result<()>) -> Result<()> {
         std::mem::replace(&mut result, Ok(()))?;
     }
     reader.finish().map_or(Ok(()), each)
+}
+
+/// `None` when it cannot be told, as for a file outside of Codex's own folders.
+fn is_live(rollout: &Path, thread_id: Option<&str>) -> Option<bool> {
+    match codex_lock::writer(&codex_rollouts::home_of(rollout)?, thread_id?) {
+        Writer::Held => Some(true),
+        Writer::Free => Some(false),
+        Writer::Unknown => None,
+    }
 }
 
 /// What is there as a file is a file; else it must be an id.
