@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::codex_launch::Launch;
 use crate::ids::SessionId;
-use crate::rollout_wire::ThreadKind;
+use crate::rollout_wire::{ThreadKind, ThreadMeta};
 use crate::timestamp::Timestamp;
 
 /// A pane's name, as its terminal gives it.
@@ -74,9 +74,9 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// As far as the kind tells: a user's thread may also be one of `codex exec`.
-    pub const fn of(kind: ThreadKind) -> Origin {
-        match kind {
+    pub const fn of(meta: &ThreadMeta) -> Origin {
+        match meta.kind {
+            ThreadKind::User if meta.is_exec => Origin::Exec,
             ThreadKind::User => Origin::Interface,
             ThreadKind::SubAgent | ThreadKind::Review => Origin::Thread,
         }

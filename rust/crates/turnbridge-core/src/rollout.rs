@@ -345,6 +345,22 @@ impl RolloutThread {
     }
 }
 
+/// How the last turn in these lines ended, and when. `None`: it is open, or they do not tell.
+pub fn last_end(lines: impl DoubleEndedIterator<Item = Line>) -> Option<RolloutEvent> {
+    for line in lines.rev() {
+        let kind = match line.record {
+            Record::TaskComplete { answer, error, .. } => {
+                RolloutThread::default().complete(answer, error)
+            }
+            Record::TurnAborted => EventKind::Interrupted,
+            Record::TaskStarted { .. } => return None,
+            _ => continue,
+        };
+        return Some(RolloutEvent { at: line.at?, name: line.name, kind });
+    }
+    None
+}
+
 /// 0.98 did not, 0.140 does; in between it began at about 0.100.
 fn records_turns(cli_version: &str) -> bool {
     let mut parts = cli_version.split('.').map(str::parse::<u32>);

@@ -35,6 +35,7 @@ wanted_fields! {
     ParentThreadId: SHORT, [PAYLOAD, Key("parent_thread_id")];
     Cwd: PATH, [PAYLOAD, Key("cwd")];
     CliVersion: SHORT, [PAYLOAD, Key("cli_version")];
+    Source: SHORT, [PAYLOAD, Key("source")];
     SubAgent: SHORT, [PAYLOAD, Key("source"), Key("subagent")];
     ParentOfSpawn: SHORT,
         [PAYLOAD, Key("source"), Key("subagent"), Key("thread_spawn"), Key("parent_thread_id")];
@@ -171,6 +172,8 @@ pub struct ThreadMeta {
     pub cwd: Option<String>,
     pub cli_version: Option<String>,
     pub kind: ThreadKind,
+    /// `codex exec` began it, so no terminal shows it.
+    pub is_exec: bool,
     pub dialect: Dialect,
 }
 
@@ -312,6 +315,7 @@ fn thread_meta(captures: &Captures) -> ThreadMeta {
         cwd: owned(captures, Wanted::Cwd),
         cli_version: owned(captures, Wanted::CliVersion),
         kind,
+        is_exec: captures.text(Wanted::Source) == Some("exec"),
         dialect: match captures.text(Wanted::HistoryMode) {
             Some("paginated") => Dialect::Paginated,
             _ => Dialect::Legacy,

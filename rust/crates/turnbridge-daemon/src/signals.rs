@@ -1,4 +1,5 @@
-//! What no hook tells of a session: Esc, an approved dialog, a process that was killed.
+//! What no hook tells of a session: Esc, an approved dialog, a process that was killed; of Codex a
+//! turn that failed.
 //!
 //! Looks, decides nothing: each signal is an event for `advance`. The daemon writes them down;
 //! readers apply them to what they show, so that they tell the truth without a daemon too.
@@ -15,6 +16,8 @@ use turnbridge_core::ids::Tool;
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::transcript_wire::last_interruption;
+use turnbridge_store::codex_lock::{self, Writer};
+use turnbridge_store::codex_rollouts;
 use turnbridge_store::process::{Liveness, liveness};
 
 /// Enough for the records that Claude writes after an interruption, tool result included.
@@ -41,11 +44,14 @@ fn signal_of(
     config_dir: Option<&Path>,
     now: Timestamp,
 ) -> Option<(EventKind, Timestamp)> {
+    if session.tool == Tool::Codex {
+        return codex_signal(session, run);
+    }
     if liveness(run.process) == Liveness::Gone {
         // When it died is not known; not before its last event.
         return Some((EventKind::ProcessGone, run.last_at));
     }
-    if session.tool != Tool::Claude || !matches!(run.state(), State::Working | State::WaitingUser) {
+    if !is_busy(run) {
         return None;
     }
     let own_dir = run.host.config_dir.as_deref().map(Path::new);
@@ -63,6 +69,22 @@ fn signal_of(
     }
 }
 
+/// The rollout tells how a turn ended, and the writer's lock whether anybody carries the thread.
+fn codex_signal(session: &Session, run: &Run) -> Option<(EventKind, Timestamp)> {
+    let rollout = Path::new(session.transcript_path.as_deref()?);
+    let end = is_busy(run).then(|| codex_rollouts::last_end(rollout)).flatten();
+    if let Some(end) = end.filter(|end| end.at > run.last_at) {
+        return Some((end.kind, end.at));
+    }
+    let home = codex_rollouts::home_of(rollout)?;
+    let is_free = codex_lock::writer(&home, session.id.as_str()) == Writer::Free;
+    is_free.then_some((EventKind::ProcessGone, run.last_at))
+}
+
+fn is_busy(run: &Run) -> bool {
+    matches!(run.state(), State::Working | State::WaitingUser)
+}
+
 fn read_tail(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
@@ -76,6 +98,7 @@ fn event(session: &Session, run: &Run, kind: EventKind, at: Timestamp) -> Event 
     let name = match kind {
         EventKind::ProcessGone => "ProcessGone",
         EventKind::DialogsClosed => "DialogsClosed",
+        EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => "task_complete",
         _ => "Interrupted",
     };
     Event {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use turnbridge_core::ids::is_uuid;
+use turnbridge_core::rollout::{self, RolloutEvent};
 use turnbridge_core::rollout_prompt::{Prompt, PromptSearch};
 use turnbridge_core::rollout_wire::{Record, RolloutReader, ThreadMeta, parse_line};
 
@@ -72,6 +73,12 @@ pub fn read_meta(path: &Path) -> io::Result<Option<ThreadMeta>> {
         Record::SessionMeta(meta) => Some(meta),
         _ => None,
     }))
+}
+
+/// How the last turn ended, as far as the end of the file tells. `None`: it is open.
+pub fn last_end(path: &Path) -> Option<RolloutEvent> {
+    let (tail, _) = bounded_file::read_tail(path, WINDOWS[1]).ok()?;
+    rollout::last_end(tail.split(|byte| *byte == b'\n').map(parse_line))
 }
 
 /// What the user said last in the turn, or in the last turn.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::codex_launch::classify;
+use crate::rollout_wire::{Record, parse_line};
 
 const OLD: &str = "0199a213-81c0-7800-8aa1-bbab2a035a53";
 
@@ -119,9 +120,19 @@ fn only_a_new_thread_of_the_same_folder_that_an_interface_began_is_bound() {
     }
     let nowhere = Input::RolloutAppeared(Rollout { cwd: None, ..rollout("a", "/p", 11) });
     check([launch(), nowhere], "? - -");
-    assert_eq!(Origin::of(ThreadKind::User), Origin::Interface);
-    assert_eq!(Origin::of(ThreadKind::SubAgent), Origin::Thread);
-    assert_eq!(Origin::of(ThreadKind::Review), Origin::Thread);
+    let origin = |recording: &str| {
+        let path =
+            format!("{}/testdata/codex/rollouts/{recording}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
+        let text = std::fs::read_to_string(path).unwrap();
+        match parse_line(text.lines().next().unwrap().as_bytes()).record {
+            Record::SessionMeta(meta) => Origin::of(&meta),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(origin("plain"), Origin::Exec);
+    assert_eq!(origin("tui-long"), Origin::Interface);
+    assert_eq!(origin("spawn-sub1"), Origin::Thread);
 }
 
 #[test]

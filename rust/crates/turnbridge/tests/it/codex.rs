@@ -231,3 +231,43 @@ fn hooks_of_codex_drive_the_same_status_writer() {
     assert_eq!(turn["answer"], "Searched the web.");
     assert_eq!(turn["turn_id"], "01a1e179-8344-7402-a5ca-d7b80f696b26");
 }
+
+/// Codex has no hook for a failed turn, and none for a kill.
+#[test]
+fn what_no_hook_of_codex_tells_is_seen_in_the_rollout_and_by_the_lock() {
+    let world = World::new().with("TURNBRIDGE_NOW", "1700000000000000");
+    let home = world.hermetic.codex_home();
+    let id = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let folder = home.join("sessions/2026/11/15");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("rollout-2026-11-15T23-06-53-{id}.jsonl"));
+    let tell = |event: &str| {
+        let payload = json!({
+            "session_id": id, "turn_id": "01a1e176-ae54-7951-8c11-207923e8dcab",
+            "hook_event_name": event, "transcript_path": path, "prompt": "go",
+        });
+        let arguments = ["--tool", "codex", "--origin", "plugin"];
+        world.hook("turnbridge-status", &arguments, payload.to_string().as_bytes());
+    };
+    let shown = || {
+        let list: Value =
+            serde_json::from_str(&world.turnbridge(&["sessions", "--json", "--all"])).unwrap();
+        let session = &list["sessions"][0];
+        format!("{} {}", session["state"].as_str().unwrap(), session["error"])
+    };
+    tell("UserPromptSubmit");
+    assert_eq!(shown(), "working null", "no rollout, no lock: nothing is known");
+    // The recording is of a later day than the hook.
+    fs::copy(rollout("err500"), &path).unwrap();
+    assert_eq!(shown(), "completed \"internal_server_error\"");
+    let open = fs::read_to_string(rollout("kill-tool")).unwrap();
+    fs::write(&path, open).unwrap();
+    assert_eq!(shown(), "working null");
+    let locks = home.join("thread-writer-locks");
+    fs::create_dir_all(&locks).unwrap();
+    let lock = fs::File::create(locks.join(format!("{id}.lock"))).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(shown(), "working null");
+    drop(lock);
+    assert_eq!(shown(), "stopped null");
+}
