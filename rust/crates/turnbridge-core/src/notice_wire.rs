@@ -27,9 +27,21 @@ pub struct Notice {
     pub prompt: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<String>,
+    /// Where it is said, when it begins no thread of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ThreadPlace>,
     /// The kind of API error, the tool whose dialog is open, or the cause of a problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+}
+
+/// A thread, and the message in it that is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadPlace {
+    pub channel: String,
+    pub thread_ts: String,
+    /// What is answered: nothing of ours is older.
+    pub after_ts: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +53,8 @@ pub enum NoticeKind {
     Failed,
     /// A dialog is open for the user.
     Waiting,
+    /// What Turnbridge itself has to say in a thread: a reply was received, a run has failed.
+    Word,
     /// A report could not be dealt with, for a reason that the user can mend (X28).
     Problem,
 }
@@ -61,6 +75,7 @@ impl Notice {
             prompt: record.prompt.clone(),
             answers: answers.filter(|answer| !answer.trim().is_empty()).collect(),
             subject: record.error.clone(),
+            thread: None,
         }
     }
 }

@@ -91,6 +91,7 @@ fn notice_of(report: &TurnReport, at: Timestamp) -> Result<Notice, Silence> {
         prompt: Some(prompt.text),
         answers: report.answer.clone().into_iter().collect(),
         subject: None,
+        thread: None,
     })
 }
 
@@ -156,6 +157,7 @@ fn tell_failure(paths: &StatePaths, at: Timestamp, cause: Option<Cause>, error: 
         prompt: None,
         answers: Vec::new(),
         subject: Some(cause.as_str().to_owned()),
+        thread: None,
     };
     let _ = notice::queue(paths, &notice);
 }

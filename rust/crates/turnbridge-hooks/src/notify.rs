@@ -95,6 +95,7 @@ fn notice_of(paths: &StatePaths, event: &Event, payload: u64) -> Notice {
         prompt: kept.prompt,
         answers: answers.filter(|answer| !answer.trim().is_empty()).collect(),
         subject: None,
+        thread: None,
     }
 }
 

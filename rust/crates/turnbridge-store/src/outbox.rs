@@ -165,6 +165,7 @@ mod tests {
             prompt: Some("go".to_owned()),
             answers: vec!["done".to_owned()],
             subject: None,
+            thread: None,
         }
     }
 

@@ -109,8 +109,8 @@ fn prepare(notice: &Notice, progress: &mut Progress, settings: &Settings) -> boo
             Some(Tool::Codex) => (from_rollout(notice), None),
             _ => from_transcript(notice),
         };
-        let is_codex_turn =
-            notice.tool == Tool::Codex.as_str() && notice.kind != NoticeKind::Problem;
+        let is_turn = !matches!(notice.kind, NoticeKind::Problem | NoticeKind::Word);
+        let is_codex_turn = notice.tool == Tool::Codex.as_str() && is_turn;
         if is_codex_turn && notice.prompt.is_none() && prompt.is_none() {
             return false;
         }
@@ -180,8 +180,8 @@ impl Keep for Files<'_> {
 
     /// A kill between this line and the mark that it is there must not make a second one.
     fn save_route(&mut self, channel: &str, thread_ts: &str) -> std::io::Result<()> {
-        if self.notice.kind == NoticeKind::Problem {
-            // It leads to no session.
+        if self.notice.kind == NoticeKind::Problem || self.notice.thread.is_some() {
+            // It leads to no session, or the thread has its route.
             return Ok(());
         }
         let is_it = |route: &Route| route.channel == channel && route.thread_ts == thread_ts;

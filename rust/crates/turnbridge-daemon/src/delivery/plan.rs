@@ -28,6 +28,9 @@ pub fn plan(
         let text = text.unwrap_or_else(|| log_location(settings.language, &settings.log));
         return vec![message(split_prompt(&text).0)];
     }
+    if notice.kind == NoticeKind::Word {
+        return notice.answers.iter().flat_map(|text| split_answer(text)).map(message).collect();
+    }
     let language = settings.language;
     let prompt = notice.prompt.clone().or(prompt).filter(|text| !text.trim().is_empty());
     let prompt = prompt.unwrap_or_else(|| Text::PromptMissing.text(language).to_owned());
@@ -48,7 +51,7 @@ fn answers(notice: &Notice, answer: Option<String>, language: Language) -> Vec<S
             let missing = || Text::AnswerMissing.text(language).to_owned();
             texts.push(answer.filter(|text| !text.trim().is_empty()).unwrap_or_else(missing));
         }
-        NoticeKind::Turn | NoticeKind::Problem => {}
+        NoticeKind::Turn | NoticeKind::Problem | NoticeKind::Word => {}
         NoticeKind::Failed => texts.insert(0, turn_failed(language, subject)),
         NoticeKind::Waiting => texts.insert(0, waiting_for_you(language, subject.unwrap_or("-"))),
     }

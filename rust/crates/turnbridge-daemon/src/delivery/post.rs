@@ -116,13 +116,8 @@ impl<S: Slack, P: Pace> Delivery<'_, S, P> {
     pub fn run(&mut self, user: &str, keep: &mut impl Keep) -> Result<(), Trouble> {
         let channel = match self.progress.channel.clone() {
             Some(channel) => channel,
-            None => self.open_dm(user)?,
+            None => self.begin(user)?,
         };
-        if self.progress.channel.is_none() {
-            // By Slack's own clock: ours may be wrong by any amount.
-            self.progress.after_ts = self.latest_ts(&channel)?;
-            self.progress.channel = Some(channel.clone());
-        }
         while self.progress.posted.len() < self.progress.messages.len() {
             let ts = self.arrive(&channel, keep)?;
             self.progress.posted.push(ts);
@@ -131,6 +126,27 @@ impl<S: Slack, P: Pace> Delivery<'_, S, P> {
             self.save_route(&channel, keep)?;
         }
         self.save_route(&channel, keep)
+    }
+
+    /// Where to, and since when. By Slack's own clock: ours may be wrong by any amount.
+    fn begin(&mut self, user: &str) -> Result<String, Trouble> {
+        let (channel, after_ts) = match &self.notice.thread {
+            Some(thread) => (thread.channel.clone(), Some(thread.after_ts.clone())),
+            None => {
+                let channel = self.open_dm(user)?;
+                let after_ts = self.latest_ts(&channel)?;
+                (channel, after_ts)
+            }
+        };
+        self.progress.after_ts = after_ts;
+        self.progress.channel = Some(channel.clone());
+        Ok(channel)
+    }
+
+    /// The message that the next one stands under.
+    fn parent(&self) -> Option<String> {
+        let thread = self.notice.thread.as_ref().map(|thread| &thread.thread_ts);
+        thread.or(self.progress.posted.first()).cloned()
     }
 
     fn open_dm(&mut self, user: &str) -> Result<String, Trouble> {
@@ -168,7 +184,7 @@ impl<S: Slack, P: Pace> Delivery<'_, S, P> {
             self.save(keep)?;
             self.pace.before_post();
             let message = self.progress.messages[number].clone();
-            let thread_ts = self.progress.posted.first().cloned();
+            let thread_ts = self.parent();
             let post = Post {
                 channel,
                 thread_ts: thread_ts.as_deref(),
@@ -198,7 +214,7 @@ impl<S: Slack, P: Pace> Delivery<'_, S, P> {
 
     fn find(&mut self, channel: &str, id: &str) -> Result<Option<String>, Trouble> {
         self.pace.sleep(BEFORE_A_LOOK);
-        let parent = self.progress.posted.first().cloned();
+        let parent = self.parent();
         let oldest = self.progress.posted.last().or(self.progress.after_ts.as_ref()).cloned();
         let wanted =
             Wanted { channel, thread_ts: parent.as_deref(), oldest: oldest.as_deref(), id };

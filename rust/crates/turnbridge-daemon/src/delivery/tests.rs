@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use turnbridge_core::notice_wire::{Message, Notice, NoticeKind, Progress};
+use turnbridge_core::notice_wire::{Message, Notice, NoticeKind, Progress, ThreadPlace};
 use turnbridge_slack::{CallError, Obstacle, Post};
 
 use super::post::{Delivery, Keep, Pace, Slack, Trouble, Wanted};
@@ -151,6 +151,7 @@ fn notice() -> Notice {
         prompt: None,
         answers: Vec::new(),
         subject: None,
+        thread: None,
     }
 }
 
@@ -160,12 +161,10 @@ fn messages() -> Vec<Message> {
 }
 
 /// One process, from its start to its end, whatever that is.
-fn attempt(disk: &Disk, slack: &Faulty<'_>) -> Option<Result<(), Trouble>> {
-    let notice = notice();
+fn attempt(notice: &Notice, disk: &Disk, slack: &Faulty<'_>) -> Option<Result<(), Trouble>> {
     let mut progress = disk.progress.borrow().clone().unwrap_or_default();
     progress.messages = messages();
-    let mut delivery =
-        Delivery { notice: &notice, progress: &mut progress, slack, pace: &mut Hurry };
+    let mut delivery = Delivery { notice, progress: &mut progress, slack, pace: &mut Hurry };
     let mut keep = disk;
     let run = AssertUnwindSafe(|| delivery.run("U1", &mut keep));
     match catch_unwind(run) {
@@ -177,6 +176,22 @@ fn attempt(disk: &Disk, slack: &Faulty<'_>) -> Option<Result<(), Trouble>> {
 
 #[test]
 fn every_part_arrives_once_and_in_order_whatever_fails_and_whoever_is_killed() {
+    check_deliveries(&notice(), |number| (number > 0).then_some("1.000000"));
+}
+
+#[test]
+fn a_word_in_a_thread_arrives_once_in_that_thread() {
+    let thread = ThreadPlace {
+        channel: "D1".to_owned(),
+        thread_ts: "0.000500".to_owned(),
+        after_ts: "0.000900".to_owned(),
+    };
+    let word = Notice { kind: NoticeKind::Word, thread: Some(thread), ..notice() };
+    check_deliveries(&word, |_| Some("0.000500"));
+}
+
+#[track_caller]
+fn check_deliveries(notice: &Notice, thread_ts: impl Fn(usize) -> Option<&'static str>) {
     let mut kills = 0;
     for seed in 1..2_000_u64 {
         let dice = Dice(Cell::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
@@ -188,7 +203,7 @@ fn every_part_arrives_once_and_in_order_whatever_fails_and_whoever_is_killed() {
             let faults = if round < 40 { dice.roll(9) } else { 0 };
             let life = if round < 40 { dice.roll(12) as u32 } else { 1_000 };
             let slack = Faulty { taken: &taken, dice: &dice, faults, life: Cell::new(life) };
-            match attempt(&disk, &slack) {
+            match attempt(notice, &disk, &slack) {
                 Some(Ok(())) => break,
                 Some(Err(_)) => {}
                 None => kills += 1,
@@ -200,7 +215,7 @@ fn every_part_arrives_once_and_in_order_whatever_fails_and_whoever_is_killed() {
             .map(|(number, message)| Taken {
                 id: format!("claude-1/{number}"),
                 text: message.text,
-                thread_ts: (number > 0).then(|| "1.000000".to_owned()),
+                thread_ts: thread_ts(number).map(str::to_owned),
             })
             .collect();
         assert_eq!(*taken.borrow(), expected, "seed {seed}");
