@@ -12,6 +12,7 @@ pub mod clock;
 pub mod codex_chain;
 pub mod codex_lock;
 pub mod codex_rollouts;
+pub mod companion;
 pub mod file_lock;
 pub mod gate_files;
 pub mod log;

@@ -1,0 +1,47 @@
+//! Starts the other executables, which lie beside this one, so that they outlive it: nobody waits
+//! for them, and none of our streams is theirs.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use crate::file_lock;
+use crate::paths::StatePaths;
+
+/// Somebody should deliver what is queued. A daemon that lives sees the new file by itself.
+pub fn wake(paths: &StatePaths) -> Result<(), String> {
+    if file_lock::is_held(&paths.daemon_lock()) {
+        return Ok(());
+    }
+    match start("turnbridge-notify", &[]) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("the notifier could not be started: {error}")),
+    }
+}
+
+/// Claude waits until nobody holds its streams any more, so that a hook's companion gets none.
+pub fn start(name: &str, arguments: &[&str]) -> io::Result<Child> {
+    let program = path_of(name).ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    detach(&mut command);
+    command.spawn()
+}
+
+pub fn path_of(name: &str) -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?;
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    Some(own.with_file_name(name)).filter(|path| path.exists())
+}
+
+#[cfg(unix)]
+fn detach(command: &mut Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+}
+
+#[cfg(windows)]
+fn detach(command: &mut Command) {
+    // CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP.
+    std::os::windows::process::CommandExt::creation_flags(command, 0x0800_0200);
+}
