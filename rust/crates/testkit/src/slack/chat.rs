@@ -3,10 +3,11 @@
 
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::arguments::{ApiCall, Arguments};
 use super::blocks::check_blocks;
+use super::events;
 use super::methods::{Answer, Refusal, Success};
 use super::workspace::{Metadata, SlackMessage, Workspace};
 
@@ -53,8 +54,10 @@ pub(super) fn post_message(workspace: &mut Workspace, call: &ApiCall) -> Answer 
         unfurl_media: arguments.flag("unfurl_media"),
         client_msg_id: arguments.text("client_msg_id"),
         edited_ts: None,
+        extra: Map::new(),
     };
     workspace.add(message.clone());
+    workspace.raise(events::message_posted(workspace, &message));
     let shown = workspace.as_json(&message, Metadata::Hidden);
     let answer = json!({"channel": channel, "ts": message.ts, "message": shown});
     Ok(Success { warnings, ..answer.into() })
@@ -80,12 +83,14 @@ pub(super) fn update_message(workspace: &mut Workspace, call: &ApiCall) -> Answe
     if message.bot_id.is_none() {
         return Err(Refusal::new("cant_update_message"));
     }
+    let before = message.clone();
     message.text = content.text;
     // An update with text alone takes the blocks away; metadata stays until it is replaced.
     message.blocks = content.blocks;
     message.metadata = content.metadata.or(message.metadata.take());
-    message.edited_ts = Some(edited_ts);
+    message.edited_ts = Some(edited_ts.clone());
     let message = message.clone();
+    workspace.raise(events::message_changed(workspace, &before, &message, &edited_ts));
     let shown = workspace.as_json(&message, Metadata::Hidden);
     Ok(json!({"channel": channel, "ts": ts, "text": message.text, "message": shown}).into())
 }

@@ -82,6 +82,8 @@ pub(super) fn exchange(shared: &Shared, request: &Request) -> Ending {
         }
         answer(&mut state, &shared.socket_base, &call, &fault, request, at)
     };
+    // What was posted is an event too.
+    shared.notify();
     if let Fault::Delay(When::After, pause) = fault {
         shared.pause(pause);
         if !shared.lock().is_up() {

@@ -149,17 +149,34 @@ impl RunningMix {
 }
 
 /// SplitMix64: no dependency for numbers that only have to be different and repeatable.
-struct Random(u64);
+#[derive(Default)]
+pub(super) struct Random(u64);
 
 impl Random {
     /// From 0 to below 1.
-    fn next_fraction(&mut self) -> f64 {
+    pub(super) fn next_fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// As Slack's envelopes have it.
+    pub(super) fn next_uuid(&mut self) -> String {
+        let (high, low) = (self.next(), self.next());
+        format!(
+            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+            high >> 32,
+            high >> 16 & 0xffff,
+            high & 0xfff,
+            low >> 48 & 0x3fff | 0x8000,
+            low & 0xffff_ffff_ffff
+        )
+    }
+
+    fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        (mixed >> 11) as f64 / (1_u64 << 53) as f64
+        mixed ^ (mixed >> 31)
     }
 }
 

@@ -221,8 +221,10 @@ fn test_auth(workspace: &mut Workspace, call: &ApiCall) -> Answer {
 /// The address is put in front by the server, which alone knows it.
 fn open_socket(workspace: &mut Workspace, _call: &ApiCall) -> Answer {
     let ticket = workspace.next_ticket();
-    let app_id = &workspace.setup.app_id;
-    Ok(json!({"url": format!("/link/?ticket={ticket}&app_id={app_id}")}).into())
+    let setup = &workspace.setup;
+    let host = setup.socket_host.as_ref().map(|host| format!("wss://{host}")).unwrap_or_default();
+    let app_id = &setup.app_id;
+    Ok(json!({"url": format!("{host}/link/?ticket={ticket}&app_id={app_id}")}).into())
 }
 
 fn open_conversation(workspace: &mut Workspace, call: &ApiCall) -> Answer {

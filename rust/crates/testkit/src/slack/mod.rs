@@ -1,17 +1,23 @@
-//! A loopback Slack Web API, as strict as Slack is known to be and as unreliable as a test wants it.
-//! It keeps what was posted and what was asked; Socket Mode is not here yet, only the address that opens it.
+//! A loopback Slack: Web API and Socket Mode, as strict as Slack is known to be and as unreliable as a test wants it.
+//! It keeps what was posted, what was asked, what was delivered, and what a client did that it must not do.
 //!
 //! Nothing of it was compared with the real Slack. Slack's own SDK runs against it in `tests/slack-sdk`.
 
 mod arguments;
 mod blocks;
 mod chat;
+mod deliveries;
+mod events;
 mod exchange;
 mod faults;
 mod history;
 mod methods;
 mod server;
 mod setup;
+mod socket_api;
+mod socket_session;
+mod socket_wire;
+mod sockets;
 mod tls;
 mod workspace;
 
@@ -19,17 +25,19 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Map, json};
 
 use crate::wait::wait_until;
 use server::{Port, Server};
 use tls::Authority;
 use workspace::Workspace;
 
+pub use deliveries::{Ack, Delivery, EventFate, Shape};
 pub use exchange::{Outcome, SlackCall};
 pub use faults::{Fault, FaultMix, When};
 pub use methods::TokenKind;
 pub use setup::SlackSetup;
+pub use sockets::{Cut, Greeting, SlackSocket, SocketState};
 pub use workspace::{SlackMessage, SlackThread};
 
 /// The server; stopped when dropped.
@@ -111,6 +119,7 @@ impl SlackApi {
     }
 
     /// The owner writes to the app, in the thread of the message `thread` or outside of threads. Gives the `ts`.
+    /// The app is not told: with Socket Mode that is [`SlackApi::say`].
     #[track_caller]
     pub fn post_as_user(&self, thread: Option<&str>, text: &str) -> String {
         let owner = self.server.shared.lock().workspace.setup.owner.clone();
@@ -147,6 +156,7 @@ impl SlackApi {
             unfurl_media: None,
             client_msg_id: Some(format!("loopback-{ts}")),
             edited_ts: None,
+            extra: Map::new(),
         });
         ts
     }

@@ -15,6 +15,8 @@ use socket2::{Domain, SockRef, Socket, Type};
 
 use super::exchange::{Ending, SlackCall, exchange};
 use super::faults::FaultPlan;
+use super::socket_session::serve_socket;
+use super::sockets::{Sockets, write_to_sockets};
 use super::tls::Connection;
 use super::workspace::Workspace;
 use crate::http_wire;
@@ -30,6 +32,7 @@ pub(super) struct State {
     pub(super) workspace: Workspace,
     pub(super) faults: FaultPlan,
     pub(super) calls: Vec<SlackCall>,
+    pub(super) sockets: Sockets,
     wanted: Port,
     actual: Port,
     connections: BTreeMap<u64, TcpStream>,
@@ -39,6 +42,10 @@ pub(super) struct State {
 impl State {
     pub(super) fn is_up(&self) -> bool {
         self.wanted == Port::Up
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.wanted == Port::Stopped
     }
 }
 
@@ -71,7 +78,25 @@ impl Shared {
         }
     }
 
-    fn wait_while(&self, goes_on: impl Fn(&State) -> bool) {
+    /// Lets whoever waits look again.
+    pub(super) fn notify(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Waits for a change, or until then.
+    pub(super) fn wait_until<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        deadline: Instant,
+    ) -> MutexGuard<'a, State> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match self.changed.wait_timeout(state, left) {
+            Ok((state, _)) => state,
+            Err(poisoned) => poisoned.into_inner().0,
+        }
+    }
+
+    pub(super) fn wait_while(&self, goes_on: impl Fn(&State) -> bool) {
         let mut state = self.lock();
         while goes_on(&state) {
             state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -87,7 +112,7 @@ impl Shared {
 pub(super) struct Server {
     pub(super) address: SocketAddr,
     pub(super) shared: Arc<Shared>,
-    acceptor: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Server {
@@ -102,6 +127,7 @@ impl Server {
             workspace,
             faults: FaultPlan::default(),
             calls: Vec::new(),
+            sockets: Sockets::default(),
             wanted: Port::Up,
             actual: Port::Up,
             connections: BTreeMap::new(),
@@ -119,7 +145,14 @@ impl Server {
                 move || accept_connections(socket, address, &shared, tls.as_ref())
             })
             .expect("start the thread of the loopback Slack");
-        Server { address, shared, acceptor: Some(acceptor) }
+        let writer = thread::Builder::new()
+            .name("slack-sockets".to_owned())
+            .spawn({
+                let shared = Arc::clone(&shared);
+                move || write_to_sockets(&shared)
+            })
+            .expect("start the thread of the loopback Slack's sockets");
+        Server { address, shared, threads: vec![acceptor, writer] }
     }
 
     /// Comes back when it is so; `false` when the port was lost.
@@ -143,8 +176,9 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.set_port(Port::Stopped);
-        if let Some(acceptor) = self.acceptor.take() {
-            let _ = acceptor.join();
+        self.shared.notify();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
         }
     }
 }
@@ -235,6 +269,10 @@ fn serve_connection(connection: Connection, shared: &Shared) -> io::Result<Optio
     connection.socket().set_nodelay(true)?;
     let mut reader = BufReader::new(connection);
     while let Some(request) = http_wire::read_request(&mut reader)? {
+        if request.path == "/link/" {
+            let read_ahead = reader.buffer().to_vec();
+            return serve_socket(reader.into_inner(), read_ahead, &request, shared);
+        }
         let ending = exchange(shared, &request);
         let connection = reader.get_mut();
         match ending {

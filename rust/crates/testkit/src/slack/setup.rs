@@ -1,5 +1,7 @@
 //! What a test may choose about the loopback Slack before it starts. The default is an app as the manifest makes it.
 
+use std::time::Duration;
+
 /// Change fields over `SlackSetup::default()`.
 #[derive(Clone, Debug)]
 pub struct SlackSetup {
@@ -26,6 +28,17 @@ pub struct SlackSetup {
     pub burst: Option<u32>,
     /// How far Slack's clock is ahead of this machine's.
     pub clock_ahead_seconds: i64,
+    /// Host and port of the sockets' address, if not the server's own: for a client who comes through a proxy.
+    pub socket_host: Option<String>,
+    /// How long an event waits for its ack before it comes again.
+    pub ack_within: Duration,
+    /// When an event comes again: what is at once, a minute and five minutes with Slack.
+    pub retry_after: [Duration; 3],
+    /// How often a socket is pinged, and how long it may take to answer.
+    pub ping_every: Duration,
+    pub pong_within: Duration,
+    /// How long a socket goes on after `disconnect` was said: about ten seconds with Slack.
+    pub disconnect_grace: Duration,
 }
 
 impl Default for SlackSetup {
@@ -47,6 +60,12 @@ impl Default for SlackSetup {
             user_ids_are_channels: false,
             burst: None,
             clock_ahead_seconds: 0,
+            socket_host: None,
+            ack_within: Duration::from_secs(3),
+            retry_after: [100, 1_000, 5_000].map(Duration::from_millis),
+            ping_every: Duration::from_secs(1),
+            pong_within: Duration::from_secs(15),
+            disconnect_grace: Duration::from_secs(10),
         }
     }
 }

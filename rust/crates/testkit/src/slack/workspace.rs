@@ -1,10 +1,10 @@
 //! What Slack would remember: direct messages with the app and what was said in them.
 //! Rules about who may say what are in `methods.rs` and beside it; here is only the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::setup::SlackSetup;
 
@@ -26,6 +26,8 @@ pub struct SlackMessage {
     pub client_msg_id: Option<String>,
     /// When it was last changed.
     pub edited_ts: Option<String>,
+    /// Fields that it has beside these: a subtype, files.
+    pub extra: Map<String, Value>,
 }
 
 impl SlackMessage {
@@ -50,6 +52,19 @@ pub(super) struct Workspace {
     last_micros: u64,
     buckets: BTreeMap<String, (f64, Instant)>,
     tickets: u32,
+    unused_tickets: BTreeSet<String>,
+    /// What the app has not been told yet.
+    pub(super) raised: Vec<Raised>,
+}
+
+/// Something for the app to know.
+pub(super) enum Raised {
+    Event(Value),
+    /// A click or a command: an envelope of another type.
+    Other {
+        kind: String,
+        payload: Value,
+    },
 }
 
 /// Whether a direct message was there before it was asked for.
@@ -68,6 +83,8 @@ impl Workspace {
             last_micros: 0,
             buckets: BTreeMap::new(),
             tickets: 0,
+            unused_tickets: BTreeSet::new(),
+            raised: Vec::new(),
         }
     }
 
@@ -108,6 +125,24 @@ impl Workspace {
         self.messages.iter_mut().find(|message| message.channel == channel && message.ts == ts)
     }
 
+    pub(super) fn raise(&mut self, event: Value) {
+        self.raised.push(Raised::Event(event));
+    }
+
+    /// No two messages have the same time stamp here, whatever their channel.
+    pub(super) fn find_by_ts(&self, ts: &str) -> Option<&SlackMessage> {
+        self.messages.iter().find(|message| message.ts == ts)
+    }
+
+    pub(super) fn find_by_ts_mut(&mut self, ts: &str) -> Option<&mut SlackMessage> {
+        self.messages.iter_mut().find(|message| message.ts == ts)
+    }
+
+    pub(super) fn remove(&mut self, ts: &str) -> Option<SlackMessage> {
+        let index = self.messages.iter().position(|message| message.ts == ts)?;
+        Some(self.messages.remove(index))
+    }
+
     /// Oldest first.
     pub(super) fn messages(&self, channel: &str) -> Vec<&SlackMessage> {
         self.messages.iter().filter(|message| message.channel == channel).collect()
@@ -144,7 +179,14 @@ impl Workspace {
     /// A ticket for one socket, never given twice.
     pub(super) fn next_ticket(&mut self) -> String {
         self.tickets += 1;
-        format!("loopback-{}", self.tickets)
+        let ticket = format!("loopback-{}", self.tickets);
+        self.unused_tickets.insert(ticket.clone());
+        ticket
+    }
+
+    /// `false` when it was used before, or never given.
+    pub(super) fn take_ticket(&mut self, ticket: &str) -> bool {
+        self.unused_tickets.remove(ticket)
     }
 
     /// As `conversations.history` and `conversations.replies` show it.
@@ -172,6 +214,9 @@ impl Workspace {
         }
         if let Some(ts) = &message.edited_ts {
             shown["edited"] = json!({"user": message.user, "ts": ts});
+        }
+        for (name, value) in &message.extra {
+            shown[name] = value.clone();
         }
         self.add_thread_fields(message, &mut shown);
         shown

@@ -8,5 +8,6 @@ mod slack_client;
 mod slack_faults;
 mod slack_history;
 mod slack_sdk;
+mod slack_socket;
 mod slack_tls;
 mod slack_web;

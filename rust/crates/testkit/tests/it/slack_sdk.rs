@@ -1,17 +1,18 @@
 //! The loopback Slack satisfies Slack's own SDK for Node, in the clear and over TLS.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::slack::{Fault, When};
-use testkit::{Hermetic, SlackApi, SlackSetup, skipped};
+use testkit::slack::{Fault, SocketState, When};
+use testkit::{Hermetic, SlackApi, SlackSetup, skipped, wait_until};
 
 use crate::slack_client::{APP, BOT};
 
-fn find_script() -> Option<PathBuf> {
+fn find_script(name: &str, package: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/slack-sdk");
-    if !folder.join("node_modules/@slack/web-api").is_dir() {
+    if !folder.join("node_modules/@slack").join(package).is_dir() {
         skipped("Slack's SDK is not in `tests/slack-sdk`; `scripts/test` installs it");
         return None;
     }
@@ -19,7 +20,7 @@ fn find_script() -> Option<PathBuf> {
         skipped("there is no `node` to run Slack's SDK with");
         return None;
     }
-    Some(folder.join("drive.mjs"))
+    Some(folder.join(name))
 }
 
 /// What the SDK made of this server's answers.
@@ -77,7 +78,7 @@ fn check(api: &SlackApi, seen: &Value) {
 
 #[test]
 fn slacks_sdk_is_content() {
-    let Some(script) = find_script() else { return };
+    let Some(script) = find_script("drive.mjs", "web-api") else { return };
     let api = SlackApi::start(SlackSetup::default());
     let seen = drive(&api, &script, |_, _| {});
     check(&api, &seen);
@@ -85,7 +86,7 @@ fn slacks_sdk_is_content() {
 
 #[test]
 fn slacks_sdk_is_content_over_tls() {
-    let Some(script) = find_script() else { return };
+    let Some(script) = find_script("drive.mjs", "web-api") else { return };
     let api = SlackApi::start_tls(SlackSetup::default());
     let seen = drive(&api, &script, |command, hermetic| {
         let file = hermetic.root().join("ca.pem");
@@ -93,4 +94,40 @@ fn slacks_sdk_is_content_over_tls() {
         command.env("NODE_EXTRA_CA_CERTS", file);
     });
     check(&api, &seen);
+}
+
+#[test]
+fn slacks_socket_mode_client_is_content() {
+    let Some(script) = find_script("listen.mjs", "socket-mode") else { return };
+    let patience = Duration::from_secs(60);
+    let api = SlackApi::start(SlackSetup::default());
+    let root = api.post_as_user(None, "root");
+    let hermetic = Hermetic::new();
+    let mut command = hermetic.command("node");
+    command.arg(script).args([api.base_url().as_str(), APP]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    api.wait_for_sockets(1, patience);
+    // Pings pass to and fro before there is anything to say.
+    wait_until(patience, "a ping and a pong of the client", || {
+        let socket = api.sockets().pop()?;
+        (socket.pings > 0 && socket.pongs > 0).then_some(())
+    });
+    let ts = api.say(Some(&root), "to the official client");
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {errors}", output.status);
+
+    let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(seen["states"], json!(["connecting", "connected", "disconnected"]), "{seen}");
+    assert_eq!((&seen["type"], &seen["retry"]), (&json!("event_callback"), &json!(0)));
+    assert_eq!(seen["appId"], "A0LOOPBACK");
+    assert_eq!(seen["event"]["text"], "to the official client");
+    assert_eq!(seen["event"]["thread_ts"], root);
+    let events = api.events();
+    assert_eq!(events.len(), 1);
+    assert_eq!((events[0].ts.as_deref(), events[0].acked_attempt), (Some(ts.as_str()), Some(0)));
+    assert_eq!(seen["eventId"], *events[0].event_id);
+    assert_eq!(api.violations(), Vec::<String>::new());
+    let sockets = api.sockets();
+    assert_eq!((sockets.len(), sockets[0].state), (1, SocketState::Closed));
 }

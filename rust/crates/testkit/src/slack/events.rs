@@ -1,0 +1,80 @@
+//! What Slack tells an app of its direct messages: the inner event, the callback around it, and the envelope in which
+//! Socket Mode carries that.
+
+use serde_json::{Value, json};
+
+use super::setup::SlackSetup;
+use super::workspace::{Metadata, SlackMessage, Workspace};
+
+/// A new message, by whomever: the app hears its own posts too.
+pub(super) fn message_posted(workspace: &Workspace, message: &SlackMessage) -> Value {
+    let mut event = workspace.as_json(message, Metadata::Hidden);
+    event["channel"] = message.channel.as_str().into();
+    event["event_ts"] = message.ts.as_str().into();
+    event["channel_type"] = "im".into();
+    event
+}
+
+/// An edit; the text is one level deeper than in a new message.
+pub(super) fn message_changed(
+    workspace: &Workspace,
+    before: &SlackMessage,
+    after: &SlackMessage,
+    ts: &str,
+) -> Value {
+    json!({
+        "type": "message", "subtype": "message_changed", "hidden": true,
+        "message": workspace.as_json(after, Metadata::Hidden),
+        "previous_message": workspace.as_json(before, Metadata::Hidden),
+        "channel": after.channel, "ts": ts, "event_ts": ts, "channel_type": "im",
+    })
+}
+
+pub(super) fn message_deleted(workspace: &Workspace, before: &SlackMessage, ts: &str) -> Value {
+    json!({
+        "type": "message", "subtype": "message_deleted", "hidden": true, "deleted_ts": before.ts,
+        "previous_message": workspace.as_json(before, Metadata::Hidden),
+        "channel": before.channel, "ts": ts, "event_ts": ts, "channel_type": "im",
+    })
+}
+
+pub(super) fn callback(setup: &SlackSetup, event_id: &str, event_time: u64, event: Value) -> Value {
+    json!({
+        "token": "loopback-verification", "team_id": setup.team_id,
+        "context_team_id": setup.team_id, "context_enterprise_id": null,
+        "api_app_id": setup.app_id, "event": event, "type": "event_callback",
+        "event_id": event_id, "event_time": event_time,
+        "authorizations": [{
+            "enterprise_id": null, "team_id": setup.team_id, "user_id": setup.bot_user,
+            "is_bot": true, "is_enterprise_install": false,
+        }],
+        "is_ext_shared_channel": false, "event_context": format!("4-{event_id}"),
+    })
+}
+
+/// `retry_reason` says why it comes again, and is empty the first time. Only events are retried.
+pub(super) fn envelope(envelope_id: &str, kind: &str, payload: &Value, attempt: u32) -> Value {
+    let mut envelope = json!({
+        "envelope_id": envelope_id, "payload": payload, "type": kind,
+        "accepts_response_payload": kind == "slash_commands",
+    });
+    if kind == "events_api" {
+        envelope["retry_attempt"] = attempt.into();
+        envelope["retry_reason"] = if attempt == 0 { "" } else { "timeout" }.into();
+    }
+    envelope
+}
+
+pub(super) fn hello(setup: &SlackSetup, connections: usize) -> Value {
+    json!({
+        "type": "hello", "num_connections": connections,
+        "debug_info": {
+            "host": "applink-loopback", "build_number": 1, "approximate_connection_time": 18060,
+        },
+        "connection_info": {"app_id": setup.app_id},
+    })
+}
+
+pub(super) fn disconnect(reason: &str) -> Value {
+    json!({"type": "disconnect", "reason": reason, "debug_info": {"host": "applink-loopback"}})
+}

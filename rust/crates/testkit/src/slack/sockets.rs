@@ -1,0 +1,267 @@
+//! The sockets of Socket Mode: who is connected, what each was told, and what clients do wrong.
+//! One thread, here, writes to all of them, in order; each has a reader of its own (`socket_session.rs`).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tungstenite::Message;
+
+use super::deliveries::{Deliveries, Shape};
+use super::events;
+use super::server::{Shared, State};
+use super::socket_wire::{Line, shaped};
+use super::workspace::Raised;
+
+/// How a socket begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    Hello,
+    /// `hello` comes that much later.
+    Late(Duration),
+    /// Connected, and silent.
+    Never,
+    /// The stream ends before `hello`.
+    End,
+    /// No WebSocket: this status.
+    Status(u16),
+}
+
+/// How a socket ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    Reset,
+    /// The end of the stream without a close frame.
+    Fin,
+    /// A close frame with this code.
+    Close(u16),
+    /// Nothing more is read or written, and nobody says so. Slack takes it for open.
+    HalfOpen,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketState {
+    /// Connected, but `hello` is not said yet.
+    New,
+    Open,
+    HalfOpen,
+    /// Ended by the server.
+    Cut,
+    /// Ended by the client with a close frame.
+    Closed,
+    /// Ended by the client without one.
+    Dropped,
+}
+
+/// One WebSocket, now or in the past.
+#[derive(Clone, Debug)]
+pub struct SlackSocket {
+    pub id: u64,
+    pub state: SocketState,
+    /// The reason of the `disconnect` that it was sent.
+    pub told: Option<String>,
+    /// Envelopes sent to it, and acks received from it.
+    pub envelopes: usize,
+    pub acks: usize,
+    /// Pings and pongs of the client.
+    pub pings: usize,
+    pub pongs: usize,
+    pub opened_at: Instant,
+    pub ended_at: Option<Instant>,
+}
+
+impl SlackSocket {
+    /// As far as Slack knows.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, SocketState::New | SocketState::Open | SocketState::HalfOpen)
+    }
+}
+
+pub(super) struct Entry {
+    pub(super) socket: SlackSocket,
+    /// `None` when it is over.
+    pub(super) line: Option<Arc<Line>>,
+    pub(super) cut: Option<Cut>,
+    pub(super) next_ping: Instant,
+    pub(super) pings_sent: u32,
+    /// Since when there is a ping without its pong.
+    pub(super) unanswered: Option<Instant>,
+    pub(super) close_at: Option<Instant>,
+}
+
+#[derive(Default)]
+pub(super) struct Sockets {
+    pub(super) deliveries: Deliveries,
+    pub(super) violations: Vec<String>,
+    pub(super) greetings: VecDeque<Greeting>,
+    pub(super) shapes: VecDeque<Shape>,
+    pub(super) entries: BTreeMap<u64, Entry>,
+    queue: VecDeque<(u64, Vec<Message>)>,
+}
+
+impl Sockets {
+    pub(super) fn all(&self) -> Vec<SlackSocket> {
+        self.entries.values().map(|entry| entry.socket.clone()).collect()
+    }
+
+    /// As Slack counts them.
+    pub(super) fn count_open(&self) -> usize {
+        self.entries.values().filter(|entry| entry.socket.is_open()).count()
+    }
+
+    /// Queues frames for every socket that has said hello.
+    pub(super) fn broadcast(&mut self, messages: &[Message]) -> usize {
+        let is_heard = |entry: &&Entry| entry.socket.state == SocketState::Open;
+        let ids: Vec<u64> =
+            self.entries.values().filter(is_heard).map(|entry| entry.socket.id).collect();
+        for id in &ids {
+            self.queue.push_back((*id, messages.to_vec()));
+        }
+        ids.len()
+    }
+
+    /// Says `disconnect` to every open socket that was not told yet.
+    pub(super) fn tell(&mut self, reason: &str, close_at: Instant) -> usize {
+        let mut count = 0;
+        for entry in self.entries.values_mut() {
+            if entry.socket.state == SocketState::Open && entry.socket.told.is_none() {
+                entry.socket.told = Some(reason.to_owned());
+                entry.close_at = Some(close_at);
+                let text = events::disconnect(reason).to_string();
+                self.queue.push_back((entry.socket.id, vec![Message::text(text)]));
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// Marks the open sockets as cut; what is to be done to their wires is left to the caller, who has no lock then.
+    pub(super) fn cut(&mut self, cut: Cut) -> Vec<Arc<Line>> {
+        let mut lines = Vec::new();
+        for entry in self.entries.values_mut() {
+            if matches!(entry.socket.state, SocketState::New | SocketState::Open) {
+                entry.cut = Some(cut);
+                entry.socket.state = match cut {
+                    Cut::HalfOpen => SocketState::HalfOpen,
+                    _ => SocketState::Cut,
+                };
+                lines.extend(entry.line.clone());
+            }
+        }
+        lines
+    }
+
+    /// The sockets of which one gets the next event: who was told to leave only while there is nobody else, and
+    /// whoever is deaf last of all.
+    fn choices(&self) -> Vec<u64> {
+        let ranks: [fn(&SlackSocket) -> bool; 3] = [
+            |socket| socket.state == SocketState::Open && socket.told.is_none(),
+            |socket| socket.state == SocketState::Open,
+            |socket| socket.state == SocketState::HalfOpen,
+        ];
+        let of_rank = |rank: fn(&SlackSocket) -> bool| {
+            let sockets = self.entries.values().map(|entry| &entry.socket);
+            sockets.filter(|socket| rank(socket)).map(|socket| socket.id).collect::<Vec<_>>()
+        };
+        ranks.into_iter().map(of_rank).find(|ids| !ids.is_empty()).unwrap_or_default()
+    }
+}
+
+/// What one round of the writer does to the wires.
+enum Work {
+    Send(Arc<Line>, Vec<Message>),
+    Close(Arc<Line>),
+}
+
+/// The thread that writes to all sockets, until the server stops.
+pub(super) fn write_to_sockets(shared: &Shared) {
+    let mut state = shared.lock();
+    while !state.is_stopped() {
+        let now = Instant::now();
+        let work = next_work(&mut state, now);
+        if work.is_empty() {
+            let next = state.sockets.next_change(now + Duration::from_secs(60));
+            state = shared.wait_until(state, next);
+            continue;
+        }
+        drop(state);
+        for step in work {
+            match step {
+                Work::Send(line, messages) => line.send(messages),
+                Work::Close(line) => line.close(1000),
+            }
+        }
+        state = shared.lock();
+    }
+}
+
+fn next_work(state: &mut State, now: Instant) -> Vec<Work> {
+    let State { workspace, sockets, .. } = state;
+    let setup = &workspace.setup;
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    for raised in std::mem::take(&mut workspace.raised) {
+        match raised {
+            Raised::Event(event) => sockets.deliveries.raise(setup, event, since_1970, now),
+            Raised::Other { kind, payload } => {
+                sockets.deliveries.raise_other(&kind, payload, now);
+            }
+        }
+    }
+    sockets.deliveries.expire(setup, now);
+    let mut work = Vec::new();
+    let Sockets { entries, queue, violations, .. } = sockets;
+    for (id, messages) in queue.drain(..) {
+        let entry = entries.get(&id).filter(|entry| entry.socket.state == SocketState::Open);
+        work.extend(
+            entry.and_then(|entry| entry.line.clone()).map(|line| Work::Send(line, messages)),
+        );
+    }
+    for entry in entries.values_mut() {
+        let Some(line) = entry.line.clone() else { continue };
+        if !matches!(entry.socket.state, SocketState::New | SocketState::Open) {
+            continue;
+        }
+        if entry.unanswered.is_some_and(|since| now >= since + setup.pong_within) {
+            violations.push(format!("socket {}: answered no ping", entry.socket.id));
+            entry.unanswered = None;
+        }
+        if now >= entry.next_ping {
+            entry.next_ping = now + setup.ping_every;
+            entry.pings_sent += 1;
+            entry.unanswered.get_or_insert(now);
+            let payload = format!("loopback {}", entry.pings_sent);
+            work.push(Work::Send(Arc::clone(&line), vec![Message::Ping(payload.into())]));
+        }
+        if entry.close_at.is_some_and(|at| now >= at) {
+            entry.cut = Some(Cut::Close(1000));
+            entry.socket.state = SocketState::Cut;
+            work.push(Work::Close(line));
+        }
+    }
+    loop {
+        let choices = sockets.choices();
+        let shape = sockets.shapes.front().copied().unwrap_or(Shape::Whole);
+        let Some(due) = sockets.deliveries.next_due(setup, &choices, shape, now) else { break };
+        let Some(outgoing) = due else { continue };
+        sockets.shapes.pop_front();
+        let Some(entry) = sockets.entries.get_mut(&outgoing.socket) else { continue };
+        entry.socket.envelopes += 1;
+        // Whoever is deaf gets nothing, though Slack believes so.
+        if let (SocketState::Open, Some(line)) = (entry.socket.state, &entry.line) {
+            work.push(Work::Send(Arc::clone(line), shaped(outgoing.text, shape)));
+        }
+    }
+    work
+}
+
+impl Sockets {
+    fn next_change(&self, at_latest: Instant) -> Instant {
+        let of_entries = self
+            .entries
+            .values()
+            .filter(|entry| matches!(entry.socket.state, SocketState::New | SocketState::Open));
+        let of_entries = of_entries
+            .flat_map(|entry| [Some(entry.next_ping), entry.close_at].into_iter().flatten());
+        of_entries.chain(self.deliveries.next_change()).fold(at_latest, Instant::min)
+    }
+}
