@@ -11,6 +11,7 @@
 )]
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use ureq::Error;
 use ureq::unversioned::transport::{
@@ -33,13 +34,13 @@ pub(crate) fn watch<T>(call: impl FnOnce() -> T) -> (T, bool) {
 /// proxy's CONNECT and the TLS handshake are over when such a connection exists.
 #[derive(Debug)]
 pub(crate) struct WatchingConnector {
-    inner: DefaultConnector,
+    inner: Arc<DefaultConnector>,
     authority: String,
 }
 
 impl WatchingConnector {
-    pub fn new(authority: &str) -> WatchingConnector {
-        WatchingConnector { inner: DefaultConnector::new(), authority: authority.to_owned() }
+    pub fn new(inner: Arc<DefaultConnector>, authority: &str) -> WatchingConnector {
+        WatchingConnector { inner, authority: authority.to_owned() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Slack for Turnbridge; knows nothing of agents. So far: tokens and the Web API, synchronous.
+//! Slack for Turnbridge; knows nothing of agents: tokens, the Web API and Socket Mode, synchronous.
 //! A call that fails says whether Slack can have acted on it: `CallError`.
 
 mod address;
@@ -11,6 +11,7 @@ mod ids;
 mod methods;
 mod pacer;
 mod refusals;
+mod socket_mode;
 mod tls_roots;
 mod token;
 mod web_api;
@@ -19,5 +20,6 @@ pub use address::{Connection, ConnectionError};
 pub use call_error::{CallError, Obstacle};
 pub use methods::{Identity, Post, Posted, SocketUrl};
 pub use pacer::Pacer;
+pub use socket_mode::{Accept, Envelope, Loss, SocketEvent, SocketMode, SocketWarning, Timing};
 pub use token::{Token, TokenKind};
 pub use web_api::{Encoding, WebApi};

@@ -2,12 +2,13 @@
 //! `methods`; what an answer means, in `answer`. Nothing is tried twice here.
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use ureq::http::{HeaderValue, Response};
 use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, Error, Proxy};
 
 use crate::address::{ApiAddress, Connection, ConnectionError};
@@ -52,7 +53,9 @@ impl Encoding {
 
 /// May be shared by threads.
 pub struct WebApi {
-    agent: Agent,
+    pub(crate) agent: Agent,
+    /// Proxy and TLS, which Socket Mode shares.
+    pub(crate) connector: Arc<DefaultConnector>,
     address: ApiAddress,
     /// Who the last asked token is.
     pub(crate) identity: Mutex<Option<(Token, Identity)>>,
@@ -79,9 +82,10 @@ impl WebApi {
         if address.is_encrypted {
             config = config.tls_config(tls_roots::tls_config()?);
         }
-        let connector = WatchingConnector::new(&address.authority);
-        let agent = Agent::with_parts(config.build(), connector, DefaultResolver::default());
-        Ok(WebApi { agent, address, identity: Mutex::new(None) })
+        let connector = Arc::new(DefaultConnector::new());
+        let watching = WatchingConnector::new(Arc::clone(&connector), &address.authority);
+        let agent = Agent::with_parts(config.build(), watching, DefaultResolver::default());
+        Ok(WebApi { agent, connector, address, identity: Mutex::new(None) })
     }
 
     /// The answer's whole object, which says `ok`.
@@ -133,7 +137,7 @@ fn read_answer(response: Response<Body>) -> Result<Value, CallError> {
     })
 }
 
-fn obstacle(error: &Error) -> Obstacle {
+pub(crate) fn obstacle(error: &Error) -> Obstacle {
     match error {
         Error::HostNotFound => Obstacle::HostNotFound,
         Error::ConnectProxyFailed(cause) => Obstacle::Proxy(cause.clone()),

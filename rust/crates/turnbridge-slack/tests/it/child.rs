@@ -1,19 +1,29 @@
-//! One call in a process of its own, because proxies and certificates come by environment.
+//! One call, or one socket, in a process of its own, because proxies and certificates come by environment.
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use turnbridge_slack::{Connection, WebApi};
+use turnbridge_slack::{Accept, Connection, SocketMode, Timing, WebApi};
 
-use crate::bot_token;
+use crate::{app_token, bot_token};
 
 /// What came of `auth.test` at `url` with these variables and no others.
 pub fn call_in_child(folder: &Path, url: &str, variables: &[(&str, &str)]) -> String {
+    run_in_child("child::calls_auth_test", folder, url, variables)
+}
+
+/// What came of a socket that is stopped after its first envelope.
+pub fn listen_in_child(folder: &Path, url: &str, variables: &[(&str, &str)]) -> String {
+    run_in_child("child::listens", folder, url, variables)
+}
+
+fn run_in_child(test: &str, folder: &Path, url: &str, variables: &[(&str, &str)]) -> String {
     let outcome = folder.join("outcome");
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["child::calls_auth_test", "--exact", "--ignored"])
+        .args([test, "--exact", "--ignored"])
         .env_clear()
         .env("TEST_URL", url)
         .env("TEST_OUTCOME", &outcome)
@@ -44,5 +54,26 @@ fn calls_auth_test() {
             Err(error) => format!("{error}\nhint: {}", error.hint().unwrap_or("-")),
         },
     };
+    std::fs::write(outcome, text).unwrap();
+}
+
+#[test]
+#[ignore = "run by the tests of proxies and TLS"]
+fn listens() {
+    let Ok(outcome) = std::env::var("TEST_OUTCOME") else { return };
+    let api_url = Some(std::env::var("TEST_URL").unwrap());
+    let api = Arc::new(WebApi::new(Connection { api_url, ..Connection::default() }).unwrap());
+    let (sender, kinds) = mpsc::channel();
+    let keep = move |envelope: &turnbridge_slack::Envelope<'_>| {
+        sender.send(envelope.kind.clone()).unwrap();
+        Accept::Kept
+    };
+    let timing = Timing::hastened(10);
+    let (socket_mode, events) = SocketMode::start(api, app_token(), timing, keep).unwrap();
+    let text = match kinds.recv_timeout(Duration::from_secs(30)) {
+        Ok(kind) => kind,
+        Err(_) => format!("{:?}", events.try_iter().collect::<Vec<_>>()),
+    };
+    socket_mode.stop();
     std::fs::write(outcome, text).unwrap();
 }

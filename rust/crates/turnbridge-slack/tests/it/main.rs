@@ -1,4 +1,4 @@
-//! The Web API over real sockets of this machine.
+//! The Web API and Socket Mode over real sockets of this machine.
 
 mod child;
 mod classification;
@@ -8,6 +8,9 @@ mod proxy;
 mod requests;
 mod secrets;
 mod server;
+mod socket_mode;
+mod socket_mode_cycles;
+mod socket_mode_ways;
 mod tls;
 
 use std::time::Duration;
@@ -18,6 +21,11 @@ const SECRET: &str = "xoxb-12-veryverysecret";
 
 fn bot_token() -> Token {
     Token::parse(TokenKind::Bot, SECRET).unwrap()
+}
+
+/// As the loopback Slack knows it.
+fn app_token() -> Token {
+    Token::parse(TokenKind::App, "xapp-loopback-app").unwrap()
 }
 
 fn api(url: &str) -> WebApi {

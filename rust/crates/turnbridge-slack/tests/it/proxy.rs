@@ -9,14 +9,14 @@ use crate::child::call_in_child;
 use crate::server::{Reply, Server, read_request};
 use crate::tls::{ALIAS, Authority, TEAM};
 
-struct Proxy {
+pub struct Proxy {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Proxy {
     /// Leads to `port` of this machine whatever is asked for; without one it refuses.
-    fn leading_to(port: Option<u16>) -> Proxy {
+    pub fn leading_to(port: Option<u16>) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let proxy = Proxy { port: listener.local_addr().unwrap().port(), asked: Arc::default() };
         let asked = proxy.asked.clone();
@@ -36,11 +36,11 @@ impl Proxy {
         proxy
     }
 
-    fn address(&self) -> String {
+    pub fn address(&self) -> String {
         format!("http://me:pass%20word@127.0.0.1:{}", self.port)
     }
 
-    fn asked(&self) -> Vec<String> {
+    pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
 }

@@ -1,0 +1,95 @@
+//! What the caller gets to know of the connection. Envelopes take another way: they are kept before they are acked.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::call_error::CallError;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SocketEvent {
+    /// A socket has said hello.
+    Connected {
+        num_connections: u32,
+        app_id: Option<String>,
+        /// How long nothing could arrive: `None` the first time, zero when the socket before it was still up.
+        gap: Option<Duration>,
+    },
+    /// The socket is gone; another one is on its way.
+    Lost {
+        reason: Loss,
+    },
+    /// There is no new socket yet.
+    Retrying {
+        error: CallError,
+        after: Duration,
+    },
+    Warning(SocketWarning),
+    /// Told once. Nothing is tried any more until `SocketMode::retry`.
+    Fatal {
+        error: CallError,
+        hint: Option<&'static str>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SocketWarning {
+    /// Slack counts more connections than we have. Each event goes to one of them, so another program gets some.
+    OtherConnections { num_connections: u32, ours: u32 },
+    /// Slack allows ten connections of an app.
+    TooManyConnections,
+    /// Socket Mode was switched off in the app's settings.
+    SocketModeOff,
+}
+
+/// Why a socket is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loss {
+    /// Slack closed it.
+    Closed {
+        code: Option<u16>,
+    },
+    /// It ended, or was reset, without a word.
+    Broken {
+        cause: String,
+    },
+    /// Nothing came for too long, not even an answer to a ping.
+    Silent,
+    /// The machine was asleep.
+    Slept,
+    NoHello,
+    /// An ack could not be written; its envelope comes again.
+    NotAcked {
+        cause: String,
+    },
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Loss::Closed { code: Some(code) } => write!(f, "Slack closed the connection ({code})"),
+            Loss::Closed { code: None } => f.write_str("Slack closed the connection"),
+            Loss::Broken { cause } => write!(f, "the connection broke: {cause}"),
+            Loss::Silent => f.write_str("the connection went silent"),
+            Loss::Slept => f.write_str("the machine was asleep"),
+            Loss::NoHello => f.write_str("Slack accepted the connection and said nothing"),
+            Loss::NotAcked { cause } => write!(f, "an ack could not be sent: {cause}"),
+        }
+    }
+}
+
+impl fmt::Display for SocketWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SocketWarning::OtherConnections { num_connections, ours } => write!(
+                f,
+                "Slack counts {num_connections} connections of this app, and ours are {ours}: another program gets some of the replies"
+            ),
+            SocketWarning::TooManyConnections => {
+                f.write_str("this app has more connections than Slack allows")
+            }
+            SocketWarning::SocketModeOff => {
+                f.write_str("Socket Mode is switched off in the app's settings")
+            }
+        }
+    }
+}

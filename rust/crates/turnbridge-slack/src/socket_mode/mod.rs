@@ -1,0 +1,261 @@
+//! Socket Mode: what Slack has to tell comes over a WebSocket that we open, so no port of ours is open to anybody.
+//!
+//! `supervisor` decides, without a clock of its own, when to open and close; one thread runs it. Each socket has a
+//! thread (`reader`) that gets its address, connects (`dial`), reads, has every envelope kept by the caller, and acks.
+//! Nothing here knows what an envelope means, and nothing is deduplicated: Slack delivers at least once.
+
+mod dial;
+mod envelope;
+mod event;
+mod reader;
+mod supervisor;
+mod timing;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::call_error::{CallError, Obstacle};
+use crate::token::Token;
+use crate::web_api::WebApi;
+use reader::{Control, Keep, Reader};
+use supervisor::{Moment, News, SocketId, Step, Supervisor};
+
+pub use envelope::Envelope;
+pub use event::{Loss, SocketEvent, SocketWarning};
+pub use timing::Timing;
+
+/// Enough for a TLS handshake of an unoptimised build; only what is used is ever real memory.
+const STACK_BYTES: usize = 512 << 10;
+
+/// What the caller did with an envelope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accept {
+    /// It survives a crash: Slack may forget it.
+    Kept,
+    /// Slack is to send it again.
+    NotKept,
+}
+
+/// A connection that goes on until it is stopped or dropped.
+pub struct SocketMode {
+    orders: Sender<Order>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Order {
+    News(News),
+    /// The socket's thread is over.
+    Over(SocketId),
+    Stop,
+}
+
+impl SocketMode {
+    /// `keep` runs in the thread of a socket, before the ack; Slack waits three seconds for that.
+    pub fn start(
+        api: Arc<WebApi>,
+        app_token: Token,
+        timing: Timing,
+        keep: impl FnMut(&Envelope<'_>) -> Accept + Send + 'static,
+    ) -> io::Result<(SocketMode, Receiver<SocketEvent>)> {
+        let (sender, receiver) = mpsc::channel();
+        let tell = move |event| drop(sender.send(event));
+        Ok((SocketMode::start_telling(api, app_token, timing, keep, tell)?, receiver))
+    }
+
+    /// The same for a caller who has a channel already. `tell` must not wait for anything.
+    pub fn start_telling(
+        api: Arc<WebApi>,
+        app_token: Token,
+        timing: Timing,
+        keep: impl FnMut(&Envelope<'_>) -> Accept + Send + 'static,
+        tell: impl FnMut(SocketEvent) + Send + 'static,
+    ) -> io::Result<SocketMode> {
+        let (orders, incoming) = mpsc::channel();
+        let runner = Runner {
+            supervisor: Supervisor::new(timing.clone(), Instant::now()),
+            opener: Opener {
+                api,
+                app_token,
+                timing,
+                keep: Arc::new(Mutex::new(Box::new(keep))),
+                orders: orders.clone(),
+            },
+            tell: Box::new(tell),
+            sockets: BTreeMap::new(),
+        };
+        let thread = spawn("slack-socket-mode", move || runner.run(&incoming))?;
+        Ok(SocketMode { orders, thread: Some(thread) })
+    }
+
+    /// Tries again after a fatal error, and at once instead of after a wait.
+    pub fn retry(&self) {
+        let _ = self.orders.send(Order::News(News::Retry));
+    }
+
+    /// Closes what is open and waits for it, but for less than a second. When it comes back, `keep` is not running
+    /// and will not run again, unless it alone has taken longer than that.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let _ = self.orders.send(Order::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for SocketMode {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+struct Runner {
+    supervisor: Supervisor,
+    opener: Opener,
+    tell: Box<dyn FnMut(SocketEvent) + Send>,
+    sockets: BTreeMap<SocketId, (Arc<Control>, JoinHandle<()>)>,
+}
+
+impl Runner {
+    fn run(mut self, incoming: &Receiver<Order>) {
+        let steps = self.supervisor.tick(Instant::now());
+        self.take_steps(steps);
+        loop {
+            // Without anything to wait for there is still an order to come.
+            let wake = self.supervisor.next_wake();
+            let wait = wake.map_or(Duration::from_secs(3600), |wake| {
+                wake.saturating_duration_since(Instant::now())
+            });
+            let steps = match incoming.recv_timeout(wait) {
+                Ok(Order::News(news)) => self.supervisor.take(news, Moment::now(), jitter()),
+                Ok(Order::Over(id)) => {
+                    self.join(id);
+                    Vec::new()
+                }
+                Err(RecvTimeoutError::Timeout) => self.supervisor.tick(Instant::now()),
+                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+            };
+            self.take_steps(steps);
+        }
+        self.stop(incoming);
+    }
+
+    fn take_steps(&mut self, steps: Vec<Step>) {
+        for step in steps {
+            match step {
+                Step::Tell(event) => (self.tell)(event),
+                Step::Close(id) => {
+                    if let Some((control, _)) = self.sockets.get(&id) {
+                        control.close();
+                    }
+                }
+                Step::Open(id) => match self.opener.open(id) {
+                    Ok(socket) => drop(self.sockets.insert(id, socket)),
+                    Err(error) => {
+                        let cause = Obstacle::Connection(format!("no thread for it: {error}"));
+                        let error = CallError::NotSent { cause };
+                        let news = Order::News(News::Failed { id, error });
+                        let _ = self.opener.orders.send(news);
+                    }
+                },
+            }
+        }
+    }
+
+    fn join(&mut self, id: SocketId) {
+        if let Some((_, thread)) = self.sockets.remove(&id) {
+            let _ = thread.join();
+        }
+    }
+
+    fn stop(mut self, incoming: &Receiver<Order>) {
+        let deadline = Instant::now() + self.opener.timing.stop_within;
+        for (control, _) in self.sockets.values() {
+            control.close();
+            if !control.is_connected() {
+                control.cut();
+            }
+        }
+        // Who still waits for an address or a name cannot be hurried, but does nothing with it either.
+        while self.sockets.values().any(|(control, _)| control.is_connected()) {
+            match incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Order::Over(id)) => self.join(id),
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        self.sockets.values().for_each(|(control, _)| control.cut());
+    }
+}
+
+/// What the thread of a socket needs.
+#[derive(Clone)]
+struct Opener {
+    api: Arc<WebApi>,
+    app_token: Token,
+    timing: Timing,
+    keep: Arc<Keep>,
+    orders: Sender<Order>,
+}
+
+impl Opener {
+    fn open(&self, id: SocketId) -> io::Result<(Arc<Control>, JoinHandle<()>)> {
+        let control = Arc::new(Control::default());
+        let thread = {
+            let (opener, control) = (self.clone(), Arc::clone(&control));
+            spawn(&format!("slack-socket-{id}"), move || opener.serve(id, control))?
+        };
+        Ok((control, thread))
+    }
+
+    fn serve(self, id: SocketId, control: Arc<Control>) {
+        // Also when the caller's part of it panics.
+        let _over = Over(id, self.orders.clone());
+        let on_connection = {
+            let control = Arc::clone(&control);
+            Arc::new(move |connection| control.watch(connection))
+        };
+        let opened = dial::open_web_socket(&self.api, &self.app_token, &self.timing, on_connection);
+        match opened {
+            Err(error) => drop(self.orders.send(Order::News(News::Failed { id, error }))),
+            Ok(web_socket) if control.connected() => {
+                let orders = self.orders.clone();
+                let news = Arc::new(move |news| drop(orders.send(Order::News(news))));
+                let (timing, keep) = (self.timing, self.keep);
+                Reader { id, web_socket, control, timing, keep, news }.run();
+            }
+            Ok(_) => {}
+        }
+    }
+}
+
+struct Over(SocketId, Sender<Order>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let heard = Moment::now();
+            let loss = Loss::Broken { cause: "a panic in its thread".to_owned() };
+            let _ = self.1.send(Order::News(News::Ended { id: self.0, loss, heard }));
+        }
+        let _ = self.1.send(Order::Over(self.0));
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work)
+}
+
+/// Between 0 and 1, different for every program and every call.
+fn jitter() -> f64 {
+    (RandomState::new().hash_one(Instant::now()) >> 11) as f64 / (1_u64 << 53) as f64
+}

@@ -1,0 +1,193 @@
+//! One socket, from its address to its end, in a thread of its own: nobody else writes to it.
+//! The order is: read, keep, ack. What could not be kept is not acked, so Slack sends it again.
+
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+use tungstenite::protocol::CloseFrame;
+use tungstenite::protocol::WebSocket;
+use tungstenite::protocol::frame::coding::CloseCode;
+use tungstenite::{Error, Message};
+use ureq::unversioned::transport::ShutdownHandle;
+
+use super::Accept;
+use super::envelope::{Envelope, Incoming, format_ack, parse_incoming};
+use super::event::Loss;
+use super::supervisor::{Moment, News, SocketId};
+use super::timing::Timing;
+use super::wire::Wire;
+
+/// Runs in the thread of the socket; while two are open they wait for each other.
+pub(crate) type Keep = Mutex<Box<dyn FnMut(&Envelope<'_>) -> Accept + Send>>;
+
+/// The handle of a socket's thread for whoever owns it.
+#[derive(Default)]
+pub(crate) struct Control(Mutex<ControlState>);
+
+#[derive(Default)]
+struct ControlState {
+    is_closing: bool,
+    is_connected: bool,
+    connection: Option<Weak<dyn ShutdownHandle>>,
+}
+
+impl Control {
+    fn lock(&self) -> MutexGuard<'_, ControlState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The socket closes politely at its next look.
+    pub fn close(&self) {
+        self.lock().is_closing = true;
+    }
+
+    /// Ends what it is doing with the network, whatever that is.
+    pub fn cut(&self) {
+        let connection = self.lock().connection.take();
+        if let Some(connection) = connection.and_then(|connection| connection.upgrade()) {
+            connection.shutdown();
+        }
+    }
+
+    pub fn is_connected(&self) -> bool {
+        self.lock().is_connected
+    }
+
+    fn is_closing(&self) -> bool {
+        self.lock().is_closing
+    }
+
+    /// Called for every TCP connection on the way.
+    pub fn watch(&self, connection: Weak<dyn ShutdownHandle>) -> Result<(), ureq::Error> {
+        let mut state = self.lock();
+        if state.is_closing {
+            return Err(ureq::Error::ConnectionFailed);
+        }
+        state.connection = Some(connection);
+        Ok(())
+    }
+
+    /// `false` when it is not wanted any more.
+    pub fn connected(&self) -> bool {
+        let mut state = self.lock();
+        state.is_connected = true;
+        !state.is_closing
+    }
+}
+
+pub(crate) struct Reader {
+    pub id: SocketId,
+    pub web_socket: WebSocket<Wire>,
+    pub control: Arc<Control>,
+    pub timing: Timing,
+    pub keep: Arc<Keep>,
+    pub news: Arc<dyn Fn(News) + Send + Sync>,
+}
+
+impl Reader {
+    /// Reads until the end. `Err` says why it ended, if not by our own wish.
+    pub fn run(mut self) {
+        let loss = match self.read_to_the_end() {
+            Ok(()) => Loss::Closed { code: None },
+            Err(loss) => loss,
+        };
+        let heard = self.web_socket.get_ref().heard;
+        (self.news)(News::Ended { id: self.id, loss, heard });
+    }
+
+    fn read_to_the_end(&mut self) -> Result<(), Loss> {
+        let started = Instant::now();
+        let mut has_hello = false;
+        let mut pinged = started;
+        let mut ticked = Moment::now();
+        while !self.control.is_closing() {
+            match self.web_socket.read() {
+                Ok(Message::Text(text)) => has_hello |= self.handle(&text)?,
+                Ok(Message::Close(frame)) => {
+                    let _ = self.web_socket.flush();
+                    return Err(Loss::Closed { code: frame.map(|frame| frame.code.into()) });
+                }
+                // A ping's pong leaves with the next read. The rest is none of our matters.
+                Ok(_) => {}
+                Err(Error::Io(error)) if is_wait(&error) => {
+                    let now = Moment::now();
+                    if now.has_slept_since(ticked, self.timing.sleep_gap) {
+                        return Err(Loss::Slept);
+                    }
+                    ticked = now;
+                    let heard = self.web_socket.get_ref().heard.at;
+                    if now.at.saturating_duration_since(heard) >= self.timing.dead_after {
+                        return Err(Loss::Silent);
+                    }
+                }
+                Err(error) => return Err(Loss::Broken { cause: describe(&error) }),
+            }
+            let now = Instant::now();
+            if !has_hello && now.saturating_duration_since(started) >= self.timing.hello_within {
+                return Err(Loss::NoHello);
+            }
+            if now.saturating_duration_since(pinged) >= self.timing.ping_every {
+                pinged = now;
+                let payload = format!("turnbridge {}", self.id);
+                let sent = self.web_socket.send(Message::Ping(payload.into()));
+                sent.map_err(|error| Loss::Broken { cause: describe(&error) })?;
+            }
+        }
+        self.say_goodbye();
+        Ok(())
+    }
+
+    /// `true` for a hello.
+    fn handle(&mut self, text: &str) -> Result<bool, Loss> {
+        match parse_incoming(text) {
+            Incoming::Hello { num_connections, app_id } => {
+                (self.news)(News::Hello { id: self.id, num_connections, app_id });
+                return Ok(true);
+            }
+            Incoming::Disconnect { reason } => {
+                (self.news)(News::Disconnect { id: self.id, reason });
+            }
+            Incoming::Envelope(envelope) => {
+                let accept = (self.keep.lock().unwrap_or_else(PoisonError::into_inner))(&envelope);
+                if accept == Accept::Kept {
+                    let ack = Message::text(format_ack(&envelope.id));
+                    let sent = self.web_socket.send(ack);
+                    sent.map_err(|error| Loss::NotAcked { cause: describe(&error) })?;
+                }
+            }
+            Incoming::Ignored => {}
+        }
+        Ok(false)
+    }
+
+    /// The closing handshake, as far as Slack takes part within a moment.
+    fn say_goodbye(&mut self) {
+        let frame = CloseFrame { code: CloseCode::Normal, reason: "".into() };
+        if self.web_socket.close(Some(frame)).is_err() {
+            return;
+        }
+        let deadline = Instant::now() + self.timing.tick;
+        // What comes now cannot be acked any more, and so it comes again by another socket.
+        while Instant::now() < deadline {
+            match self.web_socket.read() {
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+fn is_wait(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock
+}
+
+fn describe(error: &Error) -> String {
+    match error {
+        Error::Io(cause) => cause.to_string(),
+        Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => {
+            "it ended".to_owned()
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,301 @@
+//! When to open a socket and when to close one. Pure: news and the time in, steps out.
+//!
+//! There is one socket, or for a moment two: at a refresh the new one is opened first, and the old one is read until
+//! the new one has said hello, and a little longer. Whatever happens, it goes on: only an error that lasts until a
+//! person does something stops it.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::event::{Loss, SocketEvent, SocketWarning};
+use super::timing::Timing;
+use crate::call_error::{CallError, Obstacle};
+
+pub(crate) type SocketId = u64;
+
+/// The time by both clocks: the one on the wall goes on while the machine sleeps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    pub at: Instant,
+    pub wall: SystemTime,
+}
+
+impl Moment {
+    pub fn now() -> Moment {
+        Moment { at: Instant::now(), wall: SystemTime::now() }
+    }
+
+    /// The longer of the two.
+    pub fn since(self, earlier: Moment) -> Duration {
+        let by_wall = self.wall.duration_since(earlier.wall).unwrap_or_default();
+        self.at.saturating_duration_since(earlier.at).max(by_wall)
+    }
+
+    /// Whether the machine was asleep in between.
+    pub fn has_slept_since(self, earlier: Moment, gap: Duration) -> bool {
+        let by_wall = self.wall.duration_since(earlier.wall).unwrap_or_default();
+        by_wall.saturating_sub(self.at.saturating_duration_since(earlier.at)) > gap
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum News {
+    Hello {
+        id: SocketId,
+        num_connections: u32,
+        app_id: Option<String>,
+    },
+    Disconnect {
+        id: SocketId,
+        reason: String,
+    },
+    /// There will be no socket by this id.
+    Failed {
+        id: SocketId,
+        error: CallError,
+    },
+    /// It was connected, and is no more; `heard` is when the last of it came.
+    Ended {
+        id: SocketId,
+        loss: Loss,
+        heard: Moment,
+    },
+    Retry,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    Open(SocketId),
+    /// Politely: what it still brings is acked until then.
+    Close(SocketId),
+    Tell(SocketEvent),
+}
+
+struct Live {
+    id: SocketId,
+    /// It has a successor, and is closed then.
+    retire_at: Option<Instant>,
+    is_closing: bool,
+}
+
+pub(crate) struct Supervisor {
+    timing: Timing,
+    live: Vec<Live>,
+    pending: Option<SocketId>,
+    open_at: Option<Instant>,
+    not_before: Option<Instant>,
+    failures: u32,
+    is_stuck: bool,
+    last_id: SocketId,
+    up_until: Option<Moment>,
+    /// When the addresses asked for so far would have been asked for at the allowed pace.
+    paced_until: Option<Instant>,
+    /// When sockets ended which Slack may still count.
+    ghosts: VecDeque<Instant>,
+}
+
+impl Supervisor {
+    pub fn new(timing: Timing, now: Instant) -> Supervisor {
+        Supervisor {
+            timing,
+            live: Vec::new(),
+            pending: None,
+            open_at: Some(now),
+            not_before: None,
+            failures: 0,
+            is_stuck: false,
+            last_id: 0,
+            up_until: None,
+            paced_until: None,
+            ghosts: VecDeque::new(),
+        }
+    }
+
+    /// When to call `tick` at the latest.
+    pub fn next_wake(&self) -> Option<Instant> {
+        let retirements = self.live.iter().filter(|live| !live.is_closing);
+        retirements.filter_map(|live| live.retire_at).chain(self.open_at).min()
+    }
+
+    pub fn tick(&mut self, now: Instant) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for live in &mut self.live {
+            if !live.is_closing && live.retire_at.is_some_and(|at| at <= now) {
+                live.is_closing = true;
+                steps.push(Step::Close(live.id));
+            }
+        }
+        if self.open_at.is_some_and(|at| at <= now) {
+            match self.take_place(now) {
+                Err(later) => self.open_at = Some(later),
+                Ok(()) => {
+                    self.open_at = None;
+                    self.last_id += 1;
+                    self.pending = Some(self.last_id);
+                    steps.push(Step::Open(self.last_id));
+                }
+            }
+        }
+        steps
+    }
+
+    /// `jitter` is between 0 and 1.
+    pub fn take(&mut self, news: News, now: Moment, jitter: f64) -> Vec<Step> {
+        let mut steps = match news {
+            News::Hello { id, num_connections, app_id } => {
+                self.greeted(id, num_connections, app_id, now)
+            }
+            News::Disconnect { id, reason } => self.told_to_leave(id, &reason, now.at),
+            News::Failed { id, error } if self.pending == Some(id) => {
+                self.pending = None;
+                self.failed(error, now.at, jitter)
+            }
+            News::Failed { .. } => Vec::new(),
+            News::Ended { id, loss, heard } => self.ended(id, loss, heard, now.at, jitter),
+            News::Retry => {
+                self.is_stuck = false;
+                self.failures = 0;
+                self.not_before = None;
+                if self.pending.is_none() && self.current().is_none() {
+                    self.open_at = Some(now.at);
+                }
+                Vec::new()
+            }
+        };
+        steps.extend(self.tick(now.at));
+        steps
+    }
+
+    fn greeted(
+        &mut self,
+        id: SocketId,
+        num_connections: u32,
+        app_id: Option<String>,
+        now: Moment,
+    ) -> Vec<Step> {
+        if self.pending != Some(id) {
+            return vec![Step::Close(id)];
+        }
+        self.pending = None;
+        self.failures = 0;
+        self.not_before = None;
+        let gap = match self.live.iter().any(|live| !live.is_closing) {
+            true => Some(Duration::ZERO),
+            false => self.up_until.map(|before| now.since(before)),
+        };
+        for old in &mut self.live {
+            old.retire_at.get_or_insert(now.at + self.timing.linger);
+        }
+        self.live.push(Live { id, retire_at: None, is_closing: false });
+        let mut steps = vec![Step::Tell(SocketEvent::Connected { num_connections, app_id, gap })];
+        self.ghosts.retain(|ended| *ended + self.timing.ghost > now.at);
+        let ours = self.live.len() as u32;
+        if num_connections as usize > self.live.len() + self.ghosts.len() {
+            let warning = SocketWarning::OtherConnections { num_connections, ours };
+            steps.push(Step::Tell(SocketEvent::Warning(warning)));
+        }
+        steps
+    }
+
+    fn told_to_leave(&mut self, id: SocketId, reason: &str, now: Instant) -> Vec<Step> {
+        let (wait, warning) = match reason {
+            "too_many_websockets" => (self.timing.too_many_wait, SocketWarning::TooManyConnections),
+            "link_disabled" => (self.timing.link_disabled_wait, SocketWarning::SocketModeOff),
+            // `warning`, `refresh_requested`, or something new. Said twice, it is done once.
+            _ => {
+                let is_free = self.pending.is_none() && self.open_at.is_none() && !self.is_stuck;
+                if self.current() == Some(id) && is_free {
+                    self.open_at = Some(now);
+                }
+                return Vec::new();
+            }
+        };
+        self.not_before = Some(now + wait);
+        self.open_at = self.open_at.map(|at| at.max(now + wait));
+        let mut steps = vec![Step::Tell(SocketEvent::Warning(warning))];
+        if let Some(live) = self.live.iter_mut().find(|live| live.id == id && !live.is_closing) {
+            // Not that a server forgets to close it, and nothing comes any more.
+            live.is_closing = true;
+            steps.push(Step::Close(id));
+        }
+        steps
+    }
+
+    fn ended(
+        &mut self,
+        id: SocketId,
+        loss: Loss,
+        heard: Moment,
+        now: Instant,
+        jitter: f64,
+    ) -> Vec<Step> {
+        self.ghosts.push_back(now);
+        if self.pending == Some(id) {
+            self.pending = None;
+            let cause = Obstacle::Connection(loss.to_string());
+            return self.failed(CallError::NotSent { cause }, now, jitter);
+        }
+        let Some(index) = self.live.iter().position(|live| live.id == id) else {
+            return Vec::new();
+        };
+        let ended = self.live.remove(index);
+        if !self.live.iter().any(|live| !live.is_closing) {
+            self.up_until = Some(heard);
+        }
+        let is_successor_up = ended.retire_at.is_some();
+        if self.current().is_none() {
+            // Whoever is left need not go before there is a new one.
+            self.live
+                .iter_mut()
+                .filter(|live| !live.is_closing)
+                .for_each(|live| live.retire_at = None);
+            if self.pending.is_none() && self.open_at.is_none() && !self.is_stuck {
+                self.open_at = Some(self.not_before.map_or(now, |at| at.max(now)));
+            }
+        }
+        if is_successor_up || ended.is_closing {
+            return Vec::new();
+        }
+        vec![Step::Tell(SocketEvent::Lost { reason: loss })]
+    }
+
+    fn failed(&mut self, error: CallError, now: Instant, jitter: f64) -> Vec<Step> {
+        if error.is_permanent() {
+            self.is_stuck = true;
+            self.open_at = None;
+            let hint = error.hint();
+            return vec![Step::Tell(SocketEvent::Fatal { error, hint })];
+        }
+        let doubled = self.timing.back_off_first.saturating_mul(1 << self.failures.min(20));
+        let back_off = doubled.min(self.timing.back_off_most).mul_f64(jitter.clamp(0.0, 1.0));
+        self.failures = self.failures.saturating_add(1);
+        let wait = match error {
+            CallError::RateLimited { after } => after + back_off,
+            _ => back_off,
+        };
+        let wait = self.not_before.map_or(wait, |at| wait.max(at.saturating_duration_since(now)));
+        self.open_at = Some(now + wait);
+        vec![Step::Tell(SocketEvent::Retrying { error, after: wait })]
+    }
+
+    /// The socket that has no successor.
+    fn current(&self) -> Option<SocketId> {
+        let current = self.live.iter().find(|live| live.retire_at.is_none() && !live.is_closing);
+        current.map(|live| live.id)
+    }
+
+    /// A place in the pace of opening, or when there will be one. Sockets that end as soon as they have said hello
+    /// would otherwise be opened without a pause.
+    fn take_place(&mut self, now: Instant) -> Result<(), Instant> {
+        let paced_until = self.paced_until.map_or(now, |until| until.max(now));
+        let ahead = self.timing.open_every * self.timing.open_burst.saturating_sub(1);
+        if paced_until > now + ahead {
+            return Err(paced_until - ahead);
+        }
+        self.paced_until = Some(paced_until + self.timing.open_every);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

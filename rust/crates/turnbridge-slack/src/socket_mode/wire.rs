@@ -1,0 +1,72 @@
+//! The stream under a WebSocket: ureq's own transport, so that name look-up, proxy and TLS are those of the Web API.
+//! A wait that ends without a byte is `WouldBlock`, which keeps half-read frames; any byte is a sign of life.
+
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use ureq::unversioned::transport::{NextTimeout, Transport};
+use ureq::{Error, Timeout};
+
+use super::supervisor::Moment;
+
+pub(crate) struct Wire {
+    transport: Box<dyn Transport>,
+    pub read_within: Duration,
+    pub write_within: Duration,
+    /// When the last byte came.
+    pub heard: Moment,
+}
+
+impl Wire {
+    pub fn new(transport: Box<dyn Transport>, within: Duration) -> Wire {
+        Wire { transport, read_within: within, write_within: within, heard: Moment::now() }
+    }
+}
+
+impl Read for Wire {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.transport.buffers().can_use_input() {
+            self.transport.await_input(timeout(self.read_within)).map_err(into_io)?;
+        }
+        let input = self.transport.buffers().input();
+        let count = buffer.len().min(input.len());
+        buffer[..count].copy_from_slice(&input[..count]);
+        self.transport.buffers().input_consume(count);
+        if count > 0 {
+            self.heard = Moment::now();
+        }
+        Ok(count)
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let output = self.transport.buffers().output();
+        let count = bytes.len().min(output.len());
+        output[..count].copy_from_slice(&bytes[..count]);
+        // A write that takes too long has perhaps written half of it: the stream is of no use any more.
+        self.transport.transmit_output(count, timeout(self.write_within)).map_err(|error| {
+            match error {
+                Error::Timeout(_) => io::ErrorKind::TimedOut.into(),
+                error => into_io(error),
+            }
+        })?;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(crate) fn timeout(after: Duration) -> NextTimeout {
+    NextTimeout { after: after.into(), reason: Timeout::Global, ..NextTimeout::default() }
+}
+
+fn into_io(error: Error) -> io::Error {
+    match error {
+        Error::Timeout(_) => io::ErrorKind::WouldBlock.into(),
+        Error::Io(error) => error,
+        error => io::Error::other(error.to_string()),
+    }
+}
