@@ -32,6 +32,12 @@ pub(crate) fn is_ts(ts: &str) -> bool {
     ts.split_once('.').is_some_and(|(seconds, rest)| is_number(seconds) && is_number(rest))
 }
 
+/// For comparing: as text `9.5` would come after `10.5`.
+pub(crate) fn parse_ts(ts: &str) -> Option<(u64, u64)> {
+    let (seconds, rest) = ts.split_once('.').filter(|_| is_ts(ts))?;
+    Some((seconds.parse().ok()?, format!("{rest:0<16}").parse().ok()?))
+}
+
 fn is_id(id: &str, first: &[char]) -> bool {
     id.strip_prefix(first).is_some_and(|rest| {
         (1..=32).contains(&rest.len())

@@ -4,6 +4,7 @@
 mod address;
 mod answer;
 mod call_error;
+mod catch_up;
 mod find_message;
 mod form;
 mod handed_over;

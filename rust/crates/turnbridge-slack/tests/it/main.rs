@@ -1,5 +1,6 @@
 //! The Web API and Socket Mode over real sockets of this machine.
 
+mod catching_up;
 mod child;
 mod classification;
 mod finding;
