@@ -28,6 +28,7 @@ pub mod rollout_wire;
 pub mod sandbox;
 pub mod session;
 pub mod session_wire;
+pub mod slack_decode;
 pub mod slack_text;
 pub mod speak;
 pub mod spoken_text;
