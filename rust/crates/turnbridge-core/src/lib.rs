@@ -22,6 +22,8 @@ pub mod kawaii_wire;
 pub mod notice_switches;
 pub mod notice_wire;
 pub mod one_line;
+pub mod reply_check;
+pub mod reply_wire;
 pub mod rollout;
 pub mod rollout_prompt;
 pub mod rollout_wire;
