@@ -1,0 +1,285 @@
+//! What is to be done next with the replies that have come in. Looks at what their files say, and
+//! at nothing else: whoever asks may have been started a moment ago, after any kill.
+//!
+//! The rules: a reply is run at most once, and one that was not run is never forgotten without a
+//! word in its thread. Not claimed → it runs. Claimed, and acknowledged by the agent or still alive
+//! → never again. Claimed, dead, not acknowledged → its prompt is looked for, and if that does not
+//! tell, the thread is told. Replies of one session run one at a time, in order.
+
+use crate::ids::{SessionId, Tool};
+use crate::reply_wire::{Outcome, RunResult};
+use crate::resume::{self, Live};
+
+/// A reply that is not finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    pub id: String,
+    /// `None`: its thread is not known (SLV-85).
+    pub session: Option<(Tool, SessionId)>,
+    pub text: String,
+    pub told: Vec<Told>,
+    pub progress: Progress,
+}
+
+impl Pending {
+    fn was_told(&self, told: Told) -> bool {
+        self.told.contains(&told)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// Nobody has claimed it.
+    Waiting,
+    /// Its runner lives, or the agent that it started does.
+    Running,
+    /// Claimed; nobody lives who could write down what came of it.
+    Lost {
+        is_acknowledged: bool,
+    },
+    Ended(RunResult),
+}
+
+/// What has been said about a reply where it came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Told {
+    Receipt,
+    Queued,
+    Held,
+    Failed,
+    Output,
+    Uncertain,
+    Stopped,
+    NoRoute,
+    Refused,
+    NothingToStop,
+}
+
+impl Told {
+    pub const ALL: [Told; 10] = [
+        Told::Receipt,
+        Told::Queued,
+        Told::Held,
+        Told::Failed,
+        Told::Output,
+        Told::Uncertain,
+        Told::Stopped,
+        Told::NoRoute,
+        Told::Refused,
+        Told::NothingToStop,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Told::Receipt => "receipt",
+            Told::Queued => "queued",
+            Told::Held => "held",
+            Told::Failed => "failed",
+            Told::Output => "output",
+            Told::Uncertain => "uncertain",
+            Told::Stopped => "stopped",
+            Told::NoRoute => "no_route",
+            Told::Refused => "refused",
+            Told::NothingToStop => "nothing_to_stop",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Told> {
+        Told::ALL.into_iter().find(|told| told.as_str() == text)
+    }
+}
+
+/// One thing to do. All of a list may be done, in its order; then ask again. A step that has failed
+/// comes again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// SLV-84. Never in one list with the run that it announces (SLV-37).
+    Receipt(String),
+    TellQueued(String),
+    TellHeld(String),
+    /// Start a runner. It claims the reply itself.
+    Run(String),
+    /// End the run of this reply.
+    Stop(String),
+    /// SLV-86, with what `RunResult` says of the reason.
+    TellFailed(String, RunResult),
+    /// What the agent printed.
+    TellOutput(String, String),
+    TellStopped(String),
+    TellUncertain(String),
+    TellNoRoute(String),
+    TellRefused(String),
+    TellNothingToStop(String),
+    /// In the transcript or the rollout: found → finish; else its result is `Uncertain`.
+    LookForPrompt(String),
+    Finish(String),
+}
+
+impl Step {
+    pub fn id(&self) -> &str {
+        match self {
+            Step::Receipt(id)
+            | Step::TellQueued(id)
+            | Step::TellHeld(id)
+            | Step::Run(id)
+            | Step::Stop(id)
+            | Step::TellFailed(id, _)
+            | Step::TellOutput(id, _)
+            | Step::TellStopped(id)
+            | Step::TellUncertain(id)
+            | Step::TellNoRoute(id)
+            | Step::TellRefused(id)
+            | Step::TellNothingToStop(id)
+            | Step::LookForPrompt(id)
+            | Step::Finish(id) => id,
+        }
+    }
+
+    /// What is on record once it has been done; `None` when nothing is said.
+    pub const fn told(&self) -> Option<Told> {
+        match self {
+            Step::Receipt(_) => Some(Told::Receipt),
+            Step::TellQueued(_) => Some(Told::Queued),
+            Step::TellHeld(_) => Some(Told::Held),
+            Step::TellFailed(..) => Some(Told::Failed),
+            Step::TellOutput(..) => Some(Told::Output),
+            Step::TellStopped(_) => Some(Told::Stopped),
+            Step::TellUncertain(_) => Some(Told::Uncertain),
+            Step::TellNoRoute(_) => Some(Told::NoRoute),
+            Step::TellRefused(_) => Some(Told::Refused),
+            Step::TellNothingToStop(_) => Some(Told::NothingToStop),
+            Step::Run(_) | Step::Stop(_) | Step::LookForPrompt(_) | Step::Finish(_) => None,
+        }
+    }
+}
+
+/// What is known beside the files.
+pub struct Surroundings<'a> {
+    /// A runner was started for it that has not ended: it may be about to claim.
+    pub is_launched: &'a dyn Fn(&str) -> bool,
+    /// A person has the session open in a terminal, where a run beside it would not be seen.
+    pub is_open: &'a dyn Fn(Tool, &SessionId) -> bool,
+    pub live: Live,
+}
+
+/// `pending` in the order in which they were sent.
+pub fn plan(pending: &[Pending], around: &Surroundings<'_>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    // Sessions in which a reply stands before the next ones.
+    let mut taken: Vec<(&(Tool, SessionId), Ahead)> = Vec::new();
+    for reply in pending {
+        let Some(session) = &reply.session else {
+            let tell = Step::TellNoRoute(reply.id.clone());
+            steps.push(tell_then_finish(reply, Told::NoRoute, tell));
+            continue;
+        };
+        if reply.progress == Progress::Waiting && is_stop(&reply.text) {
+            steps.extend(stop(reply, pending, around));
+            continue;
+        }
+        let ahead = taken.iter().find(|(other, _)| *other == session).map(|(_, ahead)| *ahead);
+        let (step, left) = next_of(reply, session, ahead, around);
+        steps.extend(step);
+        if let (None, Some(left)) = (ahead, left) {
+            taken.push((session, left));
+        }
+    }
+    steps
+}
+
+/// Why the next reply of the session has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ahead {
+    Run,
+    OpenTerminal,
+}
+
+/// The next step of one reply, and what it leaves the ones behind it to wait for.
+fn next_of(
+    reply: &Pending,
+    session: &(Tool, SessionId),
+    ahead: Option<Ahead>,
+    around: &Surroundings<'_>,
+) -> (Option<Step>, Option<Ahead>) {
+    let id = reply.id.clone();
+    match &reply.progress {
+        Progress::Ended(result) => (Some(tell_end(reply, result)), None),
+        Progress::Running => (None, Some(Ahead::Run)),
+        Progress::Lost { is_acknowledged: true } => (Some(Step::Finish(id)), None),
+        Progress::Lost { is_acknowledged: false } => {
+            (Some(Step::LookForPrompt(id)), Some(Ahead::Run))
+        }
+        Progress::Waiting if (around.is_launched)(&id) => (None, Some(Ahead::Run)),
+        Progress::Waiting if resume::is_refused(session.0, &reply.text) => {
+            let tell = Step::TellRefused(id);
+            (Some(tell_then_finish(reply, Told::Refused, tell)), None)
+        }
+        Progress::Waiting => {
+            let is_held = || around.live == Live::Hold && (around.is_open)(session.0, &session.1);
+            let ahead = ahead.or_else(|| is_held().then_some(Ahead::OpenTerminal));
+            (start(reply, ahead), Some(ahead.unwrap_or(Ahead::Run)))
+        }
+    }
+}
+
+/// SLV-37: the receipt first, and on record, before anything runs.
+fn start(reply: &Pending, ahead: Option<Ahead>) -> Option<Step> {
+    let id = reply.id.clone();
+    if !reply.was_told(Told::Receipt) {
+        return Some(Step::Receipt(id));
+    }
+    match ahead {
+        None => Some(Step::Run(id)),
+        Some(Ahead::Run) => (!reply.was_told(Told::Queued)).then_some(Step::TellQueued(id)),
+        Some(Ahead::OpenTerminal) => (!reply.was_told(Told::Held)).then_some(Step::TellHeld(id)),
+    }
+}
+
+fn tell_end(reply: &Pending, result: &RunResult) -> Step {
+    let id = reply.id.clone();
+    match (result.outcome, &result.output) {
+        (Outcome::Done, Some(output)) if !output.trim().is_empty() => {
+            tell_then_finish(reply, Told::Output, Step::TellOutput(id, output.clone()))
+        }
+        (Outcome::Done | Outcome::HandedOver | Outcome::Dropped, _) => Step::Finish(id),
+        (Outcome::Failed, _) => {
+            tell_then_finish(reply, Told::Failed, Step::TellFailed(id, result.clone()))
+        }
+        (Outcome::Stopped, _) => tell_then_finish(reply, Told::Stopped, Step::TellStopped(id)),
+        (Outcome::Uncertain, _) => {
+            tell_then_finish(reply, Told::Uncertain, Step::TellUncertain(id))
+        }
+    }
+}
+
+fn tell_then_finish(reply: &Pending, told: Told, tell: Step) -> Step {
+    if reply.was_told(told) { Step::Finish(reply.id.clone()) } else { tell }
+}
+
+/// A reply that is no prompt: it ends the run of its session that is under way.
+fn is_stop(text: &str) -> bool {
+    let text = text.trim();
+    text.eq_ignore_ascii_case("stop") || text.eq_ignore_ascii_case("/stop")
+}
+
+fn stop(reply: &Pending, pending: &[Pending], around: &Surroundings<'_>) -> Vec<Step> {
+    let is_under_way = |other: &&Pending| {
+        let is_launched = || (around.is_launched)(&other.id);
+        match other.progress {
+            Progress::Running => true,
+            Progress::Waiting => is_launched(),
+            Progress::Lost { .. } | Progress::Ended(_) => false,
+        }
+    };
+    let mut of_session = pending.iter().filter(|other| other.session == reply.session);
+    match of_session.find(is_under_way) {
+        Some(running) => vec![Step::Stop(running.id.clone()), Step::Finish(reply.id.clone())],
+        None => {
+            let tell = Step::TellNothingToStop(reply.id.clone());
+            vec![tell_then_finish(reply, Told::NothingToStop, tell)]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,326 @@
+use super::*;
+use crate::reply_wire::Reason;
+
+const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+const OTHER: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
+
+fn reply(id: &str, text: &str, progress: Progress) -> Pending {
+    Pending {
+        id: id.to_owned(),
+        session: Some((Tool::Claude, SessionId::parse(ID).unwrap())),
+        text: text.to_owned(),
+        told: vec![Told::Receipt],
+        progress,
+    }
+}
+
+fn waiting(id: &str) -> Pending {
+    reply(id, "go on", Progress::Waiting)
+}
+
+fn ended(outcome: Outcome) -> Progress {
+    Progress::Ended(RunResult::new(outcome, String::new()))
+}
+
+fn told(mut reply: Pending, told: &[Told]) -> Pending {
+    reply.told.extend_from_slice(told);
+    reply
+}
+
+/// The steps as `step id`, with nobody launched and no terminal open.
+fn steps(pending: &[Pending]) -> String {
+    steps_around(pending, &[], false, Live::Run)
+}
+
+fn steps_around(pending: &[Pending], launched: &[&str], is_open: bool, live: Live) -> String {
+    let around =
+        Surroundings { is_launched: &|id| launched.contains(&id), is_open: &|_, _| is_open, live };
+    let name = |step: &Step| {
+        let debug = format!("{step:?}");
+        format!("{} {}", debug.split('(').next().unwrap(), step.id())
+    };
+    plan(pending, &around).iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn slv_37_the_receipt_is_on_record_before_anything_runs() {
+    let mut first = waiting("a");
+    first.told.clear();
+    assert_eq!(steps(&[first.clone()]), "Receipt a");
+    first.told.push(Told::Receipt);
+    assert_eq!(steps(&[first]), "Run a");
+}
+
+#[test]
+fn replies_of_one_session_run_one_at_a_time_and_those_of_others_beside_them() {
+    let mut other = waiting("c");
+    other.session = Some((Tool::Codex, SessionId::parse(OTHER).unwrap()));
+    let pending = [waiting("a"), waiting("b"), other];
+    assert_eq!(steps(&pending), "Run a, TellQueued b, Run c");
+    let pending = [reply("a", "x", Progress::Running), told(waiting("b"), &[Told::Queued])];
+    assert_eq!(steps(&pending), "");
+    let pending = [reply("a", "x", ended(Outcome::Done)), told(waiting("b"), &[Told::Queued])];
+    assert_eq!(steps(&pending), "Finish a, Run b");
+    // Started, but its claim cannot be seen yet.
+    let pending = [waiting("a"), waiting("b")];
+    assert_eq!(steps_around(&pending, &["a"], false, Live::Run), "TellQueued b");
+}
+
+#[test]
+fn what_was_claimed_is_never_run_again() {
+    let lost = |is_acknowledged| Progress::Lost { is_acknowledged };
+    assert_eq!(steps(&[reply("a", "x", Progress::Running)]), "");
+    assert_eq!(steps(&[reply("a", "x", lost(true)), waiting("b")]), "Finish a, Run b");
+    let pending = [reply("a", "x", lost(false)), waiting("b")];
+    assert_eq!(steps(&pending), "LookForPrompt a, TellQueued b");
+    let uncertain = reply("a", "x", ended(Outcome::Uncertain));
+    assert_eq!(steps(&[uncertain.clone()]), "TellUncertain a");
+    assert_eq!(steps(&[told(uncertain, &[Told::Uncertain])]), "Finish a");
+}
+
+#[test]
+fn slv_39_80_how_a_run_ended_is_told_once() {
+    let result = RunResult::failed(Reason::ExitCode, Some(1), String::new());
+    let failed = reply("a", "x", Progress::Ended(result));
+    assert_eq!(steps(&[failed.clone()]), "TellFailed a");
+    assert_eq!(steps(&[told(failed, &[Told::Failed])]), "Finish a");
+    let output = RunResult {
+        output: Some("Total cost: 0".into()),
+        ..RunResult::new(Outcome::Done, String::new())
+    };
+    let printed = reply("a", "/cost", Progress::Ended(output));
+    assert_eq!(steps(&[printed.clone()]), "TellOutput a");
+    assert_eq!(steps(&[told(printed, &[Told::Output])]), "Finish a");
+    assert_eq!(steps(&[reply("a", "x", ended(Outcome::Stopped))]), "TellStopped a");
+    assert_eq!(steps(&[reply("a", "x", ended(Outcome::HandedOver))]), "Finish a");
+}
+
+#[test]
+fn slv_40_85_a_reply_without_a_route_is_told_so_and_never_run() {
+    let mut lost = waiting("a");
+    lost.session = None;
+    lost.text = "stop".into();
+    assert_eq!(steps(&[lost.clone()]), "TellNoRoute a");
+    assert_eq!(steps(&[told(lost, &[Told::NoRoute])]), "Finish a");
+}
+
+#[test]
+fn stop_ends_the_run_that_is_under_way_and_is_no_prompt() {
+    for text in ["stop", "/stop", " STOP\n", "/Stop"] {
+        let stop = reply("s", text, Progress::Waiting);
+        let pending = [reply("a", "x", Progress::Running), waiting("b"), stop.clone()];
+        assert_eq!(steps(&pending), "TellQueued b, Stop a, Finish s", "{text}");
+        assert_eq!(
+            steps_around(&[waiting("a"), stop.clone()], &["a"], false, Live::Run),
+            "Stop a, Finish s"
+        );
+        assert_eq!(steps(&[stop.clone()]), "TellNothingToStop s");
+        assert_eq!(steps(&[told(stop, &[Told::NothingToStop])]), "Finish s");
+    }
+    let mut stranger = reply("a", "x", Progress::Running);
+    stranger.session = Some((Tool::Claude, SessionId::parse(OTHER).unwrap()));
+    let stop = reply("s", "stop", Progress::Waiting);
+    assert_eq!(steps(&[stranger, stop]), "TellNothingToStop s");
+    assert_eq!(steps(&[reply("a", "stop it", Progress::Waiting)]), "Run a");
+}
+
+#[test]
+fn commands_that_end_the_session_are_refused_without_a_receipt() {
+    let mut clear = reply("a", "/clear", Progress::Waiting);
+    clear.told.clear();
+    assert_eq!(steps(&[clear.clone()]), "TellRefused a");
+    assert_eq!(steps(&[told(clear, &[Told::Refused]), waiting("b")]), "Finish a, Run b");
+}
+
+#[test]
+fn with_hold_a_reply_waits_until_the_terminal_has_gone() {
+    let pending = [waiting("a"), waiting("b")];
+    let at = |pending: &[Pending], is_open, live| steps_around(pending, &[], is_open, live);
+    assert_eq!(at(&pending, true, Live::Run), "Run a, TellQueued b");
+    assert_eq!(at(&pending, true, Live::Hold), "TellHeld a, TellHeld b");
+    let held = [told(waiting("a"), &[Told::Held]), told(waiting("b"), &[Told::Held])];
+    assert_eq!(at(&held, true, Live::Hold), "");
+    assert_eq!(at(&held, false, Live::Hold), "Run a, TellQueued b");
+}
+
+/// The files of one reply, the processes around it, and what has really happened.
+#[derive(Debug, Clone, Default)]
+struct World {
+    is_claimed: bool,
+    has_agent_file: bool,
+    is_acknowledged: bool,
+    result: Option<RunResult>,
+    told: Vec<Told>,
+    is_finished: bool,
+    runner: Runner,
+    agent: Agent,
+    runs: u32,
+    said: Vec<Told>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Runner {
+    #[default]
+    None,
+    Started,
+    Claimed,
+    Spawned,
+    Waiting,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Agent {
+    #[default]
+    None,
+    Starting,
+    Prompted,
+    Over(bool),
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+impl World {
+    fn pending(&self, id: usize) -> Pending {
+        let is_agent_seen =
+            self.has_agent_file && matches!(self.agent, Agent::Starting | Agent::Prompted);
+        let progress = match &self.result {
+            Some(result) => Progress::Ended(result.clone()),
+            None if !self.is_claimed => Progress::Waiting,
+            None if self.runner != Runner::None || is_agent_seen => Progress::Running,
+            None => Progress::Lost { is_acknowledged: self.is_acknowledged },
+        };
+        Pending { told: self.told.clone(), ..reply(&id.to_string(), "go on", progress) }
+    }
+
+    /// One step of the runner and of the agent, each of which may be the last.
+    fn live(&mut self, dice: &mut Dice) {
+        let end = |outcome| Some(RunResult::new(outcome, String::new()));
+        match self.runner {
+            Runner::None => {}
+            _ if dice.below(8) == 0 => self.runner = Runner::None,
+            // The lock is held by one; the claim decides.
+            Runner::Started if self.is_claimed || self.is_finished => self.runner = Runner::None,
+            Runner::Started => (self.is_claimed, self.runner) = (true, Runner::Claimed),
+            Runner::Claimed if dice.below(5) == 0 => {
+                (self.result, self.runner) = (end(Outcome::Failed), Runner::None);
+            }
+            Runner::Claimed => {
+                assert_eq!(self.agent, Agent::None, "run twice");
+                (self.agent, self.runner) = (Agent::Starting, Runner::Spawned);
+            }
+            Runner::Spawned => (self.has_agent_file, self.runner) = (true, Runner::Waiting),
+            Runner::Waiting => {
+                if let Agent::Over(is_well) = self.agent {
+                    let outcome = if is_well { Outcome::Done } else { Outcome::Failed };
+                    (self.result, self.runner) = (end(outcome), Runner::None);
+                }
+            }
+        }
+        match self.agent {
+            Agent::None | Agent::Over(_) => {}
+            _ if dice.below(12) == 0 => self.agent = Agent::Over(false),
+            Agent::Starting => {
+                self.runs += 1;
+                self.agent = Agent::Prompted;
+            }
+            // The hook may be missing.
+            Agent::Prompted if !self.is_acknowledged && dice.below(2) == 0 => {
+                self.is_acknowledged = true;
+            }
+            Agent::Prompted => self.agent = Agent::Over(true),
+        }
+    }
+
+    /// Does a step as the daemon does; `false`: it was killed on the way.
+    fn act(&mut self, step: &Step, dice: &mut Dice) -> bool {
+        if dice.below(6) == 0 {
+            return false;
+        }
+        match step {
+            Step::Run(_) => {
+                assert!(self.told.contains(&Told::Receipt), "run before its receipt");
+                if self.runner == Runner::None {
+                    self.runner = Runner::Started;
+                }
+            }
+            Step::LookForPrompt(_) => match self.runs {
+                0 => self.result = Some(RunResult::new(Outcome::Uncertain, String::new())),
+                _ => self.is_finished = true,
+            },
+            Step::Finish(_) => self.is_finished = true,
+            other => {
+                let told = other.told().expect("a thing that is said");
+                self.said.push(told);
+                if dice.below(6) == 0 {
+                    return false;
+                }
+                self.told.push(told);
+            }
+        }
+        true
+    }
+}
+
+/// X12, DESIGN 10.7: whoever is killed at whatever moment.
+#[test]
+fn every_reply_runs_at_most_once_and_every_one_ran_or_was_told_after_any_kills() {
+    let mut outcomes = [0; 3];
+    for seed in 1..=4_000_u64 {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut worlds = vec![World::default(); 3];
+        for round in 0.. {
+            assert!(round < 5_000, "never finished: {worlds:#?}");
+            let pending: Vec<_> = (0..worlds.len())
+                .filter(|id| !worlds[*id].is_finished)
+                .map(|id| worlds[id].pending(id))
+                .collect();
+            if pending.is_empty() {
+                break;
+            }
+            // A daemon that was killed does not know what it has started.
+            let knows = dice.below(2) == 0;
+            let around = Surroundings {
+                is_launched: &|id| {
+                    knows && worlds[id.parse::<usize>().unwrap()].runner != Runner::None
+                },
+                is_open: &|_, _| false,
+                live: Live::Run,
+            };
+            for step in plan(&pending, &around) {
+                let id: usize = step.id().parse().unwrap();
+                if let Step::Run(_) = step {
+                    let is_busy =
+                        |other: usize| other != id && worlds[other].runner != Runner::None;
+                    assert!(!(0..worlds.len()).any(is_busy), "two at once: {worlds:#?}");
+                }
+                if !worlds[id].act(&step, &mut dice) {
+                    break;
+                }
+            }
+            worlds.iter_mut().for_each(|world| world.live(&mut dice));
+        }
+        for world in &worlds {
+            assert!(world.runs <= 1, "{world:#?}");
+            let ends = [Told::Failed, Told::Uncertain];
+            let is_told = ends.iter().any(|end| world.said.contains(end));
+            // An agent that is only seen later was told as uncertain.
+            assert!(world.runs == 1 || is_told, "neither run nor told: {world:#?}");
+            outcomes[match (world.runs, is_told) {
+                (1, false) => 0,
+                (1, true) => 1,
+                _ => 2,
+            }] += 1;
+        }
+    }
+    // All of it has happened, so that the rules above were put to the test.
+    assert!(outcomes.iter().all(|count| *count > 100), "{outcomes:?}");
+}

@@ -1,0 +1,316 @@
+//! How a reply becomes the next prompt of a session: the arguments of the agent, and what it reads.
+//! Nothing here is a command line; no shell ever sees a prompt.
+//!
+//! Claude takes a prompt as an argument (SLV-51), but its parser looks at the argument first: a
+//! leading dash makes it an option, and a single word may be a subcommand, even behind `--`
+//! (`claude -r ID mcp`, seen with 2.1.197). What could be either goes in by standard input.
+
+use crate::ids::{SessionId, Tool, is_uuid};
+
+/// What a person's open terminal on the session means for a reply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Live {
+    /// It is run all the same, beside it.
+    #[default]
+    Run,
+    /// It waits until the terminal has been closed.
+    Hold,
+}
+
+/// What becomes of line ends in a prompt for Claude.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ClaudeNewlines {
+    /// They arrive.
+    #[default]
+    Keep,
+    /// They arrive as the two characters `\n`, in one argument (SLV-52).
+    Literal,
+}
+
+/// Whether another process has the thread of Codex open for writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodexWriter {
+    Held,
+    /// Or it cannot be told: `codex exec` then says so itself.
+    Free,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct ClaudeSession<'a> {
+    pub id: &'a SessionId,
+    /// When the session was started with it: its hooks live there.
+    pub plugin_dir: Option<&'a str>,
+    /// As last seen; Claude does not restore it itself.
+    pub permission_mode: Option<&'a str>,
+    pub allow_bypass: bool,
+    pub newlines: ClaudeNewlines,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct CodexThread<'a> {
+    pub id: &'a SessionId,
+    /// `codex exec` works where it is started unless it is told.
+    pub cwd: Option<&'a str>,
+    pub writer: CodexWriter,
+}
+
+/// A program's arguments and its standard input; without one it has nothing to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    pub arguments: Vec<String>,
+    pub stdin: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The agent would take it for a name, or worse.
+    NoSessionId,
+    /// A command that would end or empty the session.
+    Command,
+    /// SLV-53: it does not fit into an argument, and may not go another way.
+    TooLong,
+}
+
+/// Linux takes 128 KB in one argument, others less in all.
+const LONGEST_ARGUMENT: usize = 100 << 10;
+
+/// Commands of Claude that leave nothing to go on with.
+const REFUSED: [&str; 3] = ["/clear", "/exit", "/quit"];
+
+/// Modes that Claude knows. Whatever else stands in a session file is not handed on.
+const MODES: [&str; 5] = ["default", "plan", "acceptEdits", "dontAsk", "auto"];
+const BYPASS: &str = "bypassPermissions";
+
+/// Whether the text is a command that cannot be run from afar.
+pub fn is_refused(tool: Tool, text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    tool == Tool::Claude && REFUSED.iter().any(|command| first.eq_ignore_ascii_case(command))
+}
+
+pub fn claude(session: &ClaudeSession<'_>, prompt: &str) -> Result<Invocation, Refusal> {
+    if !is_uuid(session.id.as_str()) {
+        return Err(Refusal::NoSessionId);
+    }
+    if is_refused(Tool::Claude, prompt) {
+        return Err(Refusal::Command);
+    }
+    let mut arguments = Vec::new();
+    if let Some(folder) = session.plugin_dir {
+        // With `=`, so that no folder's name is an option.
+        arguments.push(format!("--plugin-dir={folder}"));
+    }
+    let is_allowed = |mode: &&str| MODES.contains(mode) || *mode == BYPASS && session.allow_bypass;
+    if let Some(mode) = session.permission_mode.filter(is_allowed) {
+        arguments.extend(["--permission-mode".to_owned(), mode.to_owned()]);
+    }
+    arguments.extend(["-r".to_owned(), session.id.to_string()]);
+    let literal;
+    let prompt = match session.newlines {
+        ClaudeNewlines::Keep => prompt,
+        ClaudeNewlines::Literal => {
+            literal = prompt.replace("\r\n", "\n").replace(['\r', '\n'], "\\n");
+            if literal.len() > LONGEST_ARGUMENT {
+                return Err(Refusal::TooLong);
+            }
+            &literal
+        }
+    };
+    if is_plain_argument(prompt) {
+        arguments.push(prompt.to_owned());
+        return Ok(Invocation { arguments, stdin: None });
+    }
+    arguments.push("-p".to_owned());
+    Ok(Invocation { arguments, stdin: Some(prompt.to_owned()) })
+}
+
+/// A line that can be nothing but a prompt: no option, no subcommand.
+fn is_plain_argument(prompt: &str) -> bool {
+    !prompt.starts_with('-')
+        && prompt.contains(' ')
+        && !prompt.contains(['\n', '\r', '\0'])
+        && prompt.len() <= LONGEST_ARGUMENT
+}
+
+/// Options stand before `resume`, where Codex reads them.
+pub fn codex(thread: &CodexThread<'_>, prompt: &str) -> Result<Invocation, Refusal> {
+    if !is_uuid(thread.id.as_str()) {
+        return Err(Refusal::NoSessionId);
+    }
+    let id = thread.id.to_string();
+    if thread.writer == CodexWriter::Held {
+        if prompt.len() > LONGEST_ARGUMENT || prompt.contains('\0') {
+            return Err(Refusal::TooLong);
+        }
+        let message = format!("--message={prompt}");
+        let arguments = vec!["queue".to_owned(), "--thread".to_owned(), id, message];
+        return Ok(Invocation { arguments, stdin: None });
+    }
+    let mut arguments = vec!["exec".to_owned()];
+    if let Some(cwd) = thread.cwd {
+        arguments.extend(["-C".to_owned(), cwd.to_owned()]);
+    }
+    arguments.extend(["--skip-git-repo-check", "resume"].map(str::to_owned));
+    arguments.extend([id, "-".to_owned()]);
+    Ok(Invocation { arguments, stdin: Some(prompt.to_owned()) })
+}
+
+/// What an agent says on standard error when it does not know the session (any more).
+pub fn says_session_unknown(stderr: &str) -> bool {
+    ["No conversation found with session ID", "no rollout found for thread id", "is archived"]
+        .iter()
+        .any(|words| stderr.contains(words))
+}
+
+/// Another process has opened the thread since we looked; nothing has been run.
+pub fn says_thread_held(stderr: &str) -> bool {
+    stderr.contains("already has an active writer")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+
+    fn id() -> SessionId {
+        SessionId::parse(ID).unwrap()
+    }
+
+    fn of_claude(prompt: &str) -> Invocation {
+        let id = id();
+        let session = ClaudeSession {
+            id: &id,
+            plugin_dir: None,
+            permission_mode: None,
+            allow_bypass: false,
+            newlines: ClaudeNewlines::Keep,
+        };
+        claude(&session, prompt).unwrap()
+    }
+
+    #[track_caller]
+    fn is_argument(prompt: &str) {
+        let invocation = of_claude(prompt);
+        assert_eq!(invocation.arguments, ["-r", ID, prompt]);
+        assert_eq!(invocation.stdin, None);
+    }
+
+    #[track_caller]
+    fn is_stdin(prompt: &str) {
+        let invocation = of_claude(prompt);
+        assert_eq!(invocation.arguments, ["-r", ID, "-p"], "{prompt}");
+        assert_eq!(invocation.stdin.as_deref(), Some(prompt));
+    }
+
+    #[test]
+    fn slv_51_a_plain_line_is_one_argument() {
+        is_argument("go on");
+        is_argument("$(touch /tmp/x) `id` \"a\" 'b' \\ ; rm -rf *");
+        is_argument(" -x");
+        is_argument("/review the last commit");
+        is_argument("日本語で 返事して");
+    }
+
+    #[test]
+    fn x30_what_an_argument_parser_would_read_otherwise_goes_by_stdin() {
+        for prompt in [
+            "--dangerously-skip-permissions",
+            "-x and y",
+            "one\ntwo",
+            "one two\r\n",
+            // Names of subcommands, now or in a later version.
+            "mcp",
+            "update",
+            "yes",
+            "/compact",
+            "",
+        ] {
+            is_stdin(prompt);
+        }
+        is_stdin(&"long ".repeat(30_000));
+    }
+
+    #[test]
+    fn slv_52_53_literal_newlines_are_two_characters_in_one_argument() {
+        let id = id();
+        let session = ClaudeSession {
+            id: &id,
+            plugin_dir: None,
+            permission_mode: None,
+            allow_bypass: false,
+            newlines: ClaudeNewlines::Literal,
+        };
+        let invocation = claude(&session, "one\r\ntwo three\rfour\n").unwrap();
+        assert_eq!(invocation.arguments, ["-r", ID, "one\\ntwo three\\nfour\\n"]);
+        let long = "a b\n".repeat(30_000);
+        assert_eq!(claude(&session, &long), Err(Refusal::TooLong));
+        // Not even then does a reply become an option.
+        assert_eq!(claude(&session, "-x y").unwrap().stdin.as_deref(), Some("-x y"));
+    }
+
+    #[test]
+    fn plugin_and_permission_mode_are_passed_on_and_bypass_only_when_allowed() {
+        let id = id();
+        let arguments = |mode: &str, allow_bypass: bool| {
+            let session = ClaudeSession {
+                id: &id,
+                plugin_dir: Some("/plug in"),
+                permission_mode: Some(mode),
+                allow_bypass,
+                newlines: ClaudeNewlines::Keep,
+            };
+            claude(&session, "go on").unwrap().arguments.join("|")
+        };
+        let plain = format!("--plugin-dir=/plug in|-r|{ID}|go on");
+        let with =
+            |mode: &str| format!("--plugin-dir=/plug in|--permission-mode|{mode}|-r|{ID}|go on");
+        assert_eq!(arguments("plan", false), with("plan"));
+        assert_eq!(arguments("bypassPermissions", true), with("bypassPermissions"));
+        assert_eq!(arguments("bypassPermissions", false), plain);
+        assert_eq!(arguments("--dangerously-skip-permissions", true), plain);
+    }
+
+    #[test]
+    fn slv_50_codex_reads_the_prompt_from_stdin_with_its_options_before_resume() {
+        let id = id();
+        let thread = |writer| CodexThread { id: &id, cwd: Some("/work/a b"), writer };
+        let free = codex(&thread(CodexWriter::Free), "-x\n$(y)").unwrap();
+        insta::assert_snapshot!(free.arguments.join("|"), @"exec|-C|/work/a b|--skip-git-repo-check|resume|825c8529-ee09-4cb8-8902-dd785b12ca0a|-");
+        assert_eq!(free.stdin.as_deref(), Some("-x\n$(y)"));
+        let held = codex(&thread(CodexWriter::Held), "-x\n$(y)").unwrap();
+        insta::assert_snapshot!(held.arguments.join("|"), @"
+        queue|--thread|825c8529-ee09-4cb8-8902-dd785b12ca0a|--message=-x
+        $(y)
+        ");
+        assert_eq!(held.stdin, None);
+        let long = "x".repeat(LONGEST_ARGUMENT + 1);
+        assert_eq!(codex(&thread(CodexWriter::Held), &long), Err(Refusal::TooLong));
+        assert!(codex(&thread(CodexWriter::Free), &long).is_ok());
+    }
+
+    #[test]
+    fn an_id_that_is_no_uuid_starts_nothing() {
+        let id = SessionId::parse("last").unwrap();
+        let session = ClaudeSession {
+            id: &id,
+            plugin_dir: None,
+            permission_mode: None,
+            allow_bypass: false,
+            newlines: ClaudeNewlines::Keep,
+        };
+        assert_eq!(claude(&session, "go on"), Err(Refusal::NoSessionId));
+        let thread = CodexThread { id: &id, cwd: None, writer: CodexWriter::Free };
+        assert_eq!(codex(&thread, "go on"), Err(Refusal::NoSessionId));
+    }
+
+    #[test]
+    fn commands_that_end_or_empty_a_session_are_refused_for_claude() {
+        for text in ["/clear", " /exit ", "/QUIT", "/clear now"] {
+            assert!(is_refused(Tool::Claude, text), "{text}");
+            assert!(!is_refused(Tool::Codex, text), "{text}");
+        }
+        for text in ["/compact", "/clearance", "clear", "what does /clear do"] {
+            assert!(!is_refused(Tool::Claude, text), "{text}");
+        }
+    }
+}
