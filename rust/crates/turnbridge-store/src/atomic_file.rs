@@ -1,6 +1,7 @@
 //! Replaces a file whole: a reader sees the old one or the new one, never half of either.
 //! Not for other people's settings, which also need a backup and a comparison; and without
 //! fsync, because a hook is not worth a disk flush: after a power cut the last state may be lost.
+//! What must not be lost, because nobody will say it again, is written by `write_durably`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,6 +18,30 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     renamed
+}
+
+/// The same, and on the disk when it returns.
+pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = temporary_beside(path);
+    let written = create_private(&temporary)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+    let renamed = written.and_then(|()| rename(&temporary, path));
+    if renamed.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    renamed.and_then(|()| sync_folder_of(path))
+}
+
+/// Makes sure that the name is on the disk too.
+#[cfg(unix)]
+pub fn sync_folder_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// Windows writes names with their files.
+#[cfg(not(unix))]
+pub fn sync_folder_of(_path: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn temporary_beside(path: &Path) -> PathBuf {
@@ -93,7 +118,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b/file.json");
         write_atomically(&path, b"one").unwrap();
-        write_atomically(&path, b"two").unwrap();
+        write_durably(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }

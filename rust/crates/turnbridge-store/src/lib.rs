@@ -15,6 +15,7 @@ pub mod codex_rollouts;
 pub mod companion;
 pub mod file_lock;
 pub mod gate_files;
+pub mod inbox;
 pub mod log;
 pub mod outbox;
 pub mod paths;

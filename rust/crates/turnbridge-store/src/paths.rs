@@ -59,6 +59,10 @@ impl StatePaths {
         self.state.join("outbox")
     }
 
+    pub fn inbox_dir(&self) -> PathBuf {
+        self.state.join("inbox")
+    }
+
     pub fn routes_file(&self) -> PathBuf {
         self.state.join("routes.jsonl")
     }
@@ -75,6 +79,10 @@ impl StatePaths {
 
     pub fn notify_log(&self) -> PathBuf {
         self.logs.join("notify.log")
+    }
+
+    pub fn daemon_log(&self) -> PathBuf {
+        self.logs.join("daemon.log")
     }
 
     pub fn hooks_log(&self) -> PathBuf {

@@ -45,6 +45,11 @@ pub fn calling_agent() -> ProcessKey {
     ProcessKey::UNKNOWN
 }
 
+/// The process that has this pid now.
+pub fn identify(pid: u32) -> ProcessKey {
+    platform::inspect(pid).map_or(ProcessKey::UNKNOWN, |info| ProcessKey { pid, start: info.start })
+}
+
 pub fn liveness(process: ProcessKey) -> Liveness {
     if process == ProcessKey::UNKNOWN || !platform::CAN_INSPECT {
         return Liveness::Unknown;

@@ -1,0 +1,196 @@
+//! The run of one reply, as its files tell. The runner takes `<id>.lock` and holds it while it
+//! lives; then it claims `<id>.run`, which can be done once; `<id>.agent` names the agent that it
+//! has started, which may outlive it; the agent's hooks write `<id>.ack`; `<id>.result` is the end.
+//! `<id>.stop` asks the runner to end it, on systems without signals too.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use turnbridge_core::event::ProcessKey;
+use turnbridge_core::reply_plan::Progress;
+use turnbridge_core::reply_wire::{Holder, RunResult};
+use turnbridge_core::timestamp::Timestamp;
+
+use super::place;
+use crate::append::append_line;
+use crate::atomic_file::{open_making_folders, sync_folder_of, write_atomically, write_durably};
+use crate::file_lock::{self, FileLock};
+use crate::paths::StatePaths;
+use crate::process::{Liveness, identify, liveness};
+
+/// Longer than it takes to see whether a lock is held.
+const LOOK: Duration = Duration::from_millis(300);
+
+fn sibling(paths: &StatePaths, id: &str, extension: &str) -> io::Result<PathBuf> {
+    place(paths, id).map(|place| place.with_extension(extension))
+}
+
+fn read<T: DeserializeOwned>(paths: &StatePaths, id: &str, extension: &str) -> Option<T> {
+    let bytes = fs::read(sibling(paths, id, extension).ok()?).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+pub fn progress(paths: &StatePaths, id: &str) -> Progress {
+    // Looked at in this order: a runner writes the result before it lets go of the lock.
+    let is_claimed = sibling(paths, id, "run").is_ok_and(|path| path.exists());
+    let is_running = is_claimed && is_running(paths, id);
+    match read_result(paths, id) {
+        Some(result) => Progress::Ended(result),
+        None if is_running => Progress::Running,
+        None if is_claimed => {
+            let is_acknowledged = sibling(paths, id, "ack").is_ok_and(|path| path.exists());
+            Progress::Lost { is_acknowledged }
+        }
+        None => Progress::Waiting,
+    }
+}
+
+/// Its runner lives, or the agent that it has started.
+pub fn is_running(paths: &StatePaths, id: &str) -> bool {
+    sibling(paths, id, "lock").is_ok_and(|path| file_lock::is_held(&path))
+        || is_agent_alive(paths, id)
+}
+
+pub fn is_agent_alive(paths: &StatePaths, id: &str) -> bool {
+    agent(paths, id).is_some_and(|agent| liveness(agent) == Liveness::Alive)
+}
+
+fn agent(paths: &StatePaths, id: &str) -> Option<ProcessKey> {
+    let holder: Holder = read(paths, id, "agent")?;
+    Some(ProcessKey { pid: holder.pid, start: holder.start })
+}
+
+/// Held by the runner while it lives. `None`: another one does.
+pub fn lock(paths: &StatePaths, id: &str) -> io::Result<Option<FileLock>> {
+    // Whoever only looks holds it for a moment.
+    match FileLock::acquire(&sibling(paths, id, "lock")?, LOOK) {
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
+        lock => lock.map(Some),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    Ours,
+    /// Somebody has begun it, now or long ago: it is not to be begun again.
+    Taken,
+}
+
+/// Once for a reply, for ever; on the disk before it returns.
+pub fn claim(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Claim> {
+    let path = sibling(paths, id, "run")?;
+    let bytes = serde_json::to_vec(&holder(std::process::id(), now))?;
+    // Written whole beside it, then linked, so that it is never seen half.
+    let whole = path.with_extension(format!("{}.new", std::process::id()));
+    write_durably(&whole, &bytes)?;
+    let linked = fs::hard_link(&whole, &path);
+    let _ = fs::remove_file(&whole);
+    let claimed = match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            // A file system without links.
+            let mut options = OpenOptions::new();
+            let file = open_making_folders(&path, options.write(true).create_new(true));
+            file.and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
+        }
+        linked => linked,
+    };
+    match claimed {
+        Ok(()) => sync_folder_of(&path).map(|()| Claim::Ours),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Claim::Taken),
+        Err(error) => Err(error),
+    }
+}
+
+fn holder(pid: u32, now: Timestamp) -> Holder {
+    Holder { pid, start: identify(pid).start, at: now.to_string() }
+}
+
+/// When it was claimed.
+pub fn claimed_at(paths: &StatePaths, id: &str) -> Option<Timestamp> {
+    Timestamp::parse(&read::<Holder>(paths, id, "run")?.at)
+}
+
+/// The agent that works on it.
+pub fn save_agent(paths: &StatePaths, id: &str, pid: u32, now: Timestamp) -> io::Result<()> {
+    let bytes = serde_json::to_vec(&holder(pid, now))?;
+    write_atomically(&sibling(paths, id, "agent")?, &bytes)
+}
+
+/// A hook of the agent has seen the prompt, or the end of its turn. Nothing is written for an id
+/// that nobody waits for: it came by the environment.
+pub fn acknowledge(paths: &StatePaths, id: &str, event: &str) -> io::Result<()> {
+    if !place(paths, id)?.exists() {
+        return Ok(());
+    }
+    append_line(&sibling(paths, id, "ack")?, format!("{event}\n").as_bytes()).map(|_| ())
+}
+
+/// The agent's hooks have seen a turn end: it will be told of by itself.
+pub fn has_ended(paths: &StatePaths, id: &str) -> bool {
+    let text = sibling(paths, id, "ack").and_then(fs::read_to_string).unwrap_or_default();
+    text.lines().any(|event| ["Stop", "StopFailure"].contains(&event))
+}
+
+/// Where the agent's output goes: files, because an agent that outlives its runner must not die of
+/// a pipe that nobody reads.
+#[derive(Debug)]
+pub struct Streams {
+    pub stdout: PathBuf,
+    pub stderr: PathBuf,
+}
+
+impl Streams {
+    pub fn create(&self) -> io::Result<(File, File)> {
+        let create = |path: &PathBuf| {
+            let mut options = OpenOptions::new();
+            open_making_folders(path, options.write(true).create(true).truncate(true))
+        };
+        Ok((create(&self.stdout)?, create(&self.stderr)?))
+    }
+}
+
+pub fn streams(paths: &StatePaths, id: &str) -> io::Result<Streams> {
+    Ok(Streams { stdout: sibling(paths, id, "out")?, stderr: sibling(paths, id, "err")? })
+}
+
+pub fn save_result(paths: &StatePaths, id: &str, result: &RunResult) -> io::Result<()> {
+    write_durably(&sibling(paths, id, "result")?, &serde_json::to_vec(result)?)
+}
+
+pub fn read_result(paths: &StatePaths, id: &str) -> Option<RunResult> {
+    read(paths, id, "result")
+}
+
+/// Asks for the end of a run. Its runner ends the agent; an agent without one is asked itself.
+pub fn request_stop(paths: &StatePaths, id: &str) -> io::Result<()> {
+    write_atomically(&sibling(paths, id, "stop")?, b"")?;
+    if sibling(paths, id, "lock").is_ok_and(|path| file_lock::is_held(&path)) {
+        let runner = read::<Holder>(paths, id, "run");
+        let runner = runner.map(|holder| ProcessKey { pid: holder.pid, start: holder.start });
+        if let Some(runner) = runner.filter(|runner| liveness(*runner) == Liveness::Alive) {
+            terminate(runner);
+        }
+    } else if let Some(agent) = agent(paths, id).filter(|_| is_agent_alive(paths, id)) {
+        terminate(agent);
+    }
+    Ok(())
+}
+
+pub fn is_stop_requested(paths: &StatePaths, id: &str) -> bool {
+    sibling(paths, id, "stop").is_ok_and(|path| path.exists())
+}
+
+#[cfg(unix)]
+fn terminate(process: ProcessKey) {
+    use rustix::process::{Pid, Signal, kill_process};
+    if let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+/// The runner looks for the file.
+#[cfg(windows)]
+fn terminate(_process: ProcessKey) {}

@@ -1,0 +1,185 @@
+use super::*;
+use turnbridge_core::reply_wire::ReplySource;
+
+const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+fn reply(ts: &str) -> Reply {
+    Reply {
+        version: 1,
+        id: format!("slack-D1-{ts}"),
+        source: ReplySource::Slack,
+        event_id: Some(format!("Ev{ts}")),
+        channel: Some("D1".into()),
+        thread_ts: Some("1.000000".into()),
+        ts: ts.into(),
+        user: Some("U1".into()),
+        text: "go on".into(),
+        received_at: NOW.to_string(),
+        tool: Some("claude".into()),
+        session_id: Some("825c8529-ee09-4cb8-8902-dd785b12ca0a".into()),
+        cwd: None,
+    }
+}
+
+fn inbox() -> (tempfile::TempDir, StatePaths) {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = StatePaths::below(folder.path());
+    (folder, paths)
+}
+
+fn ids(paths: &StatePaths) -> Vec<String> {
+    entries(paths).unwrap().into_iter().map(|entry| entry.reply.ts).collect()
+}
+
+fn progress(paths: &StatePaths, id: &str) -> Progress {
+    entry(paths, id).unwrap().unwrap().progress
+}
+
+/// X12.
+#[test]
+fn a_message_is_taken_once_by_its_event_and_by_its_time_and_after_it_was_finished() {
+    let (_folder, paths) = inbox();
+    assert!(ids(&paths).is_empty());
+    assert_eq!(accept(&paths, &reply("20.1"), NOW).unwrap(), Accepted::New);
+    assert_eq!(accept(&paths, &reply("3.000200"), NOW).unwrap(), Accepted::New);
+    assert_eq!(ids(&paths), ["3.000200", "20.1"]);
+    let other_event = Reply { event_id: Some("Ev-x".into()), ..reply("20.1") };
+    assert_eq!(accept(&paths, &other_event, NOW).unwrap(), Accepted::Known);
+    let same_event = Reply { event_id: Some("Ev20.1".into()), ..reply("99.0") };
+    assert_eq!(accept(&paths, &same_event, NOW).unwrap(), Accepted::Known);
+    finish(&paths, "slack-D1-20.1").unwrap();
+    assert_eq!(accept(&paths, &reply("20.1"), NOW).unwrap(), Accepted::Known);
+    assert_eq!(ids(&paths), ["3.000200"]);
+    let finished = finished(&paths).unwrap();
+    assert_eq!(finished.len(), 1);
+    assert_eq!(finished[0].0.text, "go on");
+}
+
+#[test]
+fn killed_between_the_reply_and_its_mark_nothing_is_lost_and_nothing_doubled() {
+    let (_folder, paths) = inbox();
+    accept(&paths, &reply("1.0"), NOW).unwrap();
+    fs::remove_file(paths.inbox_dir().join("seen.jsonl")).unwrap();
+    assert_eq!(accept(&paths, &reply("1.0"), NOW).unwrap(), Accepted::Known);
+    assert_eq!(ids(&paths), ["1.0"]);
+    // A half line, as a full disk leaves it, costs no other.
+    append_line(&paths.inbox_dir().join("seen.jsonl"), b"{\"at\":1,\"eve").unwrap();
+    assert_eq!(accept(&paths, &reply("2.0"), NOW).unwrap(), Accepted::New);
+    let again = Reply { id: "slack-D1-x".into(), ..reply("2.0") };
+    assert_eq!(accept(&paths, &again, NOW).unwrap(), Accepted::Known);
+}
+
+#[test]
+fn what_was_seen_is_kept_for_a_quarter_of_an_hour_and_for_thousands_of_messages() {
+    let (_folder, paths) = inbox();
+    let path = paths.inbox_dir().join("seen.jsonl");
+    let line = |number: usize, at: Timestamp| {
+        format!("{{\"at\":{},\"event_id\":\"E{number}\"}}\n", at.as_micros())
+    };
+    let old = NOW.minus(Duration::from_secs(3_600));
+    let mut lines: String = (0..8_000).map(|number| line(number, old)).collect();
+    lines.extend((8_000..8_192).map(|number| line(number, NOW)));
+    append_line(&path, lines.as_bytes()).unwrap();
+    accept(&paths, &reply("1.0"), NOW).unwrap();
+    let kept = fs::read_to_string(&path).unwrap();
+    assert_eq!(kept.lines().count(), 4_096);
+    assert!(kept.contains("\"E8191\"") && !kept.contains("\"E100\""));
+    let young: String = (0..9_000).map(|number| line(number, NOW)).collect();
+    append_line(&path, young.as_bytes()).unwrap();
+    accept(&paths, &reply("2.0"), NOW).unwrap();
+    assert!(fs::read_to_string(&path).unwrap().lines().count() > 9_000);
+}
+
+#[test]
+fn a_reply_is_claimed_once_and_its_files_tell_how_far_it_has_come() {
+    let (_folder, paths) = inbox();
+    accept(&paths, &reply("1.0"), NOW).unwrap();
+    let id = "slack-D1-1.0";
+    assert_eq!(progress(&paths, id), Progress::Waiting);
+    let held = lock(&paths, id).unwrap().unwrap();
+    assert_eq!(progress(&paths, id), Progress::Waiting);
+    assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Ours);
+    assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Taken);
+    assert_eq!(claimed_at(&paths, id), Some(NOW));
+    assert_eq!(progress(&paths, id), Progress::Running);
+    assert!(lock(&paths, id).unwrap().is_none());
+    drop_lock(held);
+    assert_eq!(progress(&paths, id), Progress::Lost { is_acknowledged: false });
+    // An agent that outlives its runner: here, this process.
+    save_agent(&paths, id, std::process::id(), NOW).unwrap();
+    assert_eq!(progress(&paths, id), Progress::Running);
+    fs::remove_file(paths.inbox_dir().join(format!("{id}.agent"))).unwrap();
+    acknowledge(&paths, id, "UserPromptSubmit").unwrap();
+    assert_eq!(progress(&paths, id), Progress::Lost { is_acknowledged: true });
+    assert!(!has_ended(&paths, id));
+    acknowledge(&paths, id, "Stop").unwrap();
+    assert!(has_ended(&paths, id));
+    let result = RunResult::new(Outcome::Done, NOW.to_string());
+    save_result(&paths, id, &result).unwrap();
+    assert_eq!(progress(&paths, id), Progress::Ended(result));
+    finish(&paths, id).unwrap();
+    // A runner that was started twice comes too late.
+    assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Taken);
+}
+
+fn drop_lock(lock: FileLock) {
+    std::mem::drop(lock);
+}
+
+#[test]
+fn what_was_told_is_kept_and_what_was_being_told_is_seen() {
+    let (_folder, paths) = inbox();
+    accept(&paths, &reply("1.0"), NOW).unwrap();
+    let id = "slack-D1-1.0";
+    let told = || entry(&paths, id).unwrap().map(|entry| (entry.told, entry.telling)).unwrap();
+    assert_eq!(told(), (vec![], None));
+    mark_telling(&paths, id, Told::Receipt).unwrap();
+    assert_eq!(told(), (vec![], Some(Told::Receipt)));
+    mark_told(&paths, id, Told::Receipt).unwrap();
+    mark_telling(&paths, id, Told::Queued).unwrap();
+    assert_eq!(told(), (vec![Told::Receipt], Some(Told::Queued)));
+}
+
+#[test]
+fn a_dropped_reply_is_gone_and_a_running_one_stays() {
+    let (_folder, paths) = inbox();
+    let id = "slack-D1-1.0";
+    assert_eq!(super::drop(&paths, id, NOW).unwrap(), Dropped::Unknown);
+    accept(&paths, &reply("1.0"), NOW).unwrap();
+    let held = lock(&paths, id).unwrap().unwrap();
+    assert_eq!(super::drop(&paths, id, NOW).unwrap(), Dropped::Running);
+    drop_lock(held);
+    assert_eq!(super::drop(&paths, id, NOW).unwrap(), Dropped::Yes);
+    assert!(ids(&paths).is_empty());
+    assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Taken);
+    let dropped = finished(&paths).unwrap();
+    assert_eq!(dropped[0].1.as_ref().unwrap().outcome, Outcome::Dropped);
+}
+
+#[test]
+fn finished_replies_are_forgotten_after_a_week_and_waiting_ones_never() {
+    let (_folder, paths) = inbox();
+    accept(&paths, &reply("1.0"), NOW).unwrap();
+    accept(&paths, &reply("2.0"), NOW).unwrap();
+    mark_told(&paths, "slack-D1-2.0", Told::Receipt).unwrap();
+    claim(&paths, "slack-D1-1.0", NOW).unwrap();
+    finish(&paths, "slack-D1-1.0").unwrap();
+    prune(&paths, SystemTime::now()).unwrap();
+    assert_eq!(finished(&paths).unwrap().len(), 1);
+    prune(&paths, SystemTime::now() + KEPT + Duration::from_secs(60)).unwrap();
+    assert!(finished(&paths).unwrap().is_empty());
+    assert!(!paths.inbox_dir().join("slack-D1-1.0.run").exists());
+    assert_eq!(ids(&paths), ["2.0"]);
+    assert_eq!(entries(&paths).unwrap()[0].told, [Told::Receipt]);
+}
+
+#[test]
+fn an_id_that_is_no_name_reaches_no_file() {
+    let (_folder, paths) = inbox();
+    let bad = Reply { id: "../x".into(), ..reply("1.0") };
+    assert!(accept(&paths, &bad, NOW).is_err());
+    assert!(claim(&paths, "a/b", NOW).is_err());
+    assert!(acknowledge(&paths, "..", "Stop").is_err());
+    acknowledge(&paths, "nobody-waits", "Stop").unwrap();
+    assert!(!paths.inbox_dir().join("nobody-waits.ack").exists());
+}
