@@ -2,15 +2,41 @@
 
 use std::process::Command;
 
-use testkit::Claude;
+use testkit::{Claude, Codex};
 
 const SLOW: &str = "TURNBRIDGE_TEST_SLOW";
 const NO_AGENTS: &str = "TURNBRIDGE_TEST_NO_AGENTS";
 
-/// The real claude. `None`: the caller has to skip its test, and that has been said. A machine
-/// that merely lacks claude or tmux fails: a skip that nobody asked for looks like success.
+/// A real agent, pinned under `tests/NAME`.
+pub trait Agent: Sized {
+    const NAME: &str;
+
+    fn find() -> Option<Self>;
+}
+
+impl Agent for Claude {
+    const NAME: &str = "claude";
+
+    #[track_caller]
+    fn find() -> Option<Claude> {
+        Claude::find()
+    }
+}
+
+impl Agent for Codex {
+    const NAME: &str = "codex";
+
+    #[track_caller]
+    fn find() -> Option<Codex> {
+        Codex::find()
+    }
+}
+
+/// The agent that the caller's world takes. `None`: the caller has to skip its test, and that has
+/// been said. A machine that merely lacks the agent or tmux fails: a skip that nobody asked for
+/// looks like success.
 #[track_caller]
-pub fn fast() -> Option<Claude> {
+pub fn fast<A: Agent>() -> Option<A> {
     if is_set(NO_AGENTS) {
         say(&format!("{NO_AGENTS}=1 is set"));
         return None;
@@ -19,17 +45,18 @@ pub fn fast() -> Option<Claude> {
                 TURNBRIDGE_TEST_NO_AGENTS=1 to go without the tests that need real agents";
     let tmux = Command::new("tmux").arg("-V").output();
     assert!(tmux.is_ok(), "could not run `tmux`: {tmux:?}\nhint: {hint}");
-    let claude = Claude::find();
+    let agent = A::find();
+    let name = A::NAME;
     assert!(
-        claude.is_some(),
-        "could not find the pinned `claude` under `tests/claude`\nhint: {hint}"
+        agent.is_some(),
+        "could not find the pinned `{name}` under `tests/{name}`\nhint: {hint}"
     );
-    claude
+    agent
 }
 
 /// Like [`fast`], for tests that only the slow gate runs.
 #[track_caller]
-pub fn slow() -> Option<Claude> {
+pub fn slow<A: Agent>() -> Option<A> {
     if !is_set(SLOW) {
         say(&format!("it is slow; set {SLOW}=1 to run it"));
         return None;

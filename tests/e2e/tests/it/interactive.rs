@@ -8,6 +8,7 @@ use testkit::Reply;
 use crate::gates::{self, note};
 use crate::hosts::pairs;
 use crate::patience::wait_for;
+use crate::scene::Scene;
 use crate::terminal::{Terminal, state_of};
 use crate::world::{Which, World};
 
@@ -97,14 +98,14 @@ pub const LINES_OF_ONE_DIALOG: [&str; 6] = [
 
 /// Our own file is written before the hosts' sinks, so these may follow what `sessions` says.
 #[track_caller]
-fn hosts_are_told(world: &World, tvine: &str, kawaii: &str) {
+pub fn hosts_are_told(scene: &Scene, tvine: &str, kawaii: &str) {
     wait_for(&format!("`{tvine}` for tvine, `{kawaii}` for Kawaii Terminal"), || {
-        let messages = pairs(&world.tvine.messages(), "status", "event");
+        let messages = pairs(&scene.tvine.messages(), "status", "event");
         if messages.last().map(String::as_str) != Some(tvine) {
             return Err(format!("socket: {messages:?}"));
         }
-        let file = pairs(&[world.tvine.status()], "status", "event");
-        let lines = pairs(&world.kawaii.lines(), "event", "hook");
+        let file = pairs(&[scene.tvine.status()], "status", "event");
+        let lines = pairs(&scene.kawaii.lines(), "event", "hook");
         let told = [file.last(), lines.last()].map(|last| last.map(String::as_str));
         match told == [Some(tvine), Some(kawaii)] {
             true => Ok(()),

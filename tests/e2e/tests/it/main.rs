@@ -1,6 +1,6 @@
-//! Turnbridge as a person meets it: the real `claude`, headless and in a terminal, with this
-//! repository as its plugin, against a loopback model. What is checked is what others read:
-//! `turnbridge sessions`, tvine's file and socket, Kawaii Terminal's lines.
+//! Turnbridge as a person meets it: the real `claude`, headless and in a
+//! terminal, with this repository as its plugin, against a loopback model. What is checked is
+//! what others read: `turnbridge sessions`, tvine's file and socket, Kawaii Terminal's lines.
 //!
 //! tmux and unix sockets are what these tests stand on, so they are for unix.
 #![cfg(unix)]
@@ -15,6 +15,7 @@ mod interruptions;
 mod patience;
 mod plugin;
 mod registrations;
+mod scene;
 mod side_run;
 mod slack;
 mod stop_gate;

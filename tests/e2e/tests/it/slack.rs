@@ -8,6 +8,7 @@ use testkit::slack::SlackThread;
 use testkit::{Claude, Reply, Script, SlackApi, SlackSetup};
 
 use crate::gates;
+use crate::scene::Scene;
 use crate::terminal::Terminal;
 use crate::world::{Which, World, executable, stdout_of};
 
@@ -39,17 +40,22 @@ impl Bridge {
     /// Waits for so many threads with all their parts, and for the outbox to be empty.
     #[track_caller]
     fn threads(&self, count: usize) -> Vec<SlackThread> {
-        testkit::wait_until(PATIENCE, &format!("{count} threads and an empty outbox"), || {
-            let threads = self.slack.threads();
-            (threads.len() >= count && self.world.outbox().is_empty()).then_some(())
-        });
-        let threads = self.slack.threads();
-        assert_eq!(threads.len(), count, "{threads:#?}");
-        threads
+        threads(&self.slack, &self.world, count)
     }
 }
 
-fn texts(thread: &SlackThread) -> Vec<&str> {
+#[track_caller]
+pub fn threads(slack: &SlackApi, scene: &Scene, count: usize) -> Vec<SlackThread> {
+    testkit::wait_until(PATIENCE, &format!("{count} threads and an empty outbox"), || {
+        let threads = slack.threads();
+        (threads.len() >= count && scene.outbox().is_empty()).then_some(())
+    });
+    let threads = slack.threads();
+    assert_eq!(threads.len(), count, "{threads:#?}");
+    threads
+}
+
+pub fn texts(thread: &SlackThread) -> Vec<&str> {
     thread.replies.iter().map(|reply| reply.text.as_str()).collect()
 }
 

@@ -1,13 +1,11 @@
 //! The interactive claude in a tmux pane, driven by keys, watched through what Turnbridge says.
 
-use std::fmt::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testkit::Tmux;
 
-use crate::hosts::pairs;
 use crate::patience::{PATIENCE, wait_for};
 use crate::world::{Which, World};
 
@@ -74,12 +72,7 @@ impl<'world> Terminal<'world> {
     /// (`completed/ok`), and gives it.
     #[track_caller]
     pub fn wait_for_state(&self, state: &str) -> Value {
-        wait_for(&format!("a session that is {state}"), || {
-            match self.world.sessions(Which::Live).as_slice() {
-                [session] if state_of(session) == state => Ok(session.clone()),
-                others => Err(self.describe(others)),
-            }
-        })
+        self.world.wait_for_state(&self.tmux, state)
     }
 
     /// Presses a key and tells how long after it the sessions first had this state: from before
@@ -92,7 +85,7 @@ impl<'world> Terminal<'world> {
             let asked = Instant::now();
             match self.world.sessions(Which::Live).as_slice() {
                 [session] if state_of(session) == state => Ok(asked - pressed),
-                others => Err(self.describe(others)),
+                others => Err(self.world.describe(others, &self.tmux)),
             }
         })
     }
@@ -104,7 +97,7 @@ impl<'world> Terminal<'world> {
         while begun.elapsed() < Duration::from_secs(1) {
             let sessions = self.world.sessions(Which::Live);
             let stays = matches!(sessions.as_slice(), [session] if state_of(session) == state);
-            assert!(stays, "no longer {state}\n{}", self.describe(&sessions));
+            assert!(stays, "no longer {state}\n{}", self.world.describe(&sessions, &self.tmux));
         }
     }
 
@@ -116,25 +109,6 @@ impl<'world> Terminal<'world> {
             true => Err(self.tmux.screen()),
             false => Ok(()),
         });
-    }
-
-    fn describe(&self, sessions: &[Value]) -> String {
-        let mut text = String::new();
-        for session in sessions {
-            let _ = writeln!(
-                text,
-                "{} {} (last event {}, pid {})",
-                session["session_id"],
-                state_of(session),
-                session["last_event"],
-                session["pid"]
-            );
-        }
-        let _ =
-            writeln!(text, "tvine: {:?}", pairs(&self.world.tvine.messages(), "status", "event"));
-        let _ = writeln!(text, "kawaii: {:?}", pairs(&self.world.kawaii.lines(), "event", "hook"));
-        let _ = write!(text, "{}", self.tmux.screen().trim_end());
-        text
     }
 }
 
