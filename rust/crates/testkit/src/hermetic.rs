@@ -14,6 +14,7 @@ use tempfile::TempDir;
 pub struct Hermetic {
     root: PathBuf,
     folder: Lease,
+    codex_folder: String,
 }
 
 /// Keeps the folder there for something that still runs in it: the fields of a struct are dropped in the order they are
@@ -29,6 +30,12 @@ impl Default for Hermetic {
 impl Hermetic {
     #[track_caller]
     pub fn new() -> Hermetic {
+        Hermetic::with_codex_folder(".codex")
+    }
+
+    /// With another name for the folder that is `CODEX_HOME`: one that a careless shell command trips over.
+    #[track_caller]
+    pub fn with_codex_folder(name: &str) -> Hermetic {
         let folder =
             tempfile::Builder::new().prefix("tb-").tempdir().expect("make a temporary folder");
         // Agents report resolved paths, and macOS's temporary folder lies behind a symlink. On Windows resolving
@@ -37,7 +44,7 @@ impl Hermetic {
             true => folder.path().to_owned(),
             false => folder.path().canonicalize().expect("resolve the temporary folder"),
         };
-        let hermetic = Hermetic { root, folder: Arc::new(folder) };
+        let hermetic = Hermetic { root, folder: Arc::new(folder), codex_folder: name.to_owned() };
         for (_, folder) in hermetic.folders() {
             create_private_folder(&folder);
         }
@@ -64,7 +71,7 @@ impl Hermetic {
     }
 
     pub fn codex_home(&self) -> PathBuf {
-        self.home().join(".codex")
+        self.home().join(&self.codex_folder)
     }
 
     /// Where turnbridge keeps its settings.
