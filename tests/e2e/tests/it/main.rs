@@ -1,10 +1,13 @@
-//! Turnbridge as a person meets it: the real `claude`, headless and in a
-//! terminal, with this repository as its plugin, against a loopback model. What is checked is
+//! Turnbridge as a person meets it: the real `claude` and the real `codex`, headless and in a
+//! terminal, with this repository as their plugin, against a loopback model. What is checked is
 //! what others read: `turnbridge sessions`, tvine's file and socket, Kawaii Terminal's lines.
 //!
 //! tmux and unix sockets are what these tests stand on, so they are for unix.
 #![cfg(unix)]
 
+mod codex_exec;
+mod codex_plugin;
+mod codex_world;
 mod dialogs;
 mod ends;
 mod gates;

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,12 +39,14 @@ impl Scene {
         }
     }
 
-    /// Makes this the whole `config.toml`.
+    /// Makes this the whole `config.toml`, which may hold tokens.
     #[track_caller]
     pub fn configure(&self, config: &str) {
         let folder = self.hermetic.config_dir();
         fs::create_dir_all(&folder).expect("make the config folder");
-        fs::write(folder.join("config.toml"), config).expect("write config.toml");
+        let path = folder.join("config.toml");
+        fs::write(&path, config).expect("write config.toml");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("make it private");
     }
 
     /// `turnbridge sessions --json`, and `--all` when wanted.

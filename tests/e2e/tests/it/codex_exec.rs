@@ -1,0 +1,254 @@
+//! `codex exec` without hooks: `turnbridge codex state` right at the end of each run, from what
+//! Codex itself has written. And whatever Turnbridge does, Codex's settings are not touched.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command};
+
+use serde_json::{Value, json};
+use testkit::{Reply, Script, read_rollout};
+
+use crate::codex_world::{CODE_MODEL, CodexWorld, run, thread_of, thread_told};
+use crate::gates;
+use crate::patience::{PATIENCE, wait_for};
+use crate::scene::{executable, stdout_of};
+
+/// What a test expects of `codex state`.
+struct Expected<'a> {
+    state: &'a str,
+    prompt: &'a str,
+    answer: Value,
+}
+
+#[track_caller]
+fn check(world: &CodexWorld, thread: &str, expected: &Expected) -> Value {
+    let found = world.state(thread);
+    assert_eq!(found["state"], expected.state, "{found:#}");
+    assert_eq!(found["prompt"], expected.prompt, "{found:#}");
+    assert_eq!(found["answer"], expected.answer, "{found:#}");
+    assert_eq!(found["thread_id"], thread, "{found:#}");
+    assert_eq!(found["root_id"], thread, "{found:#}");
+    assert_eq!(found["kind"], "user", "{found:#}");
+    assert_eq!(found["cwd"], json!(world.hermetic.project()), "{found:#}");
+    assert_eq!(found["live"], false, "{found:#}");
+    check_prefixes(world, thread);
+    found
+}
+
+/// No line but the one that ends a turn may complete it.
+#[track_caller]
+fn check_prefixes(world: &CodexWorld, thread: &str) {
+    let mut command = world.hermetic.command(executable("turnbridge"));
+    command.args(["codex", "state", thread, "--trace"]);
+    let trace = stdout_of(&command.output().expect("run turnbridge"));
+    let states: Vec<&str> =
+        trace.lines().filter_map(|line| line.rsplit_once('\t')).map(|(_, state)| state).collect();
+    let rollout = world.rollouts().into_iter().find(|path| thread_of(path) == thread);
+    let records = read_rollout(&rollout.expect("the thread's rollout"));
+    assert_eq!(states.len(), records.len());
+    let mut is_open = false;
+    for (record, state) in records.iter().zip(states) {
+        match record["payload"]["type"].as_str() {
+            Some("task_started") => is_open = true,
+            Some("task_complete" | "turn_aborted") => is_open = false,
+            _ => {}
+        }
+        assert!(!is_open || state == "working", "{state} in an open turn, after {record}");
+    }
+}
+
+/// The settings as they were before codex ran: neither it nor we have a reason to write them.
+#[track_caller]
+fn run_and_check_settings(world: &CodexWorld, mut exercise: impl FnMut() -> String) {
+    // Written by the first command, unless a test has written it.
+    drop(world.codex());
+    let settings = world.codex_config();
+    let thread = exercise();
+    assert!(world.codex_config() == settings, "codex has changed config.toml");
+    for arguments in [
+        &["codex", "state", &thread, "--json"][..],
+        &["sessions", "--json", "--all"],
+        &["outbox", "--json"],
+        &["routes", "--json"],
+    ] {
+        world.turnbridge(arguments);
+    }
+    assert!(world.codex_config() == settings, "turnbridge has changed config.toml");
+}
+
+#[test]
+fn a_plain_turn_and_one_with_a_tool_of_codex_exec_are_completed() {
+    let Some(codex) = gates::fast() else { return };
+    let script = vec![
+        Reply::text("Nothing to do."),
+        Reply::text("Let me see.").and_tool("exec_command", json!({"cmd": "echo tool-ran"})),
+        Reply::text("It ran."),
+    ];
+    let world = CodexWorld::bare(codex, script);
+    for (prompt, answer) in [("look around", "Nothing to do."), ("run it", "It ran.")] {
+        run_and_check_settings(&world, || {
+            let output = run(&mut world.exec(prompt));
+            stdout_of(&output);
+            let thread = thread_told(&output);
+            check(&world, &thread, &Expected { state: "completed", prompt, answer: json!(answer) });
+            thread
+        });
+    }
+}
+
+#[test]
+fn a_turn_of_codex_exec_whose_model_fails_is_failed() {
+    let Some(codex) = gates::fast() else { return };
+    let script = vec![
+        Reply::error(500, "server_error", "out of order"),
+        Reply::error(200, "context_length_exceeded", "too long"),
+    ];
+    let world = CodexWorld::bare(codex, script);
+    for error in ["internal_server_error", "context_window_exceeded"] {
+        run_and_check_settings(&world, || {
+            let output = run(&mut world.exec("look around"));
+            assert_eq!(output.status.code(), Some(1), "{output:?}");
+            let thread = thread_told(&output);
+            let expected = Expected { state: "failed", prompt: "look around", answer: Value::Null };
+            let found = check(&world, &thread, &expected);
+            assert_eq!(found["error"], error, "{found:#}");
+            thread
+        });
+    }
+}
+
+#[test]
+fn a_turn_of_codex_exec_that_is_interrupted_is_aborted() {
+    let Some(codex) = gates::fast() else { return };
+    let world = CodexWorld::bare(codex, vec![long_tool()]);
+    run_and_check_settings(&world, || {
+        let mut process = start_long_tool(&world);
+        signal(&process, "-INT");
+        process.wait().expect("wait for codex");
+        let thread = world.only_thread();
+        let expected = Expected { state: "aborted", prompt: "take long", answer: Value::Null };
+        check(&world, &thread, &expected);
+        thread
+    });
+}
+
+#[test]
+fn a_turn_of_codex_exec_that_is_killed_is_working_until_the_next_one_is_completed() {
+    let Some(codex) = gates::fast() else { return };
+    let world = CodexWorld::bare(codex, vec![long_tool(), Reply::text("Here again.")]);
+    run_and_check_settings(&world, || {
+        let mut process = start_long_tool(&world);
+        signal(&process, "-KILL");
+        process.wait().expect("wait for codex");
+        let thread = world.only_thread();
+        let expected = Expected { state: "working", prompt: "take long", answer: Value::Null };
+        check(&world, &thread, &expected);
+
+        let output = run(&mut world.exec_with(&["resume", &thread, "go on"]));
+        stdout_of(&output);
+        assert_eq!(thread_told(&output), thread);
+        assert_eq!(world.only_thread(), thread);
+        let answer = json!("Here again.");
+        check(&world, &thread, &Expected { state: "completed", prompt: "go on", answer });
+        thread
+    });
+}
+
+/// A command that runs longer than any test looks, begun by `take long`.
+pub fn long_tool() -> Reply {
+    let input = json!({"cmd": "touch begun; exec sleep 20", "yield_time_ms": 20_000});
+    Reply::tool("exec_command", input)
+}
+
+/// Codex with a command that is running.
+#[track_caller]
+pub fn start_long_tool(world: &CodexWorld) -> Child {
+    let process = world.exec("take long").spawn().expect("start codex");
+    let begun = world.hermetic.project().join("begun");
+    testkit::wait_until(PATIENCE, "the command", || begun.exists().then_some(()));
+    let thread = world.only_thread();
+    let found = wait_for("the turn in the rollout", || match world.state(&thread) {
+        found if found["prompt"] == "take long" => Ok(found),
+        other => Err(other.to_string()),
+    });
+    assert_eq!(found["live"], true, "{found:#}");
+    process
+}
+
+#[track_caller]
+pub fn signal(process: &Child, name: &str) {
+    let kill = Command::new("kill").args([name, &process.id().to_string()]).status();
+    assert!(kill.expect("run kill").success());
+}
+
+/// The server is our own, with an engine that says nothing.
+#[test]
+fn a_turn_of_codex_exec_with_a_tool_of_an_mcp_server_is_completed() {
+    let Some(codex) = gates::fast() else { return };
+    let script = vec![
+        Reply::tool("mcp__voice.speak", json!({"text": "Hello there."})),
+        Reply::text("It was said."),
+    ];
+    let world = CodexWorld::bare(codex, script);
+    world.codex.configure(&world.hermetic, &world.api, "");
+    let path = world.hermetic.codex_home().join("config.toml");
+    let config = fs::read_to_string(&path).expect("read Codex's config.toml");
+    let server = executable("turnbridge");
+    let table = format!("[mcp_servers.voice]\ncommand = '{}'\nargs = ['mcp']\n", server.display());
+    fs::write(&path, config + &table).expect("write Codex's config.toml");
+    let engines = world.hermetic.root().join("engines");
+    fs::create_dir(&engines).expect("create a folder");
+    for name in ["say", "spd-say"] {
+        let engine = engines.join(name);
+        fs::write(&engine, "#!/bin/sh\nexit 0\n").expect("write the engine");
+        fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).expect("make it run");
+    }
+    run_and_check_settings(&world, || {
+        let mut command = world.exec("say hello");
+        let folders = std::env::var("PATH").expect("a PATH");
+        command.env("PATH", format!("{}:{folders}", engines.display()));
+        let output = run(&mut command);
+        stdout_of(&output);
+        let thread = thread_told(&output);
+        let answer = json!("It was said.");
+        check(&world, &thread, &Expected { state: "completed", prompt: "say hello", answer });
+        let requests = world.api.requests();
+        let result = requests[1]["input"].as_array().and_then(|items| items.last()).expect("items");
+        assert!(result["output"].to_string().contains("Speaking."), "{result}");
+        thread
+    });
+}
+
+#[test]
+fn a_turn_of_codex_exec_with_a_sub_agent_is_completed_and_the_sub_agent_is_no_user_s_thread() {
+    let Some(codex) = gates::fast() else { return };
+    let world = CodexWorld::bare(codex, with_sub_agent());
+    run_and_check_settings(&world, || {
+        let output = run(world.exec("have them counted").args(CODE_MODEL));
+        stdout_of(&output);
+        let thread = thread_told(&output);
+        let answer = json!("They were counted.");
+        let prompt = "have them counted";
+        check(&world, &thread, &Expected { state: "completed", prompt, answer });
+
+        let threads: Vec<_> = world.rollouts().iter().map(|path| thread_of(path)).collect();
+        assert_eq!(threads.len(), 2, "{threads:?}");
+        let child = threads.iter().find(|id| **id != thread).expect("the sub-agent's thread");
+        let found = world.state(child);
+        assert_eq!(found["state"], "completed", "{found:#}");
+        assert_eq!(found["kind"], "subagent", "{found:#}");
+        assert_eq!(found["root_id"], thread, "{found:#}");
+        assert_eq!(found["answer"], "Seven.", "{found:#}");
+        thread
+    });
+}
+
+/// A turn with one sub-agent, begun by `have them counted`.
+pub fn with_sub_agent() -> Script {
+    let task = json!({"message": "count the files", "task_name": "count", "agent_type": "default"});
+    Script::new()
+        .then(Reply::tool("collaboration.spawn_agent", task))
+        .then(Reply::tool("collaboration.wait_agent", json!({"timeout_ms": 20_000})))
+        .then(Reply::text("They were counted."))
+        .on("count the files", vec![Reply::text("Seven.")])
+}

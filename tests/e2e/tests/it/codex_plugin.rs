@@ -1,0 +1,171 @@
+//! This repository as Codex's plugin: its own hooks run, Claude's do not.
+
+use serde_json::{Value, json};
+use testkit::{Codex, Hermetic, Reply};
+
+use crate::codex_exec::{long_tool, signal, start_long_tool, with_sub_agent};
+use crate::codex_world::{CODE_MODEL, CodexWorld, run, thread_told};
+use crate::gates;
+use crate::hosts::{INSTANCE, PANE, TVINE_SESSION, pairs};
+use crate::interactive::hosts_are_told;
+use crate::scene::{Which, stdout_of};
+use crate::terminal::state_of;
+
+#[test]
+fn a_turn_of_codex_exec_is_told_to_everyone_by_the_plugin_s_hooks() {
+    let Some(codex) = gates::fast() else { return };
+    check_turn(codex, Hermetic::new());
+}
+
+/// Codex puts the plugin below its home and runs the hooks by a shell.
+#[test]
+fn the_plugin_s_hooks_run_below_a_codex_home_with_a_space_a_quote_and_a_dollar() {
+    let Some(codex) = gates::fast() else { return };
+    check_turn(codex, Hermetic::with_codex_folder("my co'dex $HOME"));
+}
+
+#[track_caller]
+fn check_turn(codex: Codex, hermetic: Hermetic) {
+    let script =
+        vec![Reply::tool("exec_command", json!({"cmd": "echo one"})), Reply::text("One was said.")];
+    let world = CodexWorld::with_plugin_in(hermetic, codex, script);
+    let settings = world.codex_config();
+    let output = run(&mut world.exec("say one"));
+    stdout_of(&output);
+    let thread = thread_told(&output);
+
+    hosts_are_told(&world, "Idle SessionEnd", "stopped SessionEnd");
+    let lines = world.kawaii.lines();
+    assert_eq!(
+        pairs(&lines, "event", "hook"),
+        [
+            "completed SessionStart",
+            "working UserPromptSubmit",
+            "completed Stop",
+            "stopped SessionEnd"
+        ]
+    );
+    let messages = world.tvine.messages();
+    assert_eq!(
+        pairs(&messages, "status", "event"),
+        [
+            "Idle SessionStart",
+            "Busy UserPromptSubmit",
+            "Busy PreToolUse",
+            "Busy PostToolUse",
+            "Idle Stop",
+            "Idle SessionEnd",
+        ]
+    );
+    assert_eq!(messages.last(), Some(&world.tvine.status()));
+    for line in &lines {
+        assert_eq!(line["source"], "codex");
+        assert_eq!(line["session_id"], thread);
+        assert_eq!(line["pane_id"], PANE);
+        assert_eq!(line["instance_id"], INSTANCE);
+    }
+    for message in &messages {
+        assert_eq!(message["session_id"], TVINE_SESSION);
+        assert_eq!(message["agent_session_id"], thread);
+    }
+
+    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
+    let session = world.only_session(Which::All);
+    assert_eq!(session["session_id"], thread);
+    assert_eq!(session["tool"], "codex");
+    assert_eq!(session["state"], "stopped");
+    assert_eq!(session["cwd"], json!(world.hermetic.project()));
+    let turn = world.only_turn(&session);
+    assert_eq!(turn["prompt"], "say one");
+    assert_eq!(turn["answer"], "One was said.");
+    assert_eq!(turn["detail"], "ok");
+    assert_eq!(world.state(&thread)["state"], "completed");
+
+    let run = world.only_run(&session);
+    assert_eq!(run["origin"], "plugin");
+    let root = run["plugin_root"].as_str().expect("the plugin's root");
+    let cache = world.hermetic.codex_home().join("plugins/cache/turnbridge/turnbridge");
+    assert!(root.starts_with(cache.to_str().expect("UTF-8")), "{root}");
+    // Claude's hooks.json would have asked the gate; it is on in this world.
+    assert_eq!(world.decisions(), Vec::<String>::new());
+    assert_eq!(world.api.requests().len(), 2, "the turn was continued");
+    assert_eq!(world.codex_config(), settings, "config.toml has changed");
+    world.assert_no_problems();
+}
+
+#[test]
+fn an_interrupted_codex_exec_is_told_as_such_and_its_thread_comes_back_when_it_is_resumed() {
+    let Some(codex) = gates::slow() else { return };
+    let world = CodexWorld::with_plugin(codex, vec![long_tool(), Reply::text("Here again.")]);
+    let mut process = start_long_tool(&world);
+    assert_eq!(state_of(&world.only_session(Which::Live)), "working");
+    signal(&process, "-INT");
+    process.wait().expect("wait for codex");
+    assert_eq!(state_of(&world.only_session(Which::All)), "stopped");
+    let thread = world.only_thread();
+    stdout_of(&run(&mut world.exec_with(&["resume", &thread, "go on"])));
+    assert_eq!(
+        pairs(&world.kawaii.lines(), "event", "hook"),
+        [
+            "completed SessionStart",
+            "working UserPromptSubmit",
+            "completed Interrupt",
+            "stopped SessionEnd",
+            "completed SessionStart",
+            "working UserPromptSubmit",
+            "completed Stop",
+            "stopped SessionEnd",
+        ]
+    );
+    let session = world.only_session(Which::All);
+    assert_eq!(session["session_id"], thread);
+    // An interrupted turn has no answer, so it has no record.
+    let turn = world.only_turn(&session);
+    assert_eq!((&turn["prompt"], &turn["answer"]), (&json!("go on"), &json!("Here again.")));
+    world.assert_no_problems();
+}
+
+/// A killed Codex says nothing; its thread goes on all the same.
+#[test]
+fn a_killed_codex_exec_comes_back_when_its_thread_is_resumed() {
+    let Some(codex) = gates::slow() else { return };
+    let world = CodexWorld::with_plugin(codex, vec![long_tool(), Reply::text("Here again.")]);
+    let mut process = start_long_tool(&world);
+    signal(&process, "-KILL");
+    process.wait().expect("wait for codex");
+    let thread = world.only_thread();
+    stdout_of(&run(&mut world.exec_with(&["resume", &thread, "go on"])));
+    let session = world.only_session(Which::All);
+    assert_eq!(session["session_id"], thread);
+    assert_eq!(state_of(&session), "stopped");
+    let turn = world.only_turn(&session);
+    assert_eq!((&turn["prompt"], &turn["answer"]), (&json!("go on"), &json!("Here again.")));
+    world.assert_no_problems();
+}
+
+#[test]
+fn a_sub_agent_of_codex_is_no_session_and_ends_no_turn() {
+    let Some(codex) = gates::slow() else { return };
+    let world = CodexWorld::with_plugin(codex, with_sub_agent());
+    let output = run(world.exec("have them counted").args(CODE_MODEL));
+    stdout_of(&output);
+    assert_eq!(world.rollouts().len(), 2);
+    let session = world.only_session(Which::All);
+    assert_eq!(session["session_id"], thread_told(&output));
+    hosts_are_told(&world, "Idle SessionEnd", "stopped SessionEnd");
+    let messages = pairs(&world.tvine.messages(), "status", "event");
+    assert!(messages.contains(&"Busy SubagentStop".to_owned()), "{messages:?}");
+    assert_eq!(
+        pairs(&world.kawaii.lines(), "event", "hook"),
+        [
+            "completed SessionStart",
+            "working UserPromptSubmit",
+            "completed Stop",
+            "stopped SessionEnd"
+        ]
+    );
+    let turn = world.only_turn(&session);
+    let told = (&turn["prompt"], &turn["answer"]);
+    assert_eq!(told, (&json!("have them counted"), &json!("They were counted.")));
+    world.assert_no_problems();
+}

@@ -1,0 +1,186 @@
+//! A test with the real codex: a scripted model and, where it is wanted, this repository as a
+//! plugin, installed as a user installs it. Its hooks run untrusted, by the flag for that: trust
+//! is given in the terminal only.
+
+use std::fs;
+use std::io;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::SystemTime;
+
+use serde_json::Value;
+use testkit::{Codex, Hermetic, ResponsesApi, Script};
+
+use crate::scene::{Scene, repository, stdout_of};
+
+/// Its default models write code instead of calling tools by name, and only they have sub-agents
+/// of the present kind.
+pub const CODE_MODEL: [&str; 2] = ["--model", "gpt-6.1-sol"];
+
+pub struct CodexWorld {
+    pub codex: Codex,
+    pub api: ResponsesApi,
+    scene: Scene,
+    has_plugin: bool,
+}
+
+impl CodexWorld {
+    /// Without the plugin.
+    #[track_caller]
+    pub fn bare(codex: Codex, script: impl Into<Script>) -> CodexWorld {
+        let scene = Scene::new(Hermetic::new());
+        CodexWorld { api: ResponsesApi::start(script), codex, scene, has_plugin: false }
+    }
+
+    #[track_caller]
+    pub fn with_plugin(codex: Codex, script: impl Into<Script>) -> CodexWorld {
+        CodexWorld::with_plugin_in(Hermetic::new(), codex, script)
+    }
+
+    #[track_caller]
+    pub fn with_plugin_in(
+        hermetic: Hermetic,
+        codex: Codex,
+        script: impl Into<Script>,
+    ) -> CodexWorld {
+        let scene = Scene::new(hermetic);
+        let mut world =
+            CodexWorld { api: ResponsesApi::start(script), codex, scene, has_plugin: false };
+        world.install_plugin();
+        world
+    }
+
+    /// From a marketplace that is a folder, with what a release holds.
+    #[track_caller]
+    pub fn install_plugin(&mut self) {
+        self.has_plugin = true;
+        let marketplace = self.hermetic.root().join("marketplace");
+        for part in [".claude-plugin", ".codex-plugin", "hooks", "skills", "bin"] {
+            let copied = copy_folder(&repository().join(part), &marketplace.join(part));
+            copied.unwrap_or_else(|error| panic!("copy `{part}` of the plugin: {error}"));
+        }
+        let mut command = self.codex_without_hosts();
+        stdout_of(&run(command.args(["plugin", "marketplace", "add"]).arg(&marketplace)));
+        let mut command = self.codex_without_hosts();
+        stdout_of(&run(command.args(["plugin", "add", "turnbridge@turnbridge"])));
+    }
+
+    /// Codex, started by both host applications at once.
+    #[track_caller]
+    pub fn codex(&self) -> Command {
+        let mut command = self.codex_without_hosts();
+        self.tvine.set_variables(&mut command);
+        self.kawaii.set_variables(&mut command);
+        if self.has_plugin {
+            command.arg("--dangerously-bypass-hook-trust");
+        }
+        command
+    }
+
+    #[track_caller]
+    fn codex_without_hosts(&self) -> Command {
+        let mut command = self.codex.command(&self.hermetic, &self.api);
+        if self.has_plugin {
+            command.args(["--enable", "plugins"]);
+        }
+        command
+    }
+
+    /// `codex exec` with its events as JSON lines on standard output, and nothing to read.
+    #[track_caller]
+    pub fn exec(&self, prompt: &str) -> Command {
+        self.exec_with(&[prompt])
+    }
+
+    #[track_caller]
+    pub fn exec_with(&self, arguments: &[&str]) -> Command {
+        let mut command = self.codex();
+        command.args(["exec", "--skip-git-repo-check", "--json"]).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// `turnbridge codex state --json` of a thread or a file.
+    #[track_caller]
+    pub fn state(&self, thread: &str) -> Value {
+        self.turnbridge(&["codex", "state", thread, "--json"])
+    }
+
+    /// The files of all threads, oldest first.
+    pub fn rollouts(&self) -> Vec<PathBuf> {
+        self.codex.rollouts(&self.hermetic)
+    }
+
+    /// The id of the only thread that has a file, which is written before the first answer.
+    #[track_caller]
+    pub fn only_thread(&self) -> String {
+        match self.rollouts().as_slice() {
+            [rollout] => thread_of(rollout),
+            others => panic!("not one thread: {others:?}"),
+        }
+    }
+
+    /// Codex's own settings: their bytes, and when they were written.
+    #[track_caller]
+    pub fn codex_config(&self) -> (Vec<u8>, SystemTime) {
+        let path = self.hermetic.codex_home().join("config.toml");
+        let written = fs::metadata(&path).and_then(|metadata| metadata.modified());
+        (fs::read(&path).expect("read Codex's config.toml"), written.expect("when it was written"))
+    }
+}
+
+/// A world is a scene with codex in it.
+impl Deref for CodexWorld {
+    type Target = Scene;
+
+    fn deref(&self) -> &Scene {
+        &self.scene
+    }
+}
+
+#[track_caller]
+pub fn run(command: &mut Command) -> Output {
+    command.output().unwrap_or_else(|error| panic!("run codex: {error}"))
+}
+
+/// What `codex exec` told on standard output, by type.
+#[track_caller]
+pub fn told(output: &Output, kind: &str) -> Vec<Value> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let events = text.lines().map(|line| serde_json::from_str(line).expect(line));
+    events.filter(|event: &Value| event["type"] == kind).collect()
+}
+
+/// The thread of a `codex exec`, by its own word.
+#[track_caller]
+pub fn thread_told(output: &Output) -> String {
+    match told(output, "thread.started").as_slice() {
+        [started] => started["thread_id"].as_str().expect("a thread's id").to_owned(),
+        others => panic!("not one thread: {others:?}, {output:?}"),
+    }
+}
+
+/// The name of a rollout file ends in its thread's id.
+#[track_caller]
+pub fn thread_of(rollout: &Path) -> String {
+    const LENGTH_OF_A_UUID: usize = 36;
+    let name = rollout.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let begin = name.len().checked_sub(LENGTH_OF_A_UUID);
+    let id = begin.and_then(|begin| name.get(begin..));
+    id.unwrap_or_else(|| panic!("no id in `{}`", rollout.display())).to_owned()
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
