@@ -7,6 +7,7 @@
 
 mod codex_exec;
 mod codex_plugin;
+mod codex_slack;
 mod codex_terminal;
 mod codex_world;
 mod dialogs;

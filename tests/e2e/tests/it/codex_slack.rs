@@ -1,0 +1,236 @@
+//! Turns of the real codex as threads in a loopback Slack: by `notify =` in Codex's settings, by
+//! the plugin's hooks, and by both.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+use testkit::slack::SlackThread;
+use testkit::{Codex, Reply, Script, SlackApi, SlackSetup, Tmux};
+
+use crate::codex_exec::{signal, with_sub_agent};
+use crate::codex_world::{CODE_MODEL, CodexWorld, run, thread_told};
+use crate::gates;
+use crate::patience::{PATIENCE, wait_for};
+use crate::scene::{executable, stdout_of};
+use crate::slack::{self, texts};
+
+struct Bridge {
+    slack: SlackApi,
+    world: CodexWorld,
+}
+
+impl Bridge {
+    /// With `turnbridge` as Codex's notify program.
+    #[track_caller]
+    fn new(codex: Codex, script: impl Into<Script>) -> Bridge {
+        let slack = SlackApi::start(SlackSetup::default());
+        let world = CodexWorld::bare(codex, script);
+        world.configure(&format!(
+            "[slack]\nbot_token = \"xoxb-loopback-bot\"\napi_url = \"{}\"\n\
+             [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n",
+            slack.base_url()
+        ));
+        let program = executable("turnbridge");
+        let notify = format!("notify = ['{}', 'notify', '--tool', 'codex']", program.display());
+        world.codex.configure(&world.hermetic, &world.api, &notify);
+        Bridge { slack, world }
+    }
+
+    /// The same, with a note of each report that has been dealt with: Codex waits for none of them,
+    /// and one that makes nothing leaves nothing to wait for.
+    #[track_caller]
+    fn counting_reports(codex: Codex, script: impl Into<Script>) -> Bridge {
+        let bridge = Bridge::new(codex, script);
+        let root = bridge.world.hermetic.root();
+        let program = root.join("notify.sh");
+        let script = format!(
+            "#!/bin/sh\n'{}' notify --tool codex \"$@\"\necho >> '{}'\n",
+            executable("turnbridge").display(),
+            root.join("reports").display()
+        );
+        fs::write(&program, script).expect("write the notify program");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).expect("make it run");
+        let notify = format!("notify = ['{}']", program.display());
+        bridge.world.codex.configure(&bridge.world.hermetic, &bridge.world.api, &notify);
+        bridge
+    }
+
+    /// Waits until so many reports of Codex have been dealt with.
+    #[track_caller]
+    fn wait_for_reports(&self, count: usize) {
+        wait_for(&format!("{count} reports of Codex"), || {
+            let reports = fs::read_to_string(self.world.hermetic.root().join("reports"));
+            match reports.map(|lines| lines.lines().count()) {
+                Ok(seen) if seen == count => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        });
+    }
+
+    /// One turn of `codex exec`, and its thread's id.
+    #[track_caller]
+    fn exec(&self, arguments: &[&str]) -> String {
+        let mut command = self.world.exec_with(arguments);
+        let output = run(command.env("TURNBRIDGE_SLACK_HASTE", "20"));
+        stdout_of(&output);
+        thread_told(&output)
+    }
+
+    #[track_caller]
+    fn threads(&self, count: usize) -> Vec<SlackThread> {
+        slack::threads(&self.slack, &self.world, count)
+    }
+
+    /// The thread in Slack that a prompt began.
+    #[track_caller]
+    fn thread_of(&self, prompt: &str, count: usize) -> SlackThread {
+        let threads = self.threads(count);
+        let of_prompt = threads.iter().find(|thread| thread.parent.text == prompt);
+        of_prompt.unwrap_or_else(|| panic!("no thread for `{prompt}`: {threads:#?}")).clone()
+    }
+
+    /// Waits until this many reports of Codex were found to be no user's turn, for this reason.
+    /// Codex does not wait for the program it tells.
+    #[track_caller]
+    fn wait_for_internal(&self, reason: &str, count: usize) {
+        wait_for(&format!("{count} × `{reason}` in notify.log"), || {
+            let log = self.notify_log();
+            let is_it = |entry: &&Value| entry["reason"] == reason;
+            match log.iter().filter(is_it).count() == count {
+                true => Ok(()),
+                false => Err(format!("{log:#?}")),
+            }
+        });
+    }
+
+    #[track_caller]
+    fn notify_log(&self) -> Vec<Value> {
+        let hermetic = &self.world.hermetic;
+        let on_macos = hermetic.home().join("Library/Logs/turnbridge");
+        let folders = [hermetic.state_dir().join("logs"), on_macos];
+        let logs = folders.map(|folder| fs::read_to_string(folder.join("notify.log")));
+        let text = logs.into_iter().flatten().collect::<String>();
+        text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+    }
+
+    #[track_caller]
+    fn assert_no_problems(&self) {
+        self.world.assert_no_problems();
+        let log = self.notify_log();
+        assert!(log.iter().all(|entry| entry["level"] == "info"), "{log:#?}");
+    }
+}
+
+/// SLV-56..62, SLV-73..76.
+#[test]
+fn each_turn_that_codex_reports_is_one_thread_and_a_long_answer_is_whole() {
+    let Some(codex) = gates::fast() else { return };
+    let section = "## Result 結果 🎉\n\nThe type is `Vec<T>` & all is well.\n\n\
+                   ```rust\nlet x = a < b && c > d;\n```\n\n";
+    let answer = section.repeat(30_000 / section.chars().count() + 1);
+    let script = vec![
+        Reply::text(&answer),
+        Reply::tool("exec_command", json!({"cmd": "echo one"})),
+        Reply::text("One was said."),
+    ];
+    let bridge = Bridge::new(codex, script);
+    let settings = bridge.world.codex_config();
+    let thread = bridge.exec(&["show me <!channel> everything"]);
+    let whole = bridge.thread_of("show me &lt;!channel&gt; everything", 1);
+    let parts = whole.replies.len();
+    assert!(parts >= 8, "{parts} parts");
+    for (number, reply) in whole.replies.iter().enumerate() {
+        assert!(reply.text.chars().count() <= 3_800, "{}", reply.text.chars().count());
+        assert!(reply.text.starts_with(&format!("({}/{parts})", number + 1)), "{}", reply.text);
+    }
+    let all = texts(&whole).concat();
+    let sections = answer.matches("## Result").count();
+    for piece in ["## Result 結果 🎉", "`Vec&lt;T&gt;` &amp; all", "a &lt; b &amp;&amp; c &gt; d"]
+    {
+        assert_eq!(all.matches(piece).count(), sections, "{piece}");
+    }
+
+    assert_eq!(bridge.exec(&["resume", &thread, "now say one"]), thread);
+    let second = bridge.thread_of("now say one", 2);
+    assert_eq!(texts(&second), ["One was said."]);
+    let routes = bridge.world.routes();
+    assert_eq!(routes.len(), 2, "{routes:#?}");
+    for route in &routes {
+        assert_eq!(route["session_id"], json!(thread));
+        assert_eq!(route["tool"], "codex");
+        assert_eq!(route["cwd"], json!(bridge.world.hermetic.project()));
+    }
+    assert!(bridge.world.codex_config() == settings, "config.toml has changed");
+    bridge.assert_no_problems();
+}
+
+#[test]
+fn a_sub_agent_of_codex_makes_no_thread() {
+    let Some(codex) = gates::fast() else { return };
+    let bridge = Bridge::new(codex, with_sub_agent());
+    bridge.exec(&["have them counted", CODE_MODEL[0], CODE_MODEL[1]]);
+    bridge.wait_for_internal("a sub-agent", 1);
+    let thread = bridge.thread_of("have them counted", 1);
+    assert_eq!(texts(&thread), ["They were counted."]);
+    bridge.assert_no_problems();
+}
+
+#[test]
+fn the_title_that_codex_s_terminal_makes_is_no_thread() {
+    let Some(codex) = gates::fast() else { return };
+    let script = Script::new().on("look around", vec![Reply::text("Nothing to do.")]);
+    let bridge = Bridge::new(codex, script);
+    let mut command = bridge.world.codex();
+    command.env("TURNBRIDGE_SLACK_HASTE", "20").arg("look around");
+    let tmux = Tmux::start(&bridge.world.hermetic, &command);
+    tmux.wait_for("Test session", PATIENCE);
+    bridge.wait_for_internal("it makes a title", 1);
+    let thread = bridge.thread_of("look around", 1);
+    assert_eq!(texts(&thread), ["Nothing to do."]);
+    bridge.assert_no_problems();
+}
+
+#[test]
+fn hooks_and_notify_together_make_one_thread_a_turn() {
+    let Some(codex) = gates::fast() else { return };
+    let script = vec![Reply::text("By both roads."), Reply::text("Once more.")];
+    let mut bridge = Bridge::counting_reports(codex, script);
+    bridge.world.install_plugin();
+    let thread = bridge.exec(&["tell it once"]);
+    bridge.wait_for_reports(1);
+    assert_eq!(texts(&bridge.thread_of("tell it once", 1)), ["By both roads."]);
+    bridge.exec(&["resume", &thread, "and again"]);
+    bridge.wait_for_reports(2);
+    assert_eq!(texts(&bridge.thread_of("and again", 2)), ["Once more."]);
+    let turns = bridge.world.show(&thread)["turns"].as_array().map(Vec::len);
+    assert_eq!(turns, Some(2), "the hooks have not run");
+    bridge.assert_no_problems();
+}
+
+/// Codex itself reports neither, so the turn after them is what tells that there was nothing.
+#[test]
+fn failed_and_interrupted_turns_of_codex_make_no_thread_by_notify() {
+    let Some(codex) = gates::slow() else { return };
+    let input = json!({"cmd": "touch begun; exec sleep 20", "yield_time_ms": 20_000});
+    let script = vec![
+        Reply::error(500, "server_error", "out of order"),
+        Reply::tool("exec_command", input),
+        Reply::text("At last."),
+    ];
+    let bridge = Bridge::counting_reports(codex, script);
+    let failed = run(&mut bridge.world.exec("this fails"));
+    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    let thread = thread_told(&failed);
+
+    let mut process = bridge.world.exec("this is interrupted").spawn().expect("start codex");
+    let begun = bridge.world.hermetic.project().join("begun");
+    testkit::wait_until(PATIENCE, "the command", || begun.exists().then_some(()));
+    signal(&process, "-INT");
+    process.wait().expect("wait for codex");
+
+    bridge.exec(&["resume", &thread, "this works"]);
+    bridge.wait_for_reports(1);
+    assert_eq!(texts(&bridge.thread_of("this works", 1)), ["At last."]);
+    bridge.assert_no_problems();
+}
