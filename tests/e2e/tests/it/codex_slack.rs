@@ -9,6 +9,7 @@ use testkit::slack::SlackThread;
 use testkit::{Codex, Reply, Script, SlackApi, SlackSetup, Tmux};
 
 use crate::codex_exec::{signal, with_sub_agent};
+use crate::codex_terminal::{CodexTerminal, asking};
 use crate::codex_world::{CODE_MODEL, CodexWorld, run, thread_told};
 use crate::gates;
 use crate::patience::{PATIENCE, wait_for};
@@ -232,5 +233,28 @@ fn failed_and_interrupted_turns_of_codex_make_no_thread_by_notify() {
     bridge.exec(&["resume", &thread, "this works"]);
     bridge.wait_for_reports(1);
     assert_eq!(texts(&bridge.thread_of("this works", 1)), ["At last."]);
+    bridge.assert_no_problems();
+}
+
+#[test]
+fn that_codex_waits_is_told_to_who_wants_it() {
+    let Some(codex) = gates::slow() else { return };
+    let replies = vec![asking("touch made"), Reply::text("It is touched.")];
+    let mut bridge = Bridge::counting_reports(codex, Script::new().on("touch it", replies));
+    bridge.world.install_plugin();
+    let path = bridge.world.hermetic.config_dir().join("config.toml");
+    let config = fs::read_to_string(path).expect("read config.toml");
+    bridge.world.configure(&format!("{config}[notify]\nwaiting = true\n"));
+    let terminal = CodexTerminal::start(&bridge.world, "touch it");
+    terminal.wait_for_dialog();
+    let waiting = bridge.thread_of("touch it", 1);
+    assert_eq!(texts(&waiting), ["Waiting for you: `Bash`"]);
+    terminal.press("Enter");
+    terminal.wait_for_state("completed/ok");
+    // The title's report and the turn's.
+    bridge.wait_for_reports(2);
+    let threads = bridge.threads(2);
+    assert!(threads.iter().any(|thread| texts(thread) == ["It is touched."]), "{threads:#?}");
+    terminal.exit();
     bridge.assert_no_problems();
 }

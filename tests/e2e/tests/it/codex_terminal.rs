@@ -25,7 +25,7 @@ const QUESTION: &str = "enter to submit";
 /// Long enough to be seen.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-struct CodexTerminal<'world> {
+pub struct CodexTerminal<'world> {
     world: &'world CodexWorld,
     tmux: Tmux,
 }
@@ -33,8 +33,9 @@ struct CodexTerminal<'world> {
 impl<'world> CodexTerminal<'world> {
     /// Starts Codex, where it has to ask before it writes anything, with a first prompt.
     #[track_caller]
-    fn start(world: &'world CodexWorld, prompt: &str) -> CodexTerminal<'world> {
+    pub fn start(world: &'world CodexWorld, prompt: &str) -> CodexTerminal<'world> {
         let mut command = world.codex();
+        command.env("TURNBRIDGE_SLACK_HASTE", "20");
         command.args(["-a", "on-request", "-s", "read-only", prompt]);
         let tmux = Tmux::start(&world.hermetic, &command);
         world.api.wait_for_requests(1, PATIENCE);
@@ -54,20 +55,20 @@ impl<'world> CodexTerminal<'world> {
     }
 
     #[track_caller]
-    fn wait_for_state(&self, state: &str) -> Value {
+    pub fn wait_for_state(&self, state: &str) -> Value {
         self.world.wait_for_state(&self.tmux, state)
     }
 
     /// Waits for the dialog of a command, on the screen and in the session.
     #[track_caller]
-    fn wait_for_dialog(&self) -> Value {
+    pub fn wait_for_dialog(&self) -> Value {
         self.tmux.wait_for(DIALOG, PATIENCE);
         self.wait_for_state("waiting_user")
     }
 
     /// Presses a key; in a dialog until that is gone, because a new one takes no keys for a while.
     #[track_caller]
-    fn press(&self, key: &str) {
+    pub fn press(&self, key: &str) {
         let has_dialog = || {
             let screen = self.tmux.screen();
             [DIALOG, QUESTION].iter().any(|text| screen.contains(text))
@@ -88,7 +89,7 @@ impl<'world> CodexTerminal<'world> {
 
     /// Leaves by `/quit` and waits for the end of the process.
     #[track_caller]
-    fn exit(&self) {
+    pub fn exit(&self) {
         self.submit("/quit");
         wait_for("the end of codex", || match self.tmux.is_running() {
             true => Err(self.tmux.screen()),
@@ -98,7 +99,7 @@ impl<'world> CodexTerminal<'world> {
 }
 
 /// A command that Codex has to ask for.
-fn asking(command: &str) -> Reply {
+pub fn asking(command: &str) -> Reply {
     let input = json!({
         "cmd": command,
         "yield_time_ms": AGES.as_millis() as u64,
