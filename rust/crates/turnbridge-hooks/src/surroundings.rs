@@ -20,6 +20,10 @@ const NAMES: [&str; 8] = [
     "WT_SESSION",
 ];
 
+/// What Codex's background server has in its PATH (seen with 0.166, the only trace of it in a hook's
+/// environment). It serves every terminal, but has the variables of the first that started it.
+const CODEX_SERVER: &str = "app-server-daemon";
+
 /// A value longer than any id or path is not one, and would be rewritten by every hook.
 const MAX_VALUE: usize = 4_096;
 
@@ -29,10 +33,12 @@ pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>)
     let mut plugin_data = String::new();
     let mut plugin_gate = None;
     let mut env = BTreeMap::new();
+    let mut is_codex_server = false;
     for (name, value) in variables {
         let Some(name) = name.to_str() else { continue };
         let value = || Some(value.to_string_lossy().into_owned()).filter(|text| !text.is_empty());
         match name {
+            "PATH" => is_codex_server = value().is_some_and(|path| path.contains(CODEX_SERVER)),
             "CLAUDE_CODE_ENTRYPOINT" => host.entrypoint = value(),
             "CLAUDE_PROJECT_DIR" => host.project_dir = value(),
             "CLAUDE_CONFIG_DIR" => host.config_dir = value(),
@@ -54,7 +60,9 @@ pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>)
     // came by `--plugin-dir`.
     let by_plugin_dir = plugin_data.trim_end_matches(['/', '\\']).ends_with("-inline");
     host.plugin = plugin_root.map(|root| Plugin { root, by_plugin_dir, gate: plugin_gate });
-    host.env = env;
+    if !is_codex_server {
+        host.env = env;
+    }
     host
 }
 
@@ -89,6 +97,16 @@ mod tests {
         );
         assert!(host.is_interactive());
         assert_eq!(host.plugin, None);
+    }
+
+    #[test]
+    fn what_codexs_server_has_of_its_first_terminal_is_nobodys_pane() {
+        let path =
+            "/usr/bin:/home/user/.codex/packages/app-server-daemon/releases/0.166.0/codex-path";
+        let pane = ("TMUX_PANE", "%3");
+        assert!(host_of(&[pane, ("PATH", path)]).env.is_empty());
+        assert!(host_of(&[("PATH", path), pane]).env.is_empty());
+        assert_eq!(host_of(&[pane, ("PATH", "/usr/bin")]).env.len(), 1);
     }
 
     #[test]
