@@ -12,6 +12,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use toml_edit::Document;
+use turnbridge_core::resume::{ClaudeNewlines, Live};
 use turnbridge_slack::{Token, TokenKind};
 use turnbridge_store::paths;
 
@@ -33,6 +34,7 @@ pub struct Config {
     pub gate: Gate,
     pub voice: Voice,
     pub notify: Notify,
+    pub resume: Resume,
     /// Keys that mean nothing, for whoever reads the file to the user.
     pub unknown: Vec<String>,
     /// It holds tokens, and others may read it.
@@ -79,6 +81,19 @@ pub struct Notify {
     pub waiting: bool,
 }
 
+/// How a reply becomes the next prompt of its session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Resume {
+    /// What a terminal that has the session open means for it.
+    pub live: Live,
+    pub claude_newlines: ClaudeNewlines,
+    /// Whether a session that asked for no permission is resumed so.
+    pub allow_bypass: bool,
+    /// The programs; absent: the ones on the PATH.
+    pub claude: Option<PathBuf>,
+    pub codex: Option<PathBuf>,
+}
+
 impl Config {
     pub fn read() -> Result<Config, Problem> {
         let path = path()?;
@@ -114,6 +129,7 @@ fn parse(text: &str) -> Result<Config, Problem> {
     let mut voice = Section::of(&document, &["voice"], text)?;
     let mut notify = Section::of(&document, &["notify"], text)?;
     let mut features = Section::of(&document, &["features"], text)?;
+    let mut resume = Section::of(&document, &["resume"], text)?;
     let mut config = Config {
         language,
         slack: slack(&document, text)?,
@@ -126,10 +142,11 @@ fn parse(text: &str) -> Result<Config, Problem> {
         },
         notify: Notify { waiting: notify.boolean("waiting")?.unwrap_or_default() },
         features: read_features(&mut features)?,
+        resume: read_resume(&mut resume)?,
         unknown: Vec::new(),
         is_exposed: false,
     };
-    for section in [gate, voice, notify, features] {
+    for section in [gate, voice, notify, features, resume] {
         config.unknown.extend(section.unknown());
     }
     Ok(config)
@@ -165,6 +182,28 @@ fn read_features(features: &mut Section<'_>) -> Result<Features, Problem> {
         return Err(features.problem(key, "must be `false` while `features.reply_resume` is"));
     }
     Ok(Features { reply_resume, service_enabled })
+}
+
+fn read_resume(resume: &mut Section<'_>) -> Result<Resume, Problem> {
+    let live = resume.one_of("live", &["run", "hold"])?;
+    let newlines = resume.one_of("claude_newlines", &["keep", "literal"])?;
+    const PROGRAM: &str = "the whole path of a program";
+    Ok(Resume {
+        live: if live.as_deref() == Some("hold") { Live::Hold } else { Live::Run },
+        claude_newlines: match newlines.as_deref() {
+            Some("literal") => ClaudeNewlines::Literal,
+            _ => ClaudeNewlines::Keep,
+        },
+        allow_bypass: resume.boolean("allow_bypass")?.unwrap_or_default(),
+        claude: resume.checked("claude", PROGRAM, check_program)?,
+        codex: resume.checked("codex", PROGRAM, check_program)?,
+    })
+}
+
+/// A relative path would mean another program in every folder.
+fn check_program(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    if path.is_absolute() { Ok(path) } else { Err("not absolute".to_owned()) }
 }
 
 fn check_user_id(id: &str) -> Result<String, String> {

@@ -60,3 +60,24 @@ fn x36_a_token_without_anybody_to_write_to_is_told_from_no_slack_at_all() {
     let off = format!("{token}[destinations.dm]\nenabled = false\ntarget_user_id = 'U1'");
     assert_eq!(parse(&off).unwrap().slack.unwrap().target_user_id, None);
 }
+
+#[test]
+fn how_replies_are_resumed_is_read_and_checked() {
+    let program = if cfg!(windows) { r"C:\bin\claude.exe" } else { "/opt/bin/claude" };
+    let text = format!(
+        "[resume]\nlive = 'hold'\nclaude_newlines = 'literal'\nallow_bypass = true\nclaude = '{program}'\n"
+    );
+    let expected = Resume {
+        live: Live::Hold,
+        claude_newlines: ClaudeNewlines::Literal,
+        allow_bypass: true,
+        claude: Some(program.into()),
+        codex: None,
+    };
+    assert_eq!(parse(&text).unwrap().resume, expected);
+    let default = parse("[resume]\nlive = 'run'\nclaude_newlines = 'keep'").unwrap().resume;
+    assert_eq!(default, Resume::default());
+    insta::assert_snapshot!(shown("[resume]\nlive = 'pane'"), @r#"`resume.live` must be `"run"` or `"hold"` at line 2, column 8"#);
+    insta::assert_snapshot!(shown("[resume]\ncodex = 'bin/codex'"), @"`resume.codex` must be the whole path of a program at line 2, column 9");
+    assert_eq!(parse("[resume]\nlife = 1").unwrap().unknown, ["resume.life"]);
+}

@@ -191,18 +191,21 @@ pub enum Reason {
     SessionUnknown,
     /// Longer than what can be handed over.
     TooLong,
+    /// A command that would end or empty the session.
+    CommandRefused,
     ExitCode,
     Signal,
 }
 
 impl Reason {
-    pub const ALL: [Reason; 8] = [
+    pub const ALL: [Reason; 9] = [
         Reason::ProgramMissing,
         Reason::NotStarted,
         Reason::FolderMissing,
         Reason::SessionInvalid,
         Reason::SessionUnknown,
         Reason::TooLong,
+        Reason::CommandRefused,
         Reason::ExitCode,
         Reason::Signal,
     ];
@@ -216,6 +219,7 @@ impl Reason {
             Reason::SessionInvalid => "session_invalid",
             Reason::SessionUnknown => "session_unknown",
             Reason::TooLong => "too_long",
+            Reason::CommandRefused => "command_refused",
             Reason::ExitCode => "exit_code",
             Reason::Signal => "signal",
         }

@@ -3,7 +3,9 @@
 //! The Japanese ones are fixed to the letter (SLV-12, 30, 59, 72, 84–86) as far as a requirement
 //! gives them. What the Stop gate tells the agent is not here: it is never translated.
 
+use crate::ids::Tool;
 use crate::notice_wire::Cause;
+use crate::reply_wire::Reason;
 pub use crate::spoken_text::Language;
 
 impl Language {
@@ -91,6 +93,39 @@ texts! {
     ReplyQueued:
         "前の返信を実行中です。終わり次第、この返信を実行します。",
         "An earlier reply is still running. Yours will be run after it.";
+    /// A reply of `stop` has ended the run.
+    ReplyStopped:
+        "この返信の実行を停止しました。",
+        "The run of this reply was stopped.";
+    /// A reply of `stop` when no run is under way.
+    NothingToStop:
+        "実行中の返信はありません。",
+        "No reply is running.";
+    /// Why a run failed; see `failure_reason`.
+    ProgramMissing:
+        "プログラムが見つかりません",
+        "the program was not found";
+    ProgramNotStarted:
+        "プログラムを起動できませんでした",
+        "the program could not be started";
+    FolderMissing:
+        "セッションのフォルダーがありません",
+        "the session's folder is gone";
+    SessionInvalid:
+        "セッションIDが不正です",
+        "the session's id is not valid";
+    SessionUnknown:
+        "セッションが見つかりません",
+        "the agent does not know this session any more";
+    ReplyTooLong:
+        "返信が長すぎます",
+        "the reply is too long to be handed over";
+    ExitCode:
+        "終了コード",
+        "exit code";
+    KilledBySignal:
+        "シグナルで終了しました",
+        "ended by signal";
     TurnFailed:
         "エラーで終了しました",
         "Ended with an error";
@@ -134,6 +169,32 @@ pub fn resume_failed(language: Language, reason: &str) -> String {
         Language::Japanese => format!("{text}\n（理由：{reason}）"),
         Language::English => format!("{text}\n(Reason: {reason})"),
     }
+}
+
+/// What stands behind "Reason" in `resume_failed`; `code` is the exit code or the signal.
+pub fn failure_reason(
+    language: Language,
+    tool: Option<Tool>,
+    reason: Reason,
+    code: Option<i64>,
+) -> String {
+    let value = match reason {
+        Reason::ProgramMissing | Reason::NotStarted => tool.map(|tool| tool.to_string()),
+        Reason::ExitCode | Reason::Signal => code.map(|code| code.to_string()),
+        _ => None,
+    };
+    let text = match reason {
+        Reason::ProgramMissing => Text::ProgramMissing,
+        Reason::NotStarted => Text::ProgramNotStarted,
+        Reason::FolderMissing => Text::FolderMissing,
+        Reason::SessionInvalid => Text::SessionInvalid,
+        Reason::SessionUnknown => Text::SessionUnknown,
+        Reason::TooLong => Text::ReplyTooLong,
+        Reason::CommandRefused => Text::CommandRefused,
+        Reason::ExitCode => Text::ExitCode,
+        Reason::Signal => Text::KilledBySignal,
+    };
+    with_code(language, text, value.as_deref())
 }
 
 /// `kind` is Claude's word for the error, as in `rate_limit`.
@@ -223,6 +284,34 @@ mod tests {
         Ended with an error: `rate_limit`
         Ended with an error
         Waiting for you: `Bash`
+        ");
+    }
+
+    #[test]
+    fn slv_80_every_reason_of_a_failure_is_one_line_in_both_languages() {
+        let shown = [Language::Japanese, Language::English].map(|language| {
+            let reason = |reason| failure_reason(language, Some(Tool::Codex), reason, Some(1));
+            Reason::ALL.map(reason).join("\n")
+        });
+        insta::assert_snapshot!(shown.join("\n"), @"
+        プログラムが見つかりません：`codex`
+        プログラムを起動できませんでした：`codex`
+        セッションのフォルダーがありません
+        セッションIDが不正です
+        セッションが見つかりません
+        返信が長すぎます
+        `/clear` と `/exit` は Slack からは実行できません。CLIで実行してください。
+        終了コード：`1`
+        シグナルで終了しました：`1`
+        the program was not found: `codex`
+        the program could not be started: `codex`
+        the session's folder is gone
+        the session's id is not valid
+        the agent does not know this session any more
+        the reply is too long to be handed over
+        `/clear` and `/exit` cannot be run from Slack. Please use the CLI for them.
+        exit code: `1`
+        ended by signal: `1`
         ");
     }
 
