@@ -18,6 +18,7 @@ use crate::Program;
 use crate::arguments::{self, Options, Text};
 use crate::input::{self, Raw};
 use crate::notice;
+use crate::reply;
 use crate::surroundings;
 
 /// An event that arrived, and what is worth logging about its arrival.
@@ -102,6 +103,7 @@ pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
     let paths = StatePaths::from_env();
     let mut problems: Vec<String> =
         wrong_fields.iter().map(|field| format!("input: {field}")).collect();
+    problems.extend(paths.as_ref().and_then(|paths| reply::acknowledge(paths, &event).err()));
     let mut recorded = Recorded::Here;
     match session_store::update(paths.as_ref(), &event, Some(claim)) {
         Ok(updated) => {

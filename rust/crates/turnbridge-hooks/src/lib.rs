@@ -11,6 +11,7 @@ mod codex_notify;
 mod input;
 mod notice;
 mod notify;
+mod reply;
 pub mod start;
 mod status;
 mod stop_gate;
