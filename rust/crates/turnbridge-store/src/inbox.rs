@@ -24,7 +24,7 @@ use crate::paths::StatePaths;
 
 pub use run::{
     Claim, Streams, acknowledge, claim, claimed_at, has_ended, is_running, is_stop_requested, lock,
-    read_result, request_stop, save_agent, save_result, streams,
+    read_result, request_stop, save_agent, save_result,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub fn finish(paths: &StatePaths, id: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    for extension in ["told", "ack", "agent", "stop", "out", "err"] {
+    for extension in ["told", "ack", "agent", "stop", "in", "out", "err"] {
         remove(&place.with_extension(extension))?;
     }
     Ok(())

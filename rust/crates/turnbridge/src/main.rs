@@ -3,6 +3,7 @@
 mod commands;
 mod config;
 mod failure;
+mod runner;
 mod speech;
 
 use std::process::ExitCode;

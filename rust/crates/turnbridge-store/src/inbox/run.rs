@@ -4,7 +4,7 @@
 //! `<id>.stop` asks the runner to end it, on systems without signals too.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use turnbridge_core::timestamp::Timestamp;
 use super::place;
 use crate::append::append_line;
 use crate::atomic_file::{open_making_folders, sync_folder_of, write_atomically, write_durably};
+use crate::bounded_file;
 use crate::file_lock::{self, FileLock};
 use crate::paths::StatePaths;
 use crate::process::{Liveness, identify, liveness};
@@ -134,15 +135,28 @@ pub fn has_ended(paths: &StatePaths, id: &str) -> bool {
     text.lines().any(|event| ["Stop", "StopFailure"].contains(&event))
 }
 
-/// Where the agent's output goes: files, because an agent that outlives its runner must not die of
-/// a pipe that nobody reads.
+/// The agent's streams: files, because an agent that outlives its runner must neither miss the rest
+/// of its prompt nor die of a pipe that nobody reads.
 #[derive(Debug)]
 pub struct Streams {
-    pub stdout: PathBuf,
-    pub stderr: PathBuf,
+    stdin: PathBuf,
+    stdout: PathBuf,
+    stderr: PathBuf,
 }
 
 impl Streams {
+    pub fn of(paths: &StatePaths, id: &str) -> io::Result<Streams> {
+        let file = |extension| sibling(paths, id, extension);
+        Ok(Streams { stdin: file("in")?, stdout: file("out")?, stderr: file("err")? })
+    }
+
+    /// What the agent is to read.
+    pub fn open_stdin(&self, text: &str) -> io::Result<File> {
+        write_atomically(&self.stdin, text.as_bytes())?;
+        File::open(&self.stdin)
+    }
+
+    /// Standard output and standard error, empty.
     pub fn create(&self) -> io::Result<(File, File)> {
         let create = |path: &PathBuf| {
             let mut options = OpenOptions::new();
@@ -150,10 +164,26 @@ impl Streams {
         };
         Ok((create(&self.stdout)?, create(&self.stderr)?))
     }
-}
 
-pub fn streams(paths: &StatePaths, id: &str) -> io::Result<Streams> {
-    Ok(Streams { stdout: sibling(paths, id, "out")?, stderr: sibling(paths, id, "err")? })
+    /// How much was written to each.
+    pub fn lengths(&self) -> (u64, u64) {
+        let length = |path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+        (length(&self.stdout), length(&self.stderr))
+    }
+
+    /// The beginning of what was printed.
+    pub fn read_stdout(&self, longest: u64) -> String {
+        let mut bytes = Vec::new();
+        let file = File::open(&self.stdout);
+        let _ = file.and_then(|file| file.take(longest).read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The end of what was complained about.
+    pub fn read_stderr(&self, longest: u64) -> String {
+        let tail = bounded_file::read_tail(&self.stderr, longest).unwrap_or_default();
+        String::from_utf8_lossy(&tail.0).into_owned()
+    }
 }
 
 pub fn save_result(paths: &StatePaths, id: &str, result: &RunResult) -> io::Result<()> {

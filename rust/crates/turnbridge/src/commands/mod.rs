@@ -3,11 +3,13 @@
 mod codex;
 mod completions;
 mod gate;
+mod inbox;
 mod logs;
 mod mcp;
 mod notify;
 mod outbox;
 mod routes;
+mod run_reply;
 mod sessions;
 mod speak;
 mod voice;
@@ -31,6 +33,7 @@ enum Command {
     Sessions(sessions::Arguments),
     Gate(gate::Arguments),
     Codex(codex::Arguments),
+    Inbox(inbox::Arguments),
     Outbox(outbox::Arguments),
     Routes(routes::Arguments),
     Logs(logs::Arguments),
@@ -39,6 +42,7 @@ enum Command {
     Voice(voice::Arguments),
     Mcp(mcp::Arguments),
     Completions(completions::Arguments),
+    RunReply(run_reply::Arguments),
 }
 
 impl Cli {
@@ -47,6 +51,7 @@ impl Cli {
             Command::Sessions(arguments) => sessions::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
             Command::Codex(arguments) => codex::run(&arguments),
+            Command::Inbox(arguments) => inbox::run(&arguments),
             Command::Outbox(arguments) => outbox::run(&arguments),
             Command::Routes(arguments) => routes::run(&arguments),
             Command::Logs(arguments) => logs::run(&arguments),
@@ -55,6 +60,7 @@ impl Cli {
             Command::Voice(arguments) => voice::run(&arguments),
             Command::Mcp(arguments) => mcp::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments),
+            Command::RunReply(arguments) => run_reply::run(&arguments),
         }
     }
 }

@@ -9,6 +9,7 @@ mod engines;
 mod gate;
 mod gate_command;
 mod homes;
+mod inbox;
 mod manifest;
 mod mcp;
 #[cfg(unix)]

@@ -1,0 +1,148 @@
+//! `turnbridge inbox`: replies on their way to an agent, and what came of those of the last week.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use turnbridge_core::one_line::one_line;
+use turnbridge_core::reply_plan::{Progress, Told};
+use turnbridge_core::reply_wire::{Reply, RunResult};
+use turnbridge_store::clock;
+use turnbridge_store::inbox::{self, Dropped};
+use turnbridge_store::paths::StatePaths;
+
+use crate::failure::hinted;
+
+/// Show or drop replies on their way to an agent
+///
+/// Without a command: `list`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List what waits, what runs, and what was finished within a week
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget a reply that waits; it is not run any more
+    Drop {
+        /// Its id, or the beginning of it
+        id: String,
+    },
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let paths = super::state_paths()?;
+    match &arguments.action {
+        None => list(&paths, arguments.json),
+        Some(Action::List { json }) => list(&paths, *json),
+        Some(Action::Drop { id }) => drop_reply(&paths, id),
+    }
+}
+
+/// One line of the list.
+struct Shown {
+    reply: Reply,
+    state: &'static str,
+    told: Vec<Told>,
+    result: Option<RunResult>,
+}
+
+fn shown(paths: &StatePaths) -> Result<Vec<Shown>> {
+    let folder = || format!("could not read `{}`", paths.inbox_dir().display());
+    let finished = inbox::finished(paths).with_context(folder)?;
+    let mut shown: Vec<_> = finished
+        .into_iter()
+        .map(|(reply, result)| Shown { reply, state: "finished", told: Vec::new(), result })
+        .collect();
+    for entry in inbox::entries(paths).with_context(folder)? {
+        let (state, result) = match entry.progress {
+            Progress::Waiting => ("waiting", None),
+            Progress::Running => ("running", None),
+            Progress::Lost { .. } => ("lost", None),
+            Progress::Ended(result) => ("ended", Some(result)),
+        };
+        shown.push(Shown { reply: entry.reply, state, told: entry.told, result });
+    }
+    Ok(shown)
+}
+
+fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
+    let shown = shown(paths)?;
+    if as_json {
+        let all: Vec<_> = shown.iter().map(to_json).collect();
+        return print(&json!({"version": 1, "replies": all}).to_string());
+    }
+    if shown.is_empty() {
+        return print("no replies");
+    }
+    for Shown { reply, state, result, .. } in &shown {
+        let text: String = one_line(&reply.text).chars().take(40).collect();
+        let outcome = result.as_ref().map(|result| format!(" {}", result.outcome.as_str()));
+        let reason = result.as_ref().and_then(|result| result.reason);
+        let reason = reason.map(|reason| format!(" {}", reason.as_str())).unwrap_or_default();
+        let state = format!("{state}{}{reason}", outcome.unwrap_or_default());
+        print(&format!("{} {} {state} {text}", reply.id, reply.received_at))?;
+    }
+    Ok(())
+}
+
+fn to_json(shown: &Shown) -> Value {
+    let Shown { reply, state, told, result } = shown;
+    json!({
+        "id": reply.id,
+        "source": reply.source,
+        "state": state,
+        "tool": reply.tool,
+        "session_id": reply.session_id,
+        "thread_ts": reply.thread_ts,
+        "received_at": reply.received_at,
+        "text": one_line(&reply.text).chars().take(40).collect::<String>(),
+        "told": told.iter().map(|told| told.as_str()).collect::<Vec<_>>(),
+        "result": result.as_ref().map(|result| json!({
+            "outcome": result.outcome,
+            "reason": result.reason,
+            "code": result.code,
+            "stdout_bytes": result.stdout_bytes,
+            "stderr_bytes": result.stderr_bytes,
+            "ended_at": result.ended_at,
+        })),
+    })
+}
+
+fn drop_reply(paths: &StatePaths, id: &str) -> Result<()> {
+    let entries = inbox::entries(paths).context("could not read the inbox")?;
+    let mut found = entries.iter().map(|entry| &entry.reply.id).filter(|own| own.starts_with(id));
+    let hint = "`turnbridge inbox` lists them";
+    let id = match (found.next(), found.next()) {
+        (None, _) => return Err(hinted(format!("no reply `{id}` waits"), hint)),
+        (Some(id), None) => id,
+        _ => {
+            let hint = "give more of the id";
+            return Err(hinted(format!("several replies begin with `{id}`"), hint));
+        }
+    };
+    match inbox::drop(paths, id, clock::now()).context("could not drop it")? {
+        Dropped::Yes => print(&format!("dropped {id}")),
+        Dropped::Unknown => Err(hinted(format!("no reply `{id}` waits"), hint)),
+        Dropped::Running => {
+            Err(hinted(format!("`{id}` is running"), "reply `stop` in its thread to end it"))
+        }
+    }
+}
+
+fn print(line: &str) -> Result<()> {
+    writeln!(std::io::stdout().lock(), "{line}")?;
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! `turnbridge run-reply ID`: what the daemon starts for each reply. It lives on when the daemon is
+//! stopped or replaced, and the agent lives on when it is killed itself.
+
+use anyhow::Result;
+use clap::Args;
+use turnbridge_core::reply_wire::is_reply_id;
+
+use crate::failure::hinted;
+use crate::runner;
+
+/// Give one reply of the inbox to its agent, and wait (the daemon does this)
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub struct Arguments {
+    /// The reply's id
+    id: String,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let paths = super::state_paths()?;
+    let id = &arguments.id;
+    if !is_reply_id(id) {
+        return Err(hinted(format!("`{id}` is no reply's id"), "`turnbridge inbox` lists them"));
+    }
+    runner::run(&paths, id)
+}

@@ -1,0 +1,148 @@
+//! The agent's process: where it stands among others, and how it ends.
+
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How often its end, and a wish that it end, are looked for.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How long an agent may take to end itself, before the next and stronger word.
+const GRACE: Duration = Duration::from_secs(3);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Exit(i64),
+    Signal(i64),
+    /// Because it was asked to.
+    Stopped,
+}
+
+/// Waits for its end, and brings it about when `is_stopping` says so: first by what Ctrl-C is to it,
+/// then by what a system says at its own end, then at once.
+pub fn wait(mut child: Child, is_stopping: impl Fn() -> bool) -> io::Result<End> {
+    let mut words = [Word::Interrupt, Word::Terminate, Word::Kill].into_iter();
+    let mut next_word: Option<Instant> = None;
+    loop {
+        let is_stopped = next_word.is_some();
+        if is_stopped {
+            end_what_it_left(&mut child);
+        }
+        if let Some(status) = child.try_wait()? {
+            return Ok(if is_stopped { End::Stopped } else { end_of(status) });
+        }
+        let is_due = next_word.map_or_else(&is_stopping, |at| Instant::now() >= at);
+        if is_due && let Some(word) = words.next() {
+            say(&mut child, word);
+            next_word = Some(Instant::now() + GRACE);
+        }
+        std::thread::sleep(TICK);
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Word {
+    Interrupt,
+    Terminate,
+    Kill,
+}
+
+/// What the daemon that started us found around it, and an agent would take for its own: it may
+/// have been started from a terminal in which another agent runs.
+pub fn forget_surroundings(command: &mut Command) {
+    const NAMES: [&str; 17] = [
+        "CLAUDECODE",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_CODE_CHILD_SESSION",
+        "CLAUDE_PROJECT_DIR",
+        "CLAUDE_PLUGIN_ROOT",
+        "CLAUDE_PLUGIN_DATA",
+        "CLAUDE_ENV_FILE",
+        "CLAUDE_EFFORT",
+        "AI_AGENT",
+        "TMUX",
+        "TMUX_PANE",
+        "WEZTERM_PANE",
+        "KITTY_WINDOW_ID",
+        "ITERM_SESSION_ID",
+        "WT_SESSION",
+        "ZELLIJ_PANE_ID",
+    ];
+    for name in NAMES {
+        command.env_remove(name);
+    }
+    for (name, _) in std::env::vars_os() {
+        let is_hosts = |prefix: &&str| name.to_string_lossy().starts_with(*prefix);
+        if ["TVINE_", "KAWAII_"].iter().any(is_hosts) {
+            command.env_remove(&name);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn end_of(status: ExitStatus) -> End {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => End::Exit(code.into()),
+        (None, signal) => End::Signal(signal.unwrap_or_default().into()),
+    }
+}
+
+#[cfg(not(unix))]
+fn end_of(status: ExitStatus) -> End {
+    End::Exit(status.code().unwrap_or(-1).into())
+}
+
+/// To the whole group: what the agent has started ends with it.
+#[cfg(unix)]
+fn say(child: &mut Child, word: Word) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    let signal = match word {
+        Word::Interrupt => Signal::INT,
+        Word::Terminate => Signal::TERM,
+        Word::Kill => Signal::KILL,
+    };
+    // It has not been waited for, so its id is still its own.
+    let _ = kill_process_group(Pid::from_child(child), signal);
+}
+
+/// Shells start background jobs that do not hear Ctrl-C. Asked before the agent is waited for: until
+/// then nobody else can have its id.
+#[cfg(unix)]
+fn end_what_it_left(child: &mut Child) {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if let Ok(Some(_)) = waitid(WaitId::Pid(Pid::from_child(child)), options) {
+        say(child, Word::Terminate);
+    }
+}
+
+#[cfg(not(unix))]
+fn end_what_it_left(_child: &mut Child) {}
+
+#[cfg(not(unix))]
+fn say(child: &mut Child, _word: Word) {
+    let _ = child.kill();
+}
+
+#[cfg(unix)]
+pub fn in_its_own_group(command: &mut Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+}
+
+#[cfg(windows)]
+pub fn in_its_own_group(command: &mut Command) {
+    // CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP.
+    std::os::windows::process::CommandExt::creation_flags(command, 0x0800_0200);
+}
+
+/// So that a closed terminal, or the daemon's own end, is not ours.
+#[cfg(unix)]
+pub fn leave_session() {
+    // It fails for the leader of a group, who was started apart already.
+    let _ = rustix::process::setsid();
+}
+
+#[cfg(not(unix))]
+pub fn leave_session() {}

@@ -1,0 +1,506 @@
+//! `turnbridge run-reply` and `turnbridge inbox`, with stub agents that write down how they were
+//! called. The stubs are shell scripts, so these tests are for unix.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::world::{SESSION, World, lines_of, payload};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const SLOW: &str = "TURNBRIDGE_TEST_SLOW";
+
+/// Writes down its arguments, each ended by a NUL, its folder, the id of the reply and what it
+/// reads; then does what the test says.
+const STUB: &str = r#"#!/bin/sh
+record="$STUB_RECORD/$$"
+printf '%s\0' "$0" "$@" > "$record.args"
+pwd > "$record.cwd"
+printf '%s' "$TURNBRIDGE_REPLY_ID" > "$record.reply"
+env > "$record.env"
+cat > "$record.stdin"
+echo "$TURNBRIDGE_REPLY_ID" >> "$STUB_RECORD/runs"
+. "$STUB_RECORD/behaviour"
+"#;
+
+struct Inbox {
+    world: World,
+}
+
+/// How a stub was called.
+struct Called {
+    program: String,
+    arguments: Vec<String>,
+    cwd: String,
+    reply: String,
+    stdin: String,
+    env: String,
+}
+
+impl Inbox {
+    fn new() -> Inbox {
+        let world = World::new();
+        let inbox = Inbox { world };
+        fs::create_dir_all(inbox.record()).unwrap();
+        inbox.behave("echo answer");
+        for name in ["claude", "codex"] {
+            inbox.add_stub(name);
+        }
+        inbox
+    }
+
+    fn record(&self) -> PathBuf {
+        self.world.hermetic.root().join("record")
+    }
+
+    fn programs(&self) -> PathBuf {
+        self.world.hermetic.root().join("bin")
+    }
+
+    fn add_stub(&self, name: &str) {
+        fs::create_dir_all(self.programs()).unwrap();
+        let path = self.programs().join(name);
+        fs::write(&path, STUB).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+
+    /// What the stubs do after they have written everything down.
+    fn behave(&self, script: &str) {
+        fs::write(self.record().join("behaviour"), script).unwrap();
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.world.hermetic.state_dir().join("inbox")
+    }
+
+    fn file(&self, id: &str, extension: &str) -> PathBuf {
+        self.folder().join(format!("{id}.{extension}"))
+    }
+
+    /// A reply as the daemon writes it.
+    fn add(&self, id: &str, text: &str, more: Value) {
+        let mut reply = json!({
+            "version": 1, "id": id, "source": "slack", "channel": "D1",
+            "thread_ts": "1700000000.000100", "ts": "1700000001.000200", "user": "U1",
+            "text": text, "received_at": "2026-01-01T00:00:00Z", "tool": "claude",
+            "session_id": SESSION, "cwd": self.world.hermetic.project(),
+        });
+        reply.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        fs::create_dir_all(self.folder()).unwrap();
+        fs::write(self.file(id, "json"), reply.to_string()).unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.world.command("turnbridge");
+        let path = std::env::join_paths(
+            std::iter::once(self.programs())
+                .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+        );
+        command.env("PATH", path.unwrap()).env("STUB_RECORD", self.record()).args(arguments);
+        command
+    }
+
+    fn run(&self, id: &str) -> Output {
+        self.command(&["run-reply", id]).output().unwrap()
+    }
+
+    fn spawn(&self, id: &str) -> Child {
+        let mut command = self.command(&["run-reply", id]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Runs it and gives its result.
+    #[track_caller]
+    fn result(&self, id: &str) -> Value {
+        let output = self.run(id);
+        assert!(output.status.success(), "{output:?}");
+        assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+        self.read_result(id)
+    }
+
+    #[track_caller]
+    fn read_result(&self, id: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.file(id, "result")).unwrap()).unwrap()
+    }
+
+    fn runs(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.record().join("runs")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// The one call that there was.
+    #[track_caller]
+    fn called(&self) -> Called {
+        let files = fs::read_dir(self.record()).unwrap().map(|file| file.unwrap().path());
+        let args: Vec<_> =
+            files.filter(|path| path.extension().is_some_and(|e| e == "args")).collect();
+        assert_eq!(args.len(), 1, "{args:?}");
+        let read = |extension: &str| fs::read_to_string(args[0].with_extension(extension)).unwrap();
+        let text = read("args");
+        let mut words = text.strip_suffix('\0').unwrap().split('\0').map(str::to_owned);
+        Called {
+            program: words.next().unwrap(),
+            arguments: words.collect(),
+            cwd: read("cwd").trim_end().to_owned(),
+            reply: read("reply"),
+            stdin: read("stdin"),
+            env: read("env"),
+        }
+    }
+
+    fn log(&self) -> Vec<Value> {
+        let logs = [
+            self.world.hermetic.state_dir().join("logs/daemon.log"),
+            self.world.hermetic.home().join("Library/Logs/turnbridge/daemon.log"),
+        ];
+        lines_of(&logs.map(|log| fs::read_to_string(log).unwrap_or_default()).concat())
+    }
+
+    fn list(&self) -> Vec<Value> {
+        let list: Value =
+            serde_json::from_str(&self.world.turnbridge(&["inbox", "--json"])).unwrap();
+        list["replies"].as_array().unwrap().clone()
+    }
+
+    /// A session as its hooks have left it.
+    fn add_session(&self, variables: &[(&str, &str)], more: Value) {
+        let mut command = self.world.command("turnbridge-status");
+        command.args(["--origin", "plugin"]).envs(variables.iter().copied());
+        let payload = payload("UserPromptSubmit", more);
+        let output = crate::world::feed(command, payload.to_string().as_bytes());
+        crate::world::assert_silent_success(&output);
+    }
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    testkit::wait_until(PATIENCE, what, || is_so().then_some(()));
+}
+
+#[test]
+fn slv_51_54_claude_gets_the_prompt_as_one_argument_in_the_sessions_folder() {
+    let inbox = Inbox::new();
+    let text = "go on: $(touch pwned) `touch pwned` \"double\" 'single' \\ ; touch pwned & * ~";
+    inbox.add("r1", text, json!({}));
+    let result = inbox.result("r1");
+    assert_eq!(result["outcome"], "done");
+    // No hook has seen a turn end: what it printed is all that there is to tell.
+    assert_eq!(result["output"], "answer\n");
+    let called = inbox.called();
+    assert!(called.program.ends_with("/bin/claude"), "{}", called.program);
+    assert_eq!(called.arguments, ["-r", SESSION, text]);
+    assert_eq!(called.cwd, inbox.world.hermetic.project().to_str().unwrap());
+    assert_eq!((called.reply.as_str(), called.stdin.as_str()), ("r1", ""));
+    assert!(!inbox.world.hermetic.project().join("pwned").exists());
+    let log = inbox.log();
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert_eq!((&log[0]["outcome"], &log[0]["code"]), (&json!("done"), &json!("0")));
+    assert_eq!(log[0]["stdout_bytes"], 7);
+    let line = log[0].to_string();
+    assert!(!line.contains("go on") && !line.contains("answer"), "text in the log: {line}");
+}
+
+#[test]
+fn x30_line_ends_and_leading_dashes_reach_claude_by_stdin() {
+    for text in ["one\ntwo `x` $(y)\n", "--dangerously-skip-permissions", "mcp"] {
+        let inbox = Inbox::new();
+        inbox.add("r1", text, json!({}));
+        assert_eq!(inbox.result("r1")["outcome"], "done");
+        let called = inbox.called();
+        assert_eq!(called.arguments, ["-r", SESSION, "-p"], "{text}");
+        assert_eq!(called.stdin, text);
+    }
+    let inbox = Inbox::new();
+    let long = "long enough ".repeat(100_000);
+    inbox.add("r1", &long, json!({}));
+    assert_eq!(inbox.result("r1")["outcome"], "done");
+    assert_eq!(inbox.called().stdin.len(), long.len());
+}
+
+#[test]
+fn slv_52_literal_newlines_are_two_characters() {
+    let inbox = Inbox::new();
+    inbox.world.configure("[resume]\nclaude_newlines = \"literal\"\n");
+    inbox.add("r1", "one\r\ntwo three\n", json!({}));
+    inbox.result("r1");
+    assert_eq!(inbox.called().arguments, ["-r", SESSION, "one\\ntwo three\\n"]);
+}
+
+#[test]
+fn slv_50_codex_gets_the_prompt_on_stdin_and_its_options_before_resume() {
+    let inbox = Inbox::new();
+    let text = "-x\n$(touch pwned)\n";
+    inbox.add("r1", text, json!({"tool": "codex"}));
+    let result = inbox.result("r1");
+    assert_eq!(result["outcome"], "done");
+    assert_eq!(result["output"], Value::Null, "its rollout tells");
+    let called = inbox.called();
+    assert!(called.program.ends_with("/bin/codex"), "{}", called.program);
+    let project = inbox.world.hermetic.project();
+    let project = project.to_str().unwrap();
+    let expected = ["exec", "-C", project, "--skip-git-repo-check", "resume", SESSION, "-"];
+    assert_eq!(called.arguments, expected);
+    assert_eq!(called.stdin, text);
+}
+
+#[test]
+fn a_thread_that_another_codex_has_open_gets_the_reply_through_its_queue() {
+    let inbox = Inbox::new();
+    inbox.behave(
+        "[ \"$1\" = queue ] && exit 0\n\
+         echo \"thread x already has an active writer (code -32600)\" >&2\nexit 1\n",
+    );
+    inbox.add("r1", "-x\nhello", json!({"tool": "codex"}));
+    assert_eq!(inbox.result("r1")["outcome"], "handed_over");
+    let files = fs::read_dir(inbox.record()).unwrap().map(|file| file.unwrap().path());
+    let calls: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "args"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .filter(|arguments| arguments.contains("\0queue\0"))
+        .collect();
+    let expected = format!("\0queue\0--thread\0{SESSION}\0--message=-x\nhello\0");
+    assert!(calls.len() == 1 && calls[0].ends_with(&expected), "{calls:?}");
+}
+
+#[test]
+fn what_the_session_was_started_with_is_passed_on_and_what_is_around_the_daemon_is_not() {
+    let inbox = Inbox::new();
+    let home = inbox.world.hermetic.home();
+    let data = home.join("turnbridge-inline");
+    let session_dir = inbox.world.hermetic.root().join("started here");
+    fs::create_dir(&session_dir).unwrap();
+    inbox.add_session(
+        &[
+            ("CLAUDE_PLUGIN_ROOT", "/plug in"),
+            ("CLAUDE_PLUGIN_DATA", data.to_str().unwrap()),
+            ("CLAUDE_PROJECT_DIR", session_dir.to_str().unwrap()),
+        ],
+        json!({"prompt": "x", "permission_mode": "plan"}),
+    );
+    inbox.add("r1", "go on", json!({}));
+    let mut command = inbox.command(&["run-reply", "r1"]);
+    command.envs([("CLAUDECODE", "1"), ("TVINE_SESSION_ID", "other"), ("TMUX_PANE", "%9")]);
+    assert!(command.output().unwrap().status.success());
+    let called = inbox.called();
+    let expected = ["--plugin-dir=/plug in", "--permission-mode", "plan", "-r", SESSION, "go on"];
+    assert_eq!(called.arguments, expected);
+    assert_eq!(called.cwd, session_dir.to_str().unwrap(), "not the route's folder");
+    for name in ["CLAUDECODE=", "TVINE_SESSION_ID=", "TMUX_PANE="] {
+        assert!(!called.env.contains(name), "{name}");
+    }
+    let config_dir =
+        format!("CLAUDE_CONFIG_DIR={}", inbox.world.hermetic.claude_config_dir().display());
+    assert!(called.env.contains(&config_dir), "{}", called.env);
+}
+
+#[test]
+fn permissions_are_bypassed_only_when_that_is_allowed() {
+    for (config, expected) in [("", false), ("[resume]\nallow_bypass = true\n", true)] {
+        let inbox = Inbox::new();
+        inbox.world.configure(config);
+        let project = inbox.world.hermetic.project();
+        inbox.add_session(
+            &[("CLAUDE_PROJECT_DIR", project.to_str().unwrap())],
+            json!({"prompt": "x", "permission_mode": "bypassPermissions"}),
+        );
+        inbox.add("r1", "go on", json!({}));
+        inbox.result("r1");
+        let arguments = inbox.called().arguments;
+        assert_eq!(arguments.contains(&"bypassPermissions".to_owned()), expected, "{arguments:?}");
+    }
+}
+
+#[test]
+fn slv_80_every_failure_has_its_reason() {
+    let check = |more: Value, behaviour: &str, reason: &str, code: Value| {
+        let inbox = Inbox::new();
+        inbox.behave(behaviour);
+        inbox.add("r1", "go on", more);
+        let result = inbox.result("r1");
+        assert_eq!((&result["outcome"], &result["reason"]), (&json!("failed"), &json!(reason)));
+        assert_eq!(result["code"], code, "{reason}");
+        assert_eq!(inbox.log()[0]["reason"], reason);
+        inbox
+    };
+    check(json!({}), "exit 3", "exit_code", json!(3));
+    check(json!({}), "kill -9 $$", "signal", json!(9));
+    let unknown = "echo 'No conversation found with session ID: x' >&2; exit 1";
+    check(json!({}), unknown, "session_unknown", json!(1));
+    for more in [
+        json!({"cwd": "/nowhere/at/all"}),
+        json!({"session_id": "../../x"}),
+        json!({"tool": "rm"}),
+        json!({"session_id": null, "tool": null}),
+    ] {
+        let reason = if more.get("cwd").is_some() { "folder_missing" } else { "session_invalid" };
+        let inbox = check(more, "true", reason, Value::Null);
+        assert!(inbox.runs().is_empty(), "a process was started");
+    }
+    let inbox = Inbox::new();
+    inbox.world.configure("[resume]\nclaude = \"/nowhere/claude\"\n");
+    inbox.add("r1", "go on", json!({}));
+    assert_eq!(inbox.result("r1")["reason"], "program_missing");
+}
+
+#[test]
+fn a_reply_that_is_not_there_or_no_name_starts_nothing() {
+    let inbox = Inbox::new();
+    for id in ["nobody", "../../x", "-x"] {
+        let output = inbox.command(&["run-reply", "--", id]).output().unwrap();
+        assert!(!output.status.success(), "{id}");
+    }
+    assert!(inbox.runs().is_empty());
+}
+
+#[test]
+fn a_reply_runs_once_however_many_runners_are_started() {
+    let inbox = Inbox::new();
+    inbox.add("r1", "go on", json!({}));
+    let runners: Vec<_> = (0..6).map(|_| inbox.spawn("r1")).collect();
+    for mut runner in runners {
+        runner.wait().unwrap();
+    }
+    inbox.run("r1");
+    assert_eq!(inbox.runs(), ["r1"]);
+    assert_eq!(inbox.read_result("r1")["outcome"], "done");
+}
+
+#[test]
+fn the_hooks_acknowledge_the_reply_and_then_the_output_is_nobodys() {
+    let inbox = Inbox::new();
+    let hook = |program: &str, event: &str, more: Value| {
+        let path = match program {
+            "status" => env!("CARGO_BIN_EXE_turnbridge-status"),
+            _ => env!("CARGO_BIN_EXE_turnbridge-stop-gate"),
+        };
+        let payload = payload(event, more).to_string();
+        format!("printf '%s' '{payload}' | '{path}' --origin plugin\n")
+    };
+    inbox.behave(&format!(
+        "{}test -s '{}' || exit 7\n{}echo answer",
+        hook("status", "UserPromptSubmit", json!({"prompt": "go on"})),
+        inbox.file("r1", "ack").display(),
+        hook(
+            "gate",
+            "Stop",
+            json!({"stop_hook_active": false, "last_assistant_message": "answer"})
+        ),
+    ));
+    inbox.add("r1", "go on", json!({}));
+    let result = inbox.result("r1");
+    assert_eq!((&result["outcome"], &result["output"]), (&json!("done"), &Value::Null));
+    let acknowledged = fs::read_to_string(inbox.file("r1", "ack")).unwrap();
+    assert_eq!(acknowledged, "UserPromptSubmit\nStop\n");
+    // Codex's hooks do the same; an id that nobody waits for, or that is no name, does nothing.
+    let inbox = Inbox::new();
+    inbox.add("r2", "go on", json!({"tool": "codex"}));
+    for id in ["r2", "other", "../r3", ""] {
+        let mut command = inbox.world.command("turnbridge-status");
+        command.args(["--tool", "codex"]).env("TURNBRIDGE_REPLY_ID", id);
+        let prompt = payload("UserPromptSubmit", json!({"prompt": "x", "turn_id": SESSION}));
+        let output = crate::world::feed(command, prompt.to_string().as_bytes());
+        crate::world::assert_silent_success(&output);
+    }
+    let names = fs::read_dir(inbox.folder()).unwrap();
+    let mut names: Vec<_> =
+        names.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["r2.ack", "r2.json"]);
+    assert!(!inbox.world.hermetic.state_dir().join("r3.ack").exists());
+}
+
+#[test]
+fn stop_ends_the_agent_and_what_it_has_started() {
+    for by_signal in [true, false] {
+        let inbox = Inbox::new();
+        inbox.behave("sleep 600 & echo $! > \"$STUB_RECORD/child\"\nwait\n");
+        inbox.add("r1", "go on", json!({}));
+        let mut runner = inbox.spawn("r1");
+        let child = inbox.record().join("child");
+        wait_until("the agent's child", || {
+            fs::read_to_string(&child).is_ok_and(|text| text.ends_with('\n'))
+        });
+        assert_eq!(inbox.list()[0]["state"], "running");
+        let error = inbox.command(&["inbox", "drop", "r1"]).output().unwrap();
+        assert!(String::from_utf8_lossy(&error.stderr).contains("is running"), "{error:?}");
+        if by_signal {
+            let kill = Command::new("kill").arg(runner.id().to_string()).status();
+            assert!(kill.unwrap().success());
+        } else {
+            fs::write(inbox.file("r1", "stop"), "").unwrap();
+        }
+        runner.wait().unwrap();
+        assert_eq!(inbox.read_result("r1")["outcome"], "stopped");
+        let pid = fs::read_to_string(&child).unwrap();
+        wait_until("the end of its child", || !is_alive(pid.trim()));
+    }
+}
+
+fn is_alive(pid: &str) -> bool {
+    let output = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
+    let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+#[test]
+fn the_inbox_lists_what_waits_and_drops_it() {
+    let inbox = Inbox::new();
+    assert_eq!(inbox.world.turnbridge(&["inbox"]), "no replies\n");
+    inbox.add("slack-D1-1.0", "first\nline", json!({"ts": "1.0"}));
+    inbox.add("slack-D1-2.0", &"long ".repeat(20), json!({"ts": "2.0"}));
+    insta::assert_snapshot!(inbox.world.turnbridge(&["inbox"]), @"
+    slack-D1-1.0 2026-01-01T00:00:00Z waiting first line
+    slack-D1-2.0 2026-01-01T00:00:00Z waiting long long long long long long long long 
+    ");
+    assert_eq!(inbox.world.turnbridge(&["inbox", "drop", "slack-D1-2"]), "dropped slack-D1-2.0\n");
+    inbox.result("slack-D1-1.0");
+    let output = inbox.run("slack-D1-2.0");
+    assert!(!output.status.success(), "a dropped reply was found");
+    assert_eq!(inbox.runs(), ["slack-D1-1.0"]);
+    insta::assert_snapshot!(inbox.world.turnbridge(&["inbox"]), @"
+    slack-D1-2.0 2026-01-01T00:00:00Z finished dropped long long long long long long long long 
+    slack-D1-1.0 2026-01-01T00:00:00Z ended done first line
+    ");
+    let ambiguous = inbox.command(&["inbox", "drop", "nothing"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&ambiguous.stderr).contains("no reply `nothing` waits"));
+}
+
+/// X12: the runner is killed at some moment; whoever comes next starts it again.
+#[test]
+fn killed_at_any_moment_a_reply_runs_at_most_once_and_its_files_tell() {
+    let rounds = if std::env::var(SLOW).is_ok_and(|value| value == "1") { 60 } else { 10 };
+    let inbox = Inbox::new();
+    inbox.behave("sleep 0.02\n");
+    let (mut never, mut once) = (0, 0);
+    for round in 0..rounds {
+        let id = format!("r{round}");
+        inbox.add(&id, "go on", json!({}));
+        let mut runner = inbox.spawn(&id);
+        // From before its start to after its end.
+        std::thread::sleep(Duration::from_millis((round * 37) % 160));
+        runner.kill().unwrap();
+        runner.wait().unwrap();
+        inbox.run(&id);
+        wait_until("the end of its run", || {
+            let list = inbox.list();
+            let own = list.iter().find(|reply| reply["id"] == id.as_str()).unwrap();
+            own["state"] != "running"
+        });
+        let list = inbox.list();
+        let own = list.iter().find(|reply| reply["id"] == id.as_str()).unwrap();
+        let runs = inbox.runs().iter().filter(|run| **run == id).count();
+        match (own["state"].as_str().unwrap(), runs) {
+            ("ended", 1) => once += 1,
+            // Claimed, and nobody lives: the plan has its prompt looked for, and tells.
+            ("lost", 0 | 1) => never += 1,
+            other => panic!("{other:?}: {own}"),
+        }
+    }
+    assert_eq!(never + once, rounds);
+    assert!(once > 0, "no run came to its end");
+}
