@@ -19,6 +19,7 @@ use crate::http_wire::Request;
 
 /// A client that reads nothing must not hold up the others for ever.
 const WRITE_PATIENCE: Duration = Duration::from_secs(5);
+const READ_PATIENCE: Duration = Duration::from_millis(100);
 
 pub(super) struct Line {
     /// `None` when it is over.
@@ -37,6 +38,8 @@ impl Line {
     pub(super) fn new(connection: Connection, read_ahead: Vec<u8>) -> io::Result<Line> {
         let socket = connection.socket().try_clone()?;
         socket.set_write_timeout(Some(WRITE_PATIENCE))?;
+        // Not every system wakes a reader when its side is shut down.
+        socket.set_read_timeout(Some(READ_PATIENCE))?;
         let config = WebSocketConfig::default().read_buffer_size(8 << 10).write_buffer_size(0);
         let web_socket =
             WebSocket::from_partially_read(connection, read_ahead, Role::Server, Some(config));
@@ -80,7 +83,7 @@ impl Line {
         let _ = self.socket.shutdown(Shutdown::Read);
     }
 
-    /// Waits until there is something to receive, or the end.
+    /// Waits until there is something to receive, or the end, or for a while.
     pub(super) fn wait(&self) {
         let _ = self.socket.peek(&mut [0]);
     }

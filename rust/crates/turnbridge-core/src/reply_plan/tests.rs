@@ -74,7 +74,7 @@ fn what_was_claimed_is_never_run_again() {
     let pending = [reply("a", "x", lost(false)), waiting("b")];
     assert_eq!(steps(&pending), "LookForPrompt a, TellQueued b");
     let uncertain = reply("a", "x", ended(Outcome::Uncertain));
-    assert_eq!(steps(&[uncertain.clone()]), "TellUncertain a");
+    assert_eq!(steps(std::slice::from_ref(&uncertain)), "TellUncertain a");
     assert_eq!(steps(&[told(uncertain, &[Told::Uncertain])]), "Finish a");
 }
 
@@ -82,14 +82,14 @@ fn what_was_claimed_is_never_run_again() {
 fn slv_39_80_how_a_run_ended_is_told_once() {
     let result = RunResult::failed(Reason::ExitCode, Some(1), String::new());
     let failed = reply("a", "x", Progress::Ended(result));
-    assert_eq!(steps(&[failed.clone()]), "TellFailed a");
+    assert_eq!(steps(std::slice::from_ref(&failed)), "TellFailed a");
     assert_eq!(steps(&[told(failed, &[Told::Failed])]), "Finish a");
     let output = RunResult {
         output: Some("Total cost: 0".into()),
         ..RunResult::new(Outcome::Done, String::new())
     };
     let printed = reply("a", "/cost", Progress::Ended(output));
-    assert_eq!(steps(&[printed.clone()]), "TellOutput a");
+    assert_eq!(steps(std::slice::from_ref(&printed)), "TellOutput a");
     assert_eq!(steps(&[told(printed, &[Told::Output])]), "Finish a");
     assert_eq!(steps(&[reply("a", "x", ended(Outcome::Stopped))]), "TellStopped a");
     assert_eq!(steps(&[reply("a", "x", ended(Outcome::HandedOver))]), "Finish a");
@@ -114,7 +114,7 @@ fn stop_ends_the_run_that_is_under_way_and_is_no_prompt() {
             steps_around(&[waiting("a"), stop.clone()], &["a"], false, Live::Run),
             "Stop a, Finish s"
         );
-        assert_eq!(steps(&[stop.clone()]), "TellNothingToStop s");
+        assert_eq!(steps(std::slice::from_ref(&stop)), "TellNothingToStop s");
         assert_eq!(steps(&[told(stop, &[Told::NothingToStop])]), "Finish s");
     }
     let mut stranger = reply("a", "x", Progress::Running);

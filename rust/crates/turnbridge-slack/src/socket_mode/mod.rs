@@ -89,11 +89,11 @@ impl SocketMode {
             tell: Box::new(tell),
             sockets: BTreeMap::new(),
         };
-        let thread = spawn("slack-socket-mode", move || runner.run(&incoming))?;
+        let thread = spawn("slack-sockets", move || runner.run(&incoming))?;
         Ok(SocketMode { orders, thread: Some(thread) })
     }
 
-    /// Tries again after a fatal error, and at once instead of after a wait.
+    /// Tries again after a fatal error, and at once instead of after a wait, unless it is Slack that asked to wait.
     pub fn retry(&self) {
         let _ = self.orders.send(Order::News(News::Retry));
     }

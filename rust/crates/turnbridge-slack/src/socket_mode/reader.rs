@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
+use tungstenite::error::ProtocolError;
 use tungstenite::protocol::CloseFrame;
 use tungstenite::protocol::WebSocket;
 use tungstenite::protocol::frame::coding::CloseCode;
@@ -184,10 +185,10 @@ fn is_wait(error: &io::Error) -> bool {
 
 fn describe(error: &Error) -> String {
     match error {
+        // Over TLS, and without.
+        Error::Io(cause) if cause.kind() == ErrorKind::UnexpectedEof => "it ended".to_owned(),
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => "it ended".to_owned(),
         Error::Io(cause) => cause.to_string(),
-        Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => {
-            "it ended".to_owned()
-        }
         other => other.to_string(),
     }
 }

@@ -84,6 +84,8 @@ pub(crate) struct Supervisor {
     pending: Option<SocketId>,
     open_at: Option<Instant>,
     not_before: Option<Instant>,
+    /// Slack's own wish, which no haste of the caller's overrides.
+    limited_until: Option<Instant>,
     failures: u32,
     is_stuck: bool,
     last_id: SocketId,
@@ -102,6 +104,7 @@ impl Supervisor {
             pending: None,
             open_at: Some(now),
             not_before: None,
+            limited_until: None,
             failures: 0,
             is_stuck: false,
             last_id: 0,
@@ -157,7 +160,7 @@ impl Supervisor {
                 self.failures = 0;
                 self.not_before = None;
                 if self.pending.is_none() && self.current().is_none() {
-                    self.open_at = Some(now.at);
+                    self.open_at = Some(self.limited_until.map_or(now.at, |at| at.max(now.at)));
                 }
                 Vec::new()
             }
@@ -270,7 +273,10 @@ impl Supervisor {
         let back_off = doubled.min(self.timing.back_off_most).mul_f64(jitter.clamp(0.0, 1.0));
         self.failures = self.failures.saturating_add(1);
         let wait = match error {
-            CallError::RateLimited { after } => after + back_off,
+            CallError::RateLimited { after } => {
+                self.limited_until = Some(now + after);
+                after + back_off
+            }
             _ => back_off,
         };
         let wait = self.not_before.map_or(wait, |at| wait.max(at.saturating_duration_since(now)));

@@ -23,7 +23,7 @@ fn threads_with_newer_replies_are_found_and_nothing_older() {
     slack.post_as_user(Some(&new), "one");
     let last = slack.post_as_user(Some(&new), "two");
     let found = client.threads_replied_to(&bot(), &channel, &quiet, &seen).unwrap();
-    assert_eq!(found, [new.clone()]);
+    assert_eq!(found, std::slice::from_ref(&new));
     let replies = client.replies_after(&bot(), &channel, &new, &seen).unwrap();
     let texts: Vec<String> = replies
         .iter()

@@ -187,6 +187,13 @@ fn slacks_wish_to_wait_is_obeyed() {
     assert_eq!(world.failed(1, error), "retrying in 7.25 s");
     assert_eq!(world.pass(7.0).tick(), "");
     assert_eq!(world.pass(0.25).tick(), "open 2");
+    assert_eq!(world.failed(2, unreachable()), "retrying in 0.5 s");
+    assert_eq!(world.take(News::Retry), "open 3");
+    // Not even who asks for it makes us come sooner.
+    let error = CallError::RateLimited { after: Duration::from_secs(7) };
+    world.failed(3, error);
+    assert_eq!(world.pass(6.0).take(News::Retry), "");
+    assert_eq!(world.pass(1.0).tick(), "open 4");
 }
 
 #[test]
