@@ -1,5 +1,7 @@
 //! Delivers what is queued, once: for `turnbridge-notify`, and for people who do not want to wait.
 
+use std::path::Path;
+
 use turnbridge_config::{Config, Slack as SlackConfig};
 use turnbridge_core::texts::Language;
 use turnbridge_slack::{Connection, WebApi};
@@ -16,7 +18,7 @@ const API_URL: &str = "TURNBRIDGE_SLACK_API_URL";
 const HASTE: &str = "TURNBRIDGE_SLACK_HASTE";
 
 /// Why nothing can be delivered at all.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Obstacle {
     pub text: String,
     pub hint: String,
@@ -38,33 +40,66 @@ pub fn run() {
     }
 }
 
+/// With the config as it is now.
 pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
     let config = Config::read()
         .map_err(|problem| Obstacle::new(problem.to_string(), problem.hint.clone()))?;
+    warn_if_exposed(&config, &paths.notify_log());
+    Deliverer::new(config).deliver(paths)
+}
+
+pub fn warn_if_exposed(config: &Config, log: &Path) {
     if config.is_exposed {
         let fields = [("hint", Field::Text("run `chmod 600` on it".to_owned()))];
         let message = "others can read the tokens in config.toml";
-        log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);
+        log::write_log(log, clock::now(), "warn", message, &fields);
     }
-    let slack = config.slack.as_ref().ok_or_else(|| {
-        Obstacle::new("no Slack is configured", "set `slack.bot_token` in config.toml")
-    })?;
-    let settings = settings(paths, &config, slack)?;
+}
+
+/// Delivers by one config, as often as it is asked to.
+pub struct Deliverer {
+    config: Config,
+    api: Option<WebApi>,
+    pace: RealPace,
+}
+
+impl Deliverer {
+    pub fn new(config: Config) -> Deliverer {
+        Deliverer { config, api: None, pace: RealPace::hasty(haste()) }
+    }
+
+    pub fn deliver(&mut self, paths: &StatePaths) -> Result<Drained, Obstacle> {
+        let slack = self.config.slack.as_ref().ok_or_else(|| {
+            Obstacle::new("no Slack is configured", "set `slack.bot_token` in config.toml")
+        })?;
+        let settings = settings(paths, &self.config, slack)?;
+        let api = match self.api.take() {
+            Some(api) => api,
+            None => web_api(slack)?,
+        };
+        let api = self.api.insert(api);
+        let real = RealSlack { api, token: &slack.bot_token };
+        drain(paths, &settings, &real, &mut self.pace).map_err(|error| {
+            Obstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")
+        })
+    }
+}
+
+/// Slack, as the config and the environment name it.
+pub fn web_api(slack: &SlackConfig) -> Result<WebApi, Obstacle> {
     let url = std::env::var(API_URL).ok().filter(|url| !url.is_empty());
-    let haste = std::env::var(HASTE).ok().and_then(|haste| haste.parse().ok()).unwrap_or(1).max(1);
     let usual = Connection::default();
     let connection = Connection {
         api_url: url.or(slack.api_url.clone()),
-        timeout: usual.timeout / haste,
+        timeout: usual.timeout / haste(),
         ..usual
     };
-    let api = WebApi::new(connection)
-        .map_err(|error| Obstacle::new(error.to_string(), "look at `slack.api_url`"))?;
-    let real = RealSlack { api: &api, token: &slack.bot_token };
-    let drained = drain(paths, &settings, &real, &mut RealPace::hasty(haste));
-    drained.map_err(|error| {
-        Obstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")
-    })
+    WebApi::new(connection)
+        .map_err(|error| Obstacle::new(error.to_string(), "look at `slack.api_url`"))
+}
+
+pub fn haste() -> u32 {
+    std::env::var(HASTE).ok().and_then(|haste| haste.parse().ok()).unwrap_or(1).max(1)
 }
 
 fn settings(
@@ -85,7 +120,7 @@ fn settings(
 }
 
 /// As the user has said, else as the locale says.
-fn language(config: &Config) -> Language {
+pub fn language(config: &Config) -> Language {
     let locale = ["LC_ALL", "LC_MESSAGES", "LANG"];
     let locale = locale.iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
     let chosen = config.language.clone().or(locale).unwrap_or_default();

@@ -95,6 +95,29 @@ pub fn finish(paths: &StatePaths, id: &str) -> io::Result<()> {
     place.clear()
 }
 
+/// What became of a notice that was queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Waiting,
+    Arrived,
+    /// It will not arrive by itself.
+    Held,
+    /// Nobody knows of it.
+    Unknown,
+}
+
+pub fn fate(paths: &StatePaths, id: &str) -> io::Result<Fate> {
+    let place = Place::of(paths, id)?;
+    if place.done.exists() {
+        return Ok(Fate::Arrived);
+    }
+    Ok(match read(paths, &place.notice) {
+        Some(entry) if entry.progress.held => Fate::Held,
+        Some(_) => Fate::Waiting,
+        None => Fate::Unknown,
+    })
+}
+
 /// Only who holds it delivers. `None`: somebody else does.
 pub fn lock(paths: &StatePaths) -> io::Result<Option<FileLock>> {
     FileLock::try_acquire(&paths.outbox_dir().join("deliver.lock"))
@@ -181,12 +204,18 @@ mod tests {
             entries(paths).unwrap().into_iter().map(|entry| entry.notice.id).collect()
         };
         assert_eq!(ids(&paths), ["a", "b"]);
+        assert_eq!(fate(&paths, "b").unwrap(), Fate::Waiting);
         finish(&paths, "b").unwrap();
+        assert_eq!(fate(&paths, "b").unwrap(), Fate::Arrived);
+        assert_eq!(fate(&paths, "c").unwrap(), Fate::Unknown);
+        let held = Progress { held: true, ..Progress::default() };
+        save_progress(&paths, "a", &held).unwrap();
+        assert_eq!(fate(&paths, "a").unwrap(), Fate::Held);
         assert_eq!(ids(&paths), ["a"]);
         assert_eq!(queue(&paths, &notice("b", "4")).unwrap(), Queued::Known);
         let names = fs::read_dir(paths.outbox_dir()).unwrap();
         let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(names.len(), 2, "{names:?}");
+        assert_eq!(names.len(), 3, "{names:?}");
         let later = SystemTime::now() + REMEMBERED + Duration::from_secs(1);
         prune(&paths, later).unwrap();
         assert_eq!(queue(&paths, &notice("b", "5")).unwrap(), Queued::New);

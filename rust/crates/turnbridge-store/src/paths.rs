@@ -77,12 +77,31 @@ impl StatePaths {
         self.state.join("codex-notify.json")
     }
 
-    pub fn notify_log(&self) -> PathBuf {
-        self.logs.join("notify.log")
+    /// What the daemon says of itself.
+    pub fn daemon_status(&self) -> PathBuf {
+        self.state.join("daemon.json")
+    }
+
+    /// Made by whoever wants the daemon to stop.
+    pub fn daemon_stop(&self) -> PathBuf {
+        self.state.join("daemon.stop")
+    }
+
+    pub fn state_dir(&self) -> PathBuf {
+        self.state.clone()
+    }
+
+    /// The newest message in Slack that the daemon has heard of.
+    pub fn slack_heard(&self) -> PathBuf {
+        self.state.join("slack-heard")
     }
 
     pub fn daemon_log(&self) -> PathBuf {
         self.logs.join("daemon.log")
+    }
+
+    pub fn notify_log(&self) -> PathBuf {
+        self.logs.join("notify.log")
     }
 
     pub fn hooks_log(&self) -> PathBuf {

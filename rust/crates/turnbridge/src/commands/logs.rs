@@ -37,6 +37,7 @@ enum Log {
     All,
     Hooks,
     Notify,
+    Daemon,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -59,14 +60,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn files(paths: &StatePaths, log: Log) -> Vec<(&'static str, PathBuf)> {
-    let mut files = Vec::new();
-    if log != Log::Notify {
-        files.push(("hooks", paths.hooks_log()));
-    }
-    if log != Log::Hooks {
-        files.push(("notify", paths.notify_log()));
-    }
-    files
+    let all = [
+        (Log::Hooks, "hooks", paths.hooks_log()),
+        (Log::Notify, "notify", paths.notify_log()),
+        (Log::Daemon, "daemon", paths.daemon_log()),
+    ];
+    let is_wanted = |(one, ..): &(Log, &str, PathBuf)| log == Log::All || log == *one;
+    all.into_iter().filter(is_wanted).map(|(_, name, path)| (name, path)).collect()
 }
 
 fn time_of(line: &str) -> String {

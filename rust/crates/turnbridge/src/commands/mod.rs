@@ -2,6 +2,7 @@
 
 mod codex;
 mod completions;
+mod daemon;
 mod gate;
 mod inbox;
 mod logs;
@@ -32,6 +33,7 @@ pub struct Cli {
 enum Command {
     Sessions(sessions::Arguments),
     Gate(gate::Arguments),
+    Daemon(daemon::Arguments),
     Codex(codex::Arguments),
     Inbox(inbox::Arguments),
     Outbox(outbox::Arguments),
@@ -50,6 +52,7 @@ impl Cli {
         match self.command {
             Command::Sessions(arguments) => sessions::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
+            Command::Daemon(arguments) => daemon::run(&arguments),
             Command::Codex(arguments) => codex::run(&arguments),
             Command::Inbox(arguments) => inbox::run(&arguments),
             Command::Outbox(arguments) => outbox::run(&arguments),

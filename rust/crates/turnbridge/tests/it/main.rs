@@ -4,6 +4,8 @@ mod bad_input;
 mod codex;
 mod concurrency;
 mod config;
+#[cfg(unix)]
+mod daemon;
 mod double_registration;
 mod engines;
 mod gate;

@@ -1,0 +1,275 @@
+//! The daemon: one owner of state, one closed list of events, one named thread per source.
+//!
+//! It delivers what is queued, hears what people reply, and sees what no hook sees. Files are the
+//! truth and hooks need no daemon: whoever kills it loses nothing but time.
+
+mod catch_up;
+mod courier;
+mod ears;
+mod event;
+mod log;
+mod prompt_search;
+mod replies;
+mod slack_side;
+mod watch;
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use turnbridge_config::Config;
+use turnbridge_core::daemon_wire::{DaemonStatus, SlackStatus};
+use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::file_lock::FileLock;
+use turnbridge_store::log::Field;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{clock, companion, outbox};
+
+use crate::notifier::{language, warn_if_exposed};
+use courier::Courier;
+use event::{Event, Place, StopReason};
+use log::DaemonLog;
+use replies::Replies;
+use slack_side::SlackSide;
+use watch::FolderWatch;
+
+/// Others look whether the lock is held, and hold it themselves while they look.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// Nothing depends on it: what no watcher has told of is seen by then.
+const RESCAN: Duration = Duration::from_secs(30);
+/// Editors empty a file before they write it, and an empty config is a valid one.
+const SETTLED: Duration = Duration::from_millis(200);
+/// While replies are under way: nobody tells of a runner that was killed, or a terminal that has gone.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
+
+/// Why there is no daemon.
+#[derive(Debug)]
+pub enum Refusal {
+    /// There is one already.
+    Running,
+    Files(io::Error),
+    Threads(io::Error),
+}
+
+/// Runs until it is told to stop.
+pub fn run(paths: StatePaths) -> Result<(), Refusal> {
+    for folder in [paths.state_dir(), paths.outbox_dir(), paths.inbox_dir()] {
+        make_private_folder(&folder).map_err(Refusal::Files)?;
+    }
+    let (events, incoming) = mpsc::channel();
+    // Before the lock: what is queued from now on is seen, and what was queued before is found.
+    let config_file = turnbridge_config::path().ok();
+    let watch = FolderWatch::start(&paths, config_file, events.clone());
+    let lock = match FileLock::acquire(&paths.daemon_lock(), LOCK_PATIENCE) {
+        Ok(lock) => lock,
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(Refusal::Running),
+        Err(error) => return Err(Refusal::Files(error)),
+    };
+    let _ = fs::remove_file(paths.daemon_stop());
+    stop_on_signals(&events);
+    let daemon = Daemon::start(paths.clone(), watch, events).map_err(Refusal::Threads)?;
+    daemon.run(&incoming);
+    let _ = fs::remove_file(paths.daemon_status());
+    drop(lock);
+    // Whoever queued something while we stopped has seen the lock and woken nobody.
+    if outbox::entries(&paths).is_ok_and(|entries| !entries.is_empty()) {
+        let _ = companion::wake(&paths);
+    }
+    Ok(())
+}
+
+fn make_private_folder(folder: &PathBuf) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// A second one ends the process at once: whoever asks twice does not want to wait.
+fn stop_on_signals(events: &Sender<Event>) {
+    let events = events.clone();
+    let mut is_asked = false;
+    let _ = ctrlc::set_handler(move || {
+        if std::mem::replace(&mut is_asked, true) {
+            std::process::exit(130);
+        }
+        let _ = events.send(Event::Stop(StopReason::Signal));
+    });
+}
+
+struct Daemon {
+    paths: StatePaths,
+    log: DaemonLog,
+    watch: FolderWatch,
+    courier: Courier,
+    slack: SlackSide,
+    replies: Replies,
+    config: Loaded,
+    status: DaemonStatus,
+    rescan_at: Instant,
+    /// When the config is to be read again.
+    config_at: Option<Instant>,
+}
+
+/// The config that is in force, and the last one that was not.
+#[derive(Default)]
+struct Loaded {
+    in_force: Option<String>,
+    refused: Option<String>,
+}
+
+impl Daemon {
+    fn start(paths: StatePaths, watch: FolderWatch, events: Sender<Event>) -> io::Result<Daemon> {
+        let log = DaemonLog::new(&paths);
+        let tell = events.clone();
+        let courier = Courier::start(paths.clone(), Config::default(), move || {
+            let _ = tell.send(Event::Delivered);
+        })?;
+        let slack = SlackSide::new(paths.clone(), events);
+        let replies = Replies::new(paths.clone());
+        let status = DaemonStatus {
+            version: 1,
+            pid: std::process::id(),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: clock::now().to_string(),
+            slack: SlackStatus::Connecting,
+        };
+        let rescan_at = Instant::now() + RESCAN;
+        let config = Loaded::default();
+        Ok(Daemon {
+            paths,
+            log,
+            watch,
+            courier,
+            slack,
+            replies,
+            config,
+            status,
+            rescan_at,
+            config_at: None,
+        })
+    }
+
+    fn run(mut self, incoming: &Receiver<Event>) {
+        let fields = [("pid", Field::Number(u64::from(self.status.pid)))];
+        self.log.info("the daemon has started", &fields);
+        self.load_config();
+        self.go_on();
+        let reason = loop {
+            match incoming.recv_timeout(self.pause()) {
+                Ok(Event::Stop(reason)) => break reason,
+                Ok(event) => {
+                    if let Some(reason) = self.handle(event) {
+                        break reason;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => self.do_what_is_due(),
+                Err(RecvTimeoutError::Disconnected) => break StopReason::Asked,
+            }
+        };
+        self.slack.stop();
+        self.courier.stop();
+        let fields = [("reason", Field::Text(reason.as_str().to_owned()))];
+        self.log.info("the daemon has stopped", &fields);
+    }
+
+    /// How long there is nothing to do unless something happens.
+    fn pause(&self) -> Duration {
+        let until = self.config_at.map_or(self.rescan_at, |at| at.min(self.rescan_at));
+        let pause = until.saturating_duration_since(Instant::now());
+        if self.replies.are_under_way() { pause.min(LOOK_AFTER) } else { pause }
+    }
+
+    fn do_what_is_due(&mut self) {
+        let now = Instant::now();
+        if now >= self.rescan_at {
+            return self.rescan();
+        }
+        if self.config_at.is_some_and(|at| now >= at) {
+            self.load_config();
+        }
+        self.go_on();
+    }
+
+    fn handle(&mut self, event: Event) -> Option<StopReason> {
+        match event {
+            Event::Changed(Place::Outbox) => self.courier.look(),
+            Event::Changed(Place::Config) => self.config_at = Some(Instant::now() + SETTLED),
+            Event::Changed(Place::State) => {
+                if fs::remove_file(self.paths.daemon_stop()).is_ok() {
+                    return Some(StopReason::Asked);
+                }
+            }
+            Event::Lost { reason } => {
+                self.log.warn("a watcher has failed", &[("reason", Field::Text(reason))]);
+                self.rescan();
+            }
+            Event::Socket(event) => {
+                self.status.slack = self.slack.hear(event, &self.log);
+                self.save_status();
+            }
+            Event::Changed(Place::Inbox) | Event::ReplyKept | Event::Delivered => self.go_on(),
+            Event::Stop(reason) => return Some(reason),
+        }
+        None
+    }
+
+    /// Replies, as far as they can go now.
+    fn go_on(&mut self) {
+        if self.replies.go_on() {
+            self.courier.look();
+        }
+    }
+
+    fn rescan(&mut self) {
+        self.rescan_at = Instant::now() + RESCAN;
+        self.watch.look_for_missing();
+        self.load_config();
+        self.courier.look();
+        self.go_on();
+    }
+
+    /// Takes a config that has changed. One that is wrong is told once, and the old one stays.
+    fn load_config(&mut self) {
+        self.config_at = None;
+        let text = turnbridge_config::path().ok().and_then(|path| fs::read_to_string(path).ok());
+        let text = text.unwrap_or_default();
+        if self.config.in_force.as_ref() == Some(&text) {
+            self.config.refused = None;
+            return;
+        }
+        match Config::read() {
+            Ok(config) => {
+                warn_if_exposed(&config, &self.paths.daemon_log());
+                let is_first = self.config.in_force.replace(text).is_none();
+                self.config.refused = None;
+                self.status.slack = self.slack.set_config(&config, &self.log);
+                self.replies.set_config(language(&config), config.resume.live);
+                self.courier.set_config(config);
+                if !is_first {
+                    self.log.info("the config has changed", &[]);
+                }
+                self.save_status();
+            }
+            Err(problem) => {
+                if self.config.refused.as_ref() != Some(&text) {
+                    let fields = [
+                        ("error", Field::Text(problem.to_string())),
+                        ("hint", Field::Text(problem.hint.clone())),
+                    ];
+                    self.log.error("the config is wrong; the old one stays", &fields);
+                    self.config.refused = Some(text);
+                }
+            }
+        }
+    }
+
+    fn save_status(&self) {
+        if let Ok(bytes) = serde_json::to_vec(&self.status) {
+            let _ = write_atomically(&self.paths.daemon_status(), &bytes);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The thread that brings notices to Slack while the daemon lives. It is told when the outbox may
+//! have changed, and knows by itself when something is due again.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use turnbridge_config::Config;
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::log::Field;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{clock, log, outbox};
+
+use crate::notifier::{Deliverer, Obstacle};
+
+/// Nothing depends on it: a file that no watcher has told of is found by then.
+const RESCAN: Duration = Duration::from_secs(30);
+/// What cannot be written to our own disk now is tried again soon, not at once.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+enum Order {
+    Look,
+    Use(Box<Config>),
+    Stop,
+}
+
+pub struct Courier {
+    orders: Sender<Order>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Courier {
+    pub fn start(
+        paths: StatePaths,
+        config: Config,
+        tell: impl Fn() + Send + 'static,
+    ) -> io::Result<Courier> {
+        let (orders, incoming) = mpsc::channel();
+        let mut route = Route { paths, deliverer: Deliverer::new(config), told: None };
+        let work = move || route.run(&incoming, tell);
+        // Enough for a TLS handshake of an unoptimised build.
+        let builder = thread::Builder::new().name("courier".to_owned()).stack_size(512 << 10);
+        Ok(Courier { orders, thread: Some(builder.spawn(work)?) })
+    }
+
+    pub fn look(&self) {
+        let _ = self.orders.send(Order::Look);
+    }
+
+    pub fn set_config(&self, config: Config) {
+        let _ = self.orders.send(Order::Use(Box::new(config)));
+    }
+
+    /// Waits for the call that is under way, and begins no other.
+    pub fn stop(mut self) {
+        let _ = self.orders.send(Order::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Route {
+    paths: StatePaths,
+    deliverer: Deliverer,
+    /// The obstacle that has been logged: it is not logged again while it stays the same.
+    told: Option<String>,
+}
+
+impl Route {
+    fn run(&mut self, incoming: &Receiver<Order>, tell: impl Fn()) {
+        loop {
+            let pause = self.deliver();
+            tell();
+            match incoming.recv_timeout(pause) {
+                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Order::Use(config)) => self.deliverer = Deliverer::new(*config),
+                Ok(Order::Look) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            // A burst of changes is one reason to look.
+            while let Ok(order) = incoming.try_recv() {
+                match order {
+                    Order::Stop => return,
+                    Order::Use(config) => self.deliverer = Deliverer::new(*config),
+                    Order::Look => {}
+                }
+            }
+        }
+    }
+
+    /// Delivers what is due; gives how long nothing more will be.
+    fn deliver(&mut self) -> Duration {
+        let entries = outbox::entries(&self.paths).unwrap_or_default();
+        if entries.is_empty() {
+            return RESCAN;
+        }
+        match self.deliverer.deliver(&self.paths) {
+            Ok(drained) if drained.is_busy => return SHORTEST,
+            Ok(_) => self.told = None,
+            Err(obstacle) => self.report(&obstacle),
+        }
+        let now = clock::now();
+        let entries = outbox::entries(&self.paths).unwrap_or_default();
+        let open = entries.iter().filter(|entry| !entry.progress.held);
+        let due = open.filter_map(|entry| {
+            let at = entry.progress.next_attempt_at.as_deref().and_then(Timestamp::parse);
+            Some(at?.since(now))
+        });
+        due.min().unwrap_or(RESCAN).clamp(SHORTEST, RESCAN)
+    }
+
+    fn report(&mut self, obstacle: &Obstacle) {
+        if self.told.as_ref() == Some(&obstacle.text) {
+            return;
+        }
+        self.told = Some(obstacle.text.clone());
+        let fields = [
+            ("error", Field::Text(obstacle.text.clone())),
+            ("hint", Field::Text(obstacle.hint.clone())),
+        ];
+        log::write_log(
+            &self.paths.notify_log(),
+            clock::now(),
+            "error",
+            "nothing can be delivered",
+            &fields,
+        );
+    }
+}

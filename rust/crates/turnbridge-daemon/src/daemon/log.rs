@@ -1,0 +1,35 @@
+//! `daemon.log` (SLV-83): what came in, what was decided, what went out. Never a token, never what
+//! people or models said.
+
+use std::path::PathBuf;
+
+use turnbridge_store::clock;
+use turnbridge_store::log::{Field, write_log};
+use turnbridge_store::paths::StatePaths;
+
+#[derive(Debug, Clone)]
+pub struct DaemonLog {
+    path: PathBuf,
+}
+
+impl DaemonLog {
+    pub fn new(paths: &StatePaths) -> DaemonLog {
+        DaemonLog { path: paths.daemon_log() }
+    }
+
+    pub fn info(&self, message: &str, fields: &[(&str, Field)]) {
+        self.write("info", message, fields);
+    }
+
+    pub fn warn(&self, message: &str, fields: &[(&str, Field)]) {
+        self.write("warn", message, fields);
+    }
+
+    pub fn error(&self, message: &str, fields: &[(&str, Field)]) {
+        self.write("error", message, fields);
+    }
+
+    fn write(&self, level: &str, message: &str, fields: &[(&str, Field)]) {
+        write_log(&self.path, clock::now(), level, message, fields);
+    }
+}

@@ -1,0 +1,74 @@
+//! Tells of changes in our own folders, by the operating system's word for it. Correctness does not
+//! depend on it: everything is looked at again now and then.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use turnbridge_store::paths::StatePaths;
+
+use super::event::{Event, Place};
+
+pub struct FolderWatch {
+    watcher: Option<RecommendedWatcher>,
+    /// Not there yet when it was asked for.
+    missing: Vec<PathBuf>,
+}
+
+impl FolderWatch {
+    /// `config` is the file; its folder is watched, since editors replace files.
+    pub fn start(
+        paths: &StatePaths,
+        config: Option<PathBuf>,
+        events: Sender<Event>,
+    ) -> FolderWatch {
+        let places = places(paths, config.as_deref());
+        let folders: Vec<PathBuf> = places.iter().map(|(folder, _)| folder.clone()).collect();
+        let tell = events.clone();
+        let handler = move |result: notify::Result<notify::Event>| match result {
+            Ok(event) if event.kind.is_access() => {}
+            Ok(event) if event.need_rescan() => {
+                let _ = tell.send(Event::Lost { reason: "too many changes at once".to_owned() });
+            }
+            Ok(event) => {
+                for path in &event.paths {
+                    let place = places.iter().find(|(folder, _)| path.parent() == Some(folder));
+                    if let Some((_, place)) = place {
+                        let _ = tell.send(Event::Changed(*place));
+                    }
+                }
+            }
+            Err(error) => {
+                let _ = tell.send(Event::Lost { reason: error.to_string() });
+            }
+        };
+        let watcher = match notify::recommended_watcher(handler) {
+            Ok(watcher) => Some(watcher),
+            Err(error) => {
+                let _ = events.send(Event::Lost { reason: error.to_string() });
+                None
+            }
+        };
+        let mut watch = FolderWatch { watcher, missing: folders };
+        watch.look_for_missing();
+        watch
+    }
+
+    /// Watches what was not there before. Whether something has appeared.
+    pub fn look_for_missing(&mut self) -> bool {
+        let Some(watcher) = &mut self.watcher else { return false };
+        let before = self.missing.len();
+        self.missing.retain(|folder| watcher.watch(folder, RecursiveMode::NonRecursive).is_err());
+        self.missing.len() < before
+    }
+}
+
+fn places(paths: &StatePaths, config: Option<&Path>) -> Vec<(PathBuf, Place)> {
+    let mut places = vec![
+        (paths.outbox_dir(), Place::Outbox),
+        (paths.inbox_dir(), Place::Inbox),
+        (paths.state_dir(), Place::State),
+    ];
+    places.extend(config.and_then(Path::parent).map(|folder| (folder.to_owned(), Place::Config)));
+    places
+}

@@ -1,0 +1,160 @@
+//! `turnbridge daemon`: starts it, asks how it is, ends it.
+
+use std::fs;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use turnbridge_core::daemon_wire::{DaemonStatus, SlackStatus};
+use turnbridge_daemon::daemon::{self, Refusal};
+use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{companion, file_lock};
+
+use crate::failure::hinted;
+
+/// Enough for a slow machine; it takes some milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Run what brings replies to your agents and sees what no hook sees
+///
+/// Without `--foreground` it goes on in the background. There is one for each user.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Stay in this terminal, or under the service manager that runs it
+    #[arg(long)]
+    foreground: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show whether it runs, and how it is connected
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End it; what is under way is finished first
+    Stop,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let paths = super::state_paths()?;
+    match &arguments.command {
+        None if arguments.foreground => daemon::run(paths).map_err(explain),
+        None => start(&paths),
+        Some(Command::Status { json }) => status(&paths, *json),
+        Some(Command::Stop) => stop(&paths),
+    }
+}
+
+fn explain(refusal: Refusal) -> anyhow::Error {
+    match refusal {
+        Refusal::Running => running(),
+        Refusal::Files(error) => hinted(
+            format!("the state folder cannot be used: {error}"),
+            "look at its permissions, and at the space on its disk",
+        ),
+        Refusal::Threads(error) => hinted(
+            format!("no thread could be started: {error}"),
+            "too many processes may be running",
+        ),
+    }
+}
+
+fn running() -> anyhow::Error {
+    hinted(
+        "a daemon is already running",
+        "`turnbridge daemon status` shows it; `turnbridge daemon stop` ends it",
+    )
+}
+
+fn start(paths: &StatePaths) -> Result<()> {
+    if is_running(paths) {
+        return Err(running());
+    }
+    let mut child = companion::start("turnbridge", &["daemon", "--foreground"])
+        .context("could not start `turnbridge` in the background")?;
+    let is_up = || is_running(paths) && read_status(paths).is_some();
+    let deadline = Instant::now() + PATIENCE;
+    while !is_up() {
+        let has_ended = child.try_wait().is_ok_and(|ended| ended.is_some());
+        if has_ended || Instant::now() >= deadline {
+            return Err(hinted(
+                "the daemon did not start",
+                "`turnbridge daemon --foreground` says why; `turnbridge logs daemon` too",
+            ));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    writeln!(std::io::stdout().lock(), "the daemon runs (pid {})", child.id())?;
+    Ok(())
+}
+
+fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
+    let status = read_status(paths).filter(|_| is_running(paths));
+    let mut out = std::io::stdout().lock();
+    if as_json {
+        let shown = json!({"running": status.is_some(), "daemon": status});
+        writeln!(out, "{shown}")?;
+        return Ok(());
+    }
+    let Some(status) = status else {
+        writeln!(out, "no daemon runs")?;
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "running since {} (pid {}, {})",
+        status.started_at, status.pid, status.program_version
+    )?;
+    match status.slack {
+        SlackStatus::Off { reason } => writeln!(out, "replies from Slack: off ({reason})")?,
+        SlackStatus::Connecting => writeln!(out, "replies from Slack: connecting")?,
+        SlackStatus::Connected { since, .. } => {
+            writeln!(out, "replies from Slack: connected since {since}")?;
+        }
+        SlackStatus::Refused { error, hint } => {
+            writeln!(out, "replies from Slack: refused ({error})")?;
+            if let Some(hint) = hint {
+                writeln!(out, "hint: {hint}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn stop(paths: &StatePaths) -> Result<()> {
+    if !is_running(paths) {
+        writeln!(std::io::stdout().lock(), "no daemon runs")?;
+        return Ok(());
+    }
+    write_atomically(&paths.daemon_stop(), b"").context("could not write to the state folder")?;
+    let deadline = Instant::now() + PATIENCE;
+    while is_running(paths) {
+        if Instant::now() >= deadline {
+            return Err(hinted(
+                "the daemon has not stopped yet",
+                "it may wait for an answer from Slack; `turnbridge daemon status` names its process",
+            ));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    let _ = fs::remove_file(paths.daemon_stop());
+    writeln!(std::io::stdout().lock(), "the daemon has stopped")?;
+    Ok(())
+}
+
+fn is_running(paths: &StatePaths) -> bool {
+    file_lock::is_held(&paths.daemon_lock())
+}
+
+fn read_status(paths: &StatePaths) -> Option<DaemonStatus> {
+    serde_json::from_slice(&fs::read(paths.daemon_status()).ok()?).ok()
+}

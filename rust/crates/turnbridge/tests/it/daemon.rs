@@ -1,0 +1,288 @@
+//! The daemon: what it hears becomes a run, what is queued arrives, and whoever stops it loses nothing.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::slack::SlackThread;
+use testkit::{SlackApi, SlackSetup, wait_until};
+
+use crate::world::{World, payload};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+
+const CONFIG: &str = "language = \"en\"
+[slack]
+bot_token = \"xoxb-loopback-bot\"
+app_token = \"xapp-loopback-app\"
+[destinations.dm]
+target_user_id = \"U0OWNER\"
+[features]
+reply_resume = true
+[gate]
+enabled = false
+";
+
+struct Service {
+    slack: SlackApi,
+    world: World,
+    daemon: Option<Child>,
+}
+
+impl Service {
+    fn start() -> Service {
+        let mut service = Service::without_daemon(CONFIG);
+        service.start_daemon();
+        service.slack.wait_for_sockets(1, PATIENCE);
+        service
+    }
+
+    fn without_daemon(config: &str) -> Service {
+        let slack = SlackApi::start(SlackSetup::default());
+        let world = World::new()
+            .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
+            .with("TURNBRIDGE_SLACK_HASTE", "20");
+        world.configure(config);
+        fs::create_dir_all(world.hermetic.root().join("bin")).unwrap();
+        let service = Service { slack, world, daemon: None };
+        service.be_agent("claude", "exit 0");
+        service
+    }
+
+    fn start_daemon(&mut self) {
+        let mut command = self.command("turnbridge");
+        command.args(["daemon", "--foreground"]).stdin(Stdio::null());
+        self.daemon = Some(command.spawn().unwrap());
+        wait_until(PATIENCE, "the daemon", || self.status()["running"].as_bool().filter(|up| *up));
+    }
+
+    /// With the stand-ins for agents first in the PATH.
+    fn command(&self, program: &str) -> Command {
+        let mut command = self.world.command(program);
+        let bin = self.world.hermetic.root().join("bin");
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        command
+    }
+
+    fn status(&self) -> Value {
+        let shown = self.world.turnbridge(&["daemon", "status", "--json"]);
+        serde_json::from_str(&shown).unwrap()
+    }
+
+    /// An agent that writes down how it was called, and then does what `script` says.
+    fn be_agent(&self, name: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.world.hermetic.root().join("bin").join(name);
+        let calls = self.calls_file();
+        let text = format!(
+            "#!/bin/sh\n{{ printf 'cwd=%s' \"$PWD\"; for a; do printf '|%s' \"$a\"; done; \
+             printf '|stdin='; [ -t 0 ] || cat; printf '\\036'; }} >> '{}'\n{script}\n",
+            calls.display()
+        );
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+
+    fn calls_file(&self) -> PathBuf {
+        self.world.hermetic.root().join("calls")
+    }
+
+    fn calls(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.calls_file()).unwrap_or_default();
+        text.split_terminator('\u{1e}').map(str::to_owned).collect()
+    }
+
+    /// A finished turn, and its thread.
+    fn turn(&self, prompt: &str) -> SlackThread {
+        let cwd = self.world.hermetic.project();
+        let event = |name: &str, more: Value| {
+            let mut payload = payload(name, more);
+            payload["session_id"] = json!(SESSION);
+            payload["cwd"] = json!(cwd);
+            self.world.status(&payload);
+        };
+        event("UserPromptSubmit", json!({"prompt": prompt}));
+        event("Stop", json!({"last_assistant_message": format!("done: {prompt}")}));
+        self.slack.wait_for_thread(prompt, PATIENCE, |thread| {
+            thread.parent.text == prompt && !thread.replies.is_empty()
+        })
+    }
+
+    #[track_caller]
+    fn wait_for_words(&self, thread: &SlackThread, words: &[&str]) {
+        let what = format!("{words:?} in the thread");
+        self.slack.wait_for_thread(&what, PATIENCE, |seen| {
+            let texts: Vec<_> = seen.replies.iter().map(|reply| reply.text.as_str()).collect();
+            let mut rest = texts.as_slice();
+            let mut is_next = |word: &&str| {
+                let at = rest.iter().position(|text| text.contains(*word));
+                at.map(|at| rest = &rest[at + 1..]).is_some()
+            };
+            seen.parent.ts == thread.parent.ts && words.iter().all(&mut is_next)
+        });
+    }
+
+    fn log(&self) -> Vec<Value> {
+        let path = self.world.hermetic.state_dir().join("logs/daemon.log");
+        crate::world::lines_of(&fs::read_to_string(path).unwrap_or_default())
+    }
+
+    #[track_caller]
+    fn wait_for_log(&self, outcome: &str) {
+        wait_until(PATIENCE, &format!("`{outcome}` in daemon.log"), || {
+            self.log().iter().any(|entry| entry["outcome"] == outcome).then_some(())
+        });
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if let Some(mut daemon) = self.daemon.take() {
+            let _ = self.world.command("turnbridge").args(["daemon", "stop"]).output();
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+    }
+}
+
+#[test]
+fn slv_t3_t4_a_reply_is_received_and_becomes_the_next_prompt_of_its_session() {
+    let service = Service::start();
+    let thread = service.turn("fix it");
+    service.slack.say(Some(&thread.parent.ts), "now the tests, please");
+    service.wait_for_words(&thread, &["Your reply was received."]);
+    let call = wait_until(PATIENCE, "the agent", || service.calls().pop());
+    let cwd = service.world.hermetic.project();
+    assert_eq!(call, format!("cwd={}|-r|{SESSION}|now the tests, please|stdin=", cwd.display()));
+    service.slack.wait_for_all_acked(PATIENCE);
+    assert_eq!(service.slack.violations(), Vec::<String>::new());
+}
+
+#[test]
+fn slv_39_86_a_run_that_fails_is_told_with_its_reason() {
+    let service = Service::start();
+    service.be_agent("claude", "echo secret >&2; exit 7");
+    let thread = service.turn("fix it");
+    service.slack.say(Some(&thread.parent.ts), "go on");
+    service.wait_for_words(&thread, &["received", "The `resume` failed."]);
+    service.wait_for_words(&thread, &["exit code: `7`"]);
+    let log =
+        fs::read_to_string(service.world.hermetic.state_dir().join("logs/daemon.log")).unwrap();
+    assert!(!log.contains("secret") && !log.contains("go on"), "{log}");
+}
+
+#[test]
+fn slv_42_44_45_strangers_bots_edits_and_forgeries_start_nothing() {
+    let service = Service::start();
+    let thread = service.turn("fix it");
+    let parent = thread.parent.ts.as_str();
+    service.slack.raise(json!({
+        "type": "message", "channel_type": "im", "channel": thread.parent.channel,
+        "user": "U0STRANGER", "text": "rm -rf /", "ts": "1794842299.000100", "thread_ts": parent,
+    }));
+    service.wait_for_log("other_user");
+    service.slack.say_as_bot("B0OTHER", Some(parent), "beep");
+    service.wait_for_log("bot");
+    service.slack.say(Some(parent), "   ");
+    service.wait_for_log("empty_text");
+    service.slack.say(None, "no thread");
+    service.wait_for_log("no_thread");
+    // SLV-40, SLV-85: a thread of the owner's own gets an answer, and no run.
+    let own = service.slack.say(None, "my own thread");
+    service.slack.say(Some(&own), "go on");
+    service.wait_for_log("no_route");
+    let answered = service.slack.wait_for_thread("it", PATIENCE, |seen| seen.parent.ts == own);
+    service.wait_for_words(&answered, &["This thread is not known"]);
+    assert!(service.calls().is_empty(), "{:?}", service.calls());
+    let threads = service.slack.threads();
+    let fixed = threads.iter().find(|seen| seen.parent.ts == parent).unwrap();
+    let ours = fixed.replies.iter().filter(|reply| reply.bot_id.is_some()).count();
+    assert_eq!(ours, 2, "a stranger gets silence: {fixed:#?}");
+}
+
+#[test]
+fn a_reply_that_nobody_heard_is_asked_for_when_the_daemon_is_back() {
+    let mut service = Service::start();
+    let thread = service.turn("fix it");
+    service.slack.say(Some(&thread.parent.ts), "first");
+    wait_until(PATIENCE, "the first", || (service.calls().len() == 1).then_some(()));
+    service.world.turnbridge(&["daemon", "stop"]);
+    service.daemon.take().unwrap().wait().unwrap();
+    // Without an event: Slack has long given up.
+    service.slack.post_as_user(Some(&thread.parent.ts), "while you slept");
+    service.start_daemon();
+    let calls = wait_until(PATIENCE, "the second", || {
+        Some(service.calls()).filter(|calls| calls.len() > 1)
+    });
+    assert_eq!(calls.len(), 2, "{calls:?}");
+    assert!(calls[1].contains("while you slept"), "{calls:?}");
+}
+
+#[test]
+fn there_is_one_daemon_and_it_delivers_while_it_lives() {
+    let service = Service::start();
+    let second = service.command("turnbridge").args(["daemon", "--foreground"]).output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let error = String::from_utf8(second.stderr).unwrap();
+    assert!(error.starts_with("error: a daemon is already running"), "{error}");
+    service.turn("delivered by the daemon");
+    let status = service.status();
+    assert_eq!(status["daemon"]["slack"]["state"], "connected", "{status}");
+    assert_eq!(service.world.turnbridge(&["daemon", "stop"]), "the daemon has stopped\n");
+    assert_eq!(service.status()["running"], false);
+    assert_eq!(service.world.turnbridge(&["daemon", "stop"]), "no daemon runs\n");
+}
+
+#[test]
+fn a_config_that_is_wrong_is_told_once_and_the_old_one_stays() {
+    let service = Service::start();
+    service.world.configure("[gate]\nenabled = false\n[slack]\nbot_token = 7\n");
+    let refused = || {
+        let log = service.log();
+        log.iter()
+            .filter(|entry| entry["message"] == "the config is wrong; the old one stays")
+            .count()
+    };
+    wait_until(PATIENCE, "the refusal", || (refused() == 1).then_some(()));
+    service.turn("with the old config");
+    assert_eq!(refused(), 1);
+    // Without replies: the connection is closed.
+    service.world.configure(&CONFIG.replace("reply_resume = true", "reply_resume = false"));
+    wait_until(PATIENCE, "the end of the connection", || {
+        (service.status()["daemon"]["slack"]["state"] == "off").then_some(())
+    });
+    wait_until(PATIENCE, "no socket", || service.slack.open_sockets().is_empty().then_some(()));
+}
+
+#[test]
+fn x36_without_slack_it_runs_all_the_same() {
+    let mut service = Service::without_daemon("[gate]\nenabled = false\n");
+    service.start_daemon();
+    wait_until(PATIENCE, "its state", || {
+        (service.status()["daemon"]["slack"]["state"] == "off").then_some(())
+    });
+    assert!(service.slack.calls().is_empty());
+}
+
+#[test]
+fn replies_of_one_session_wait_for_each_other_and_stop_ends_the_running_one() {
+    let service = Service::start();
+    service.be_agent("claude", "exec sleep 60");
+    let thread = service.turn("fix it");
+    service.slack.say(Some(&thread.parent.ts), "first");
+    wait_until(PATIENCE, "the first run", || (service.calls().len() == 1).then_some(()));
+    service.be_agent("claude", "exit 0");
+    service.slack.say(Some(&thread.parent.ts), "second");
+    service.wait_for_words(&thread, &["An earlier reply is still running."]);
+    assert_eq!(service.calls().len(), 1);
+    service.slack.say(Some(&thread.parent.ts), "stop");
+    service.wait_for_words(&thread, &["The run of this reply was stopped."]);
+    let calls = wait_until(PATIENCE, "the second run", || {
+        Some(service.calls()).filter(|calls| calls.len() == 2)
+    });
+    assert!(calls[1].contains("second"), "{calls:?}");
+}
