@@ -5,4 +5,5 @@
 pub mod daemon;
 pub mod delivery;
 pub mod notifier;
+pub mod replies;
 pub mod signals;

@@ -32,6 +32,10 @@ fn steps(pending: &[Pending]) -> String {
     steps_around(pending, &[], false, Live::Run)
 }
 
+fn step_of(reply: &Pending) -> String {
+    steps(std::slice::from_ref(reply))
+}
+
 fn steps_around(pending: &[Pending], launched: &[&str], is_open: bool, live: Live) -> String {
     let around =
         Surroundings { is_launched: &|id| launched.contains(&id), is_open: &|_, _| is_open, live };
@@ -46,7 +50,7 @@ fn steps_around(pending: &[Pending], launched: &[&str], is_open: bool, live: Liv
 fn slv_37_the_receipt_is_on_record_before_anything_runs() {
     let mut first = waiting("a");
     first.told.clear();
-    assert_eq!(steps(&[first.clone()]), "Receipt a");
+    assert_eq!(step_of(&first), "Receipt a");
     first.told.push(Told::Receipt);
     assert_eq!(steps(&[first]), "Run a");
 }
@@ -74,7 +78,7 @@ fn what_was_claimed_is_never_run_again() {
     let pending = [reply("a", "x", lost(false)), waiting("b")];
     assert_eq!(steps(&pending), "LookForPrompt a, TellQueued b");
     let uncertain = reply("a", "x", ended(Outcome::Uncertain));
-    assert_eq!(steps(std::slice::from_ref(&uncertain)), "TellUncertain a");
+    assert_eq!(step_of(&uncertain), "TellUncertain a");
     assert_eq!(steps(&[told(uncertain, &[Told::Uncertain])]), "Finish a");
 }
 
@@ -82,14 +86,14 @@ fn what_was_claimed_is_never_run_again() {
 fn slv_39_80_how_a_run_ended_is_told_once() {
     let result = RunResult::failed(Reason::ExitCode, Some(1), String::new());
     let failed = reply("a", "x", Progress::Ended(result));
-    assert_eq!(steps(std::slice::from_ref(&failed)), "TellFailed a");
+    assert_eq!(step_of(&failed), "TellFailed a");
     assert_eq!(steps(&[told(failed, &[Told::Failed])]), "Finish a");
     let output = RunResult {
         output: Some("Total cost: 0".into()),
         ..RunResult::new(Outcome::Done, String::new())
     };
     let printed = reply("a", "/cost", Progress::Ended(output));
-    assert_eq!(steps(std::slice::from_ref(&printed)), "TellOutput a");
+    assert_eq!(step_of(&printed), "TellOutput a");
     assert_eq!(steps(&[told(printed, &[Told::Output])]), "Finish a");
     assert_eq!(steps(&[reply("a", "x", ended(Outcome::Stopped))]), "TellStopped a");
     assert_eq!(steps(&[reply("a", "x", ended(Outcome::HandedOver))]), "Finish a");
@@ -100,7 +104,7 @@ fn slv_40_85_a_reply_without_a_route_is_told_so_and_never_run() {
     let mut lost = waiting("a");
     lost.session = None;
     lost.text = "stop".into();
-    assert_eq!(steps(&[lost.clone()]), "TellNoRoute a");
+    assert_eq!(step_of(&lost), "TellNoRoute a");
     assert_eq!(steps(&[told(lost, &[Told::NoRoute])]), "Finish a");
 }
 
@@ -114,7 +118,7 @@ fn stop_ends_the_run_that_is_under_way_and_is_no_prompt() {
             steps_around(&[waiting("a"), stop.clone()], &["a"], false, Live::Run),
             "Stop a, Finish s"
         );
-        assert_eq!(steps(std::slice::from_ref(&stop)), "TellNothingToStop s");
+        assert_eq!(step_of(&stop), "TellNothingToStop s");
         assert_eq!(steps(&[told(stop, &[Told::NothingToStop])]), "Finish s");
     }
     let mut stranger = reply("a", "x", Progress::Running);
@@ -128,7 +132,7 @@ fn stop_ends_the_run_that_is_under_way_and_is_no_prompt() {
 fn commands_that_end_the_session_are_refused_without_a_receipt() {
     let mut clear = reply("a", "/clear", Progress::Waiting);
     clear.told.clear();
-    assert_eq!(steps(&[clear.clone()]), "TellRefused a");
+    assert_eq!(step_of(&clear), "TellRefused a");
     assert_eq!(steps(&[told(clear, &[Told::Refused]), waiting("b")]), "Finish a, Run b");
 }
 

@@ -1,0 +1,50 @@
+//! What a step of the plan says in the thread.
+
+use crate::ids::Tool;
+use crate::reply_plan::Step;
+use crate::reply_wire::Reason;
+use crate::texts::{Language, Text, failure_reason, resume_failed};
+
+/// `None`: the step says nothing. `tool` is the reply's, when it has one.
+pub fn text_of(step: &Step, tool: Option<Tool>, language: Language) -> Option<String> {
+    let text = match step {
+        Step::Receipt(_) => Text::ReplyReceived,
+        Step::TellQueued(_) => Text::ReplyQueued,
+        Step::TellHeld(_) => Text::ReplyHeld,
+        Step::TellStopped(_) => Text::ReplyStopped,
+        Step::TellUncertain(_) => Text::ReplyUncertain,
+        Step::TellNoRoute(_) => Text::ReplyWithoutRoute,
+        Step::TellRefused(_) => Text::CommandRefused,
+        Step::TellNothingToStop(_) => Text::NothingToStop,
+        Step::TellOutput(_, output) => return Some(output.clone()),
+        Step::TellFailed(_, result) => {
+            let reason = result.reason.unwrap_or(Reason::NotStarted);
+            let reason = failure_reason(language, tool, reason, result.code);
+            return Some(resume_failed(language, &reason));
+        }
+        Step::Run(_) | Step::Stop(_) | Step::LookForPrompt(_) | Step::Finish(_) => return None,
+    };
+    Some(text.text(language).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reply_wire::RunResult;
+
+    #[test]
+    fn slv_84_86_what_is_said_is_the_fixed_text_and_a_failure_has_its_reason() {
+        let id = || "a".to_owned();
+        let say = |step: Step| text_of(&step, Some(Tool::Claude), Language::English);
+        let receipt = Text::ReplyReceived.text(Language::English);
+        assert_eq!(say(Step::Receipt(id())).as_deref(), Some(receipt));
+        assert_eq!(say(Step::TellOutput(id(), "cost: 0".into())).as_deref(), Some("cost: 0"));
+        assert_eq!(say(Step::Run(id())), None);
+        let failed = RunResult::failed(Reason::ProgramMissing, None, String::new());
+        insta::assert_snapshot!(say(Step::TellFailed(id(), failed)).unwrap(), @"
+        The `resume` failed.
+        Please see the CLI's log for details.
+        (Reason: the program was not found: `claude`)
+        ");
+    }
+}
