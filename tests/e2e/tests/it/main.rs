@@ -21,6 +21,7 @@ mod patience;
 mod plugin;
 mod registrations;
 mod scene;
+mod replies;
 mod side_run;
 mod slack;
 mod stop_gate;

@@ -1,0 +1,225 @@
+//! Replies given to the real agents by `turnbridge run-reply`, as the daemon does it: what the person
+//! typed is the next prompt of that very session, in its own folder.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::{Codex, Hermetic, Reply, ResponsesApi, read_rollout};
+
+use crate::gates;
+use crate::world::{Which, World, executable, stdout_of};
+
+/// Everything that a shell, an option parser or an encoding could take for its own.
+const NASTY: &str = "--dangerously-skip-permissions\n$(touch pwned) `touch pwned` \"double\" 'single' \\\n\
+                     a < b && c > d; &lt; https://example.com/?a=1&b=2 @ann 日本語 🎉\n/clear\n";
+
+/// Writes a reply as the daemon does.
+fn add_reply(hermetic: &Hermetic, id: &str, tool: &str, session_id: &str, text: &str) {
+    let folder = hermetic.state_dir().join("inbox");
+    fs::create_dir_all(&folder).expect("make the inbox");
+    let reply = json!({
+        "version": 1, "id": id, "source": "slack", "channel": "D1", "thread_ts": "1.0", "ts": "2.0",
+        "user": "U1", "text": text, "received_at": "2026-01-01T00:00:00Z", "tool": tool,
+        "session_id": session_id, "cwd": hermetic.project(),
+    });
+    fs::write(folder.join(format!("{id}.json")), reply.to_string()).expect("write the reply");
+}
+
+/// `turnbridge run-reply ID` with the environment of `agent`; gives the result.
+#[track_caller]
+fn run_reply(hermetic: &Hermetic, agent: &Command, id: &str) -> Value {
+    let mut command = hermetic.command(executable("turnbridge"));
+    let variables = agent.get_envs();
+    command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    // Where the daemon happens to be started means nothing.
+    command.current_dir(hermetic.root()).args(["run-reply", id]).stdin(Stdio::null());
+    let output = command.output().expect("run turnbridge");
+    assert!(output.status.success(), "{output:?}");
+    let path = hermetic.state_dir().join("inbox").join(format!("{id}.result"));
+    let result = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_slice(&result).expect("a result")
+}
+
+/// The texts of the user in a request to Claude's model, without what Claude itself puts in.
+fn claude_prompts(request: &Value) -> Vec<String> {
+    let messages = request["messages"].as_array().expect("messages").iter();
+    let contents = messages.filter(|message| message["role"] == "user").map(|m| &m["content"]);
+    let texts = contents.flat_map(|content| match content {
+        Value::Array(blocks) => blocks.iter().map(|block| block["text"].clone()).collect(),
+        text => vec![text.clone()],
+    });
+    texts.filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+fn claude_world(replies: Vec<Reply>) -> Option<(World, String)> {
+    let claude = gates::fast()?;
+    let world = World::new(claude, replies);
+    let program = world.claude.program().display().to_string();
+    world.configure(&format!("[gate]\nenabled = false\n[resume]\nclaude = '{program}'\n"));
+    let mut command = world.claude();
+    command.args(["-p", "first"]);
+    stdout_of(&command.output().expect("run claude"));
+    let id = world.only_session(Which::All)["session_id"].as_str().expect("an id").to_owned();
+    Some((world, id))
+}
+
+/// SLV-T3, SLV-T5, X30.
+#[test]
+fn a_reply_is_the_next_prompt_of_the_claude_session() {
+    let replies = ["One.", "Two.", "Three."].map(Reply::text).to_vec();
+    let Some((world, id)) = claude_world(replies) else { return };
+    let run = |reply: &str, text: &str| {
+        add_reply(&world.hermetic, reply, "claude", &id, text);
+        run_reply(&world.hermetic, &world.claude_without_plugin(), reply)
+    };
+    // By standard input, and as an argument.
+    for (reply, text, turns) in [("r1", NASTY, 2), ("r2", "$(touch pwned) go on", 3)] {
+        let result = run(reply, text);
+        assert_eq!((&result["outcome"], &result["code"]), (&json!("done"), &json!(0)), "{result}");
+        assert_eq!(result["output"], Value::Null, "the hooks have seen its turn");
+        let request = world.api.requests().pop().expect("a request");
+        let prompts = claude_prompts(&request);
+        assert!(prompts.iter().any(|prompt| prompt == text), "{prompts:#?}");
+        let shown = world.show(&id);
+        assert_eq!(shown["turns"].as_array().map(Vec::len), Some(turns), "{shown:#}");
+    }
+    // A slash command ends no turn: what it printed is kept for the thread.
+    let result = run("r3", "/cost");
+    assert_eq!(result["outcome"], "done", "{result}");
+    let output = result["output"].as_str().expect("its output");
+    assert!(output.contains("Total cost"), "{output}");
+    assert!(!world.hermetic.project().join("pwned").exists(), "a shell has run it");
+    assert!(!world.hermetic.root().join("pwned").exists(), "a shell has run it");
+    assert_eq!(world.only_session(Which::All)["session_id"], id.as_str());
+    world.assert_no_problems();
+}
+
+#[test]
+fn what_claude_would_take_for_a_command_or_an_unknown_session_is_no_prompt_lost() {
+    if gates::slow().is_none() {
+        return;
+    }
+    let Some((world, id)) = claude_world(vec![Reply::text("One."); 6]) else { return };
+    let run = |reply: &str, session: &str, text: &str| {
+        add_reply(&world.hermetic, reply, "claude", session, text);
+        run_reply(&world.hermetic, &world.claude_without_plugin(), reply)
+    };
+    // The names of Claude's own subcommands, and options.
+    for (number, text) in ["mcp", "doctor", "-x", "-p what is this"].into_iter().enumerate() {
+        let result = run(&format!("r{number}"), &id, text);
+        assert_eq!(result["outcome"], "done", "{text}: {result}");
+        let prompts = claude_prompts(&world.api.requests().pop().expect("a request"));
+        assert!(prompts.iter().any(|prompt| prompt == text), "{text}: {prompts:#?}");
+    }
+    let result = run("r9", "99999999-2222-4333-8444-555555555556", "go on");
+    assert_eq!(
+        (&result["outcome"], &result["reason"]),
+        (&json!("failed"), &json!("session_unknown"))
+    );
+    world.assert_no_problems();
+}
+
+struct CodexWorld {
+    codex: Codex,
+    hermetic: Hermetic,
+    api: ResponsesApi,
+    thread: String,
+}
+
+impl CodexWorld {
+    /// With one thread that has had one turn.
+    #[track_caller]
+    fn new(replies: Vec<Reply>) -> Option<CodexWorld> {
+        gates::fast()?;
+        let codex = Codex::find().expect("the pinned `codex` under `tests/codex`");
+        let hermetic = Hermetic::new();
+        let api = ResponsesApi::start(replies);
+        let output = codex.exec(&hermetic, &api, "first").output().expect("run codex");
+        assert!(output.status.success(), "{output:?}");
+        let rollouts = codex.rollouts(&hermetic);
+        assert_eq!(rollouts.len(), 1, "{rollouts:?}");
+        let meta = &read_rollout(&rollouts[0])[0]["payload"];
+        let thread = meta["id"].as_str().expect("a thread's id").to_owned();
+        let world = CodexWorld { codex, hermetic, api, thread };
+        world.configure();
+        Some(world)
+    }
+
+    fn configure(&self) {
+        let folder = self.hermetic.config_dir();
+        fs::create_dir_all(&folder).expect("make the config folder");
+        let program = self.codex.program().display();
+        fs::write(folder.join("config.toml"), format!("[resume]\ncodex = '{program}'\n"))
+            .expect("write config.toml");
+    }
+
+    #[track_caller]
+    fn run(&self, id: &str, thread: &str, text: &str) -> Value {
+        add_reply(&self.hermetic, id, "codex", thread, text);
+        run_reply(&self.hermetic, &self.codex.command(&self.hermetic, &self.api), id)
+    }
+
+    fn rollout(&self) -> Vec<Value> {
+        let rollouts = self.codex.rollouts(&self.hermetic);
+        assert_eq!(rollouts.len(), 1, "another thread was made: {rollouts:?}");
+        read_rollout(&rollouts[0])
+    }
+}
+
+/// The last text of the user in a request to Codex's model.
+fn codex_prompt(request: &Value) -> String {
+    let input = request["input"].as_array().expect("input").iter();
+    let users = input.filter(|item| item["type"] == "message" && item["role"] == "user");
+    let texts = users.flat_map(|item| item["content"].as_array().cloned().unwrap_or_default());
+    let last = texts.last().expect("a user's text");
+    last["text"].as_str().unwrap_or_default().to_owned()
+}
+
+/// SLV-T3, SLV-50.
+#[test]
+fn a_reply_is_the_next_prompt_of_the_codex_thread() {
+    let Some(world) = CodexWorld::new(vec![Reply::text("One."), Reply::text("Two.")]) else {
+        return;
+    };
+    let result = world.run("r1", &world.thread, NASTY);
+    assert_eq!((&result["outcome"], &result["code"]), (&json!("done"), &json!(0)), "{result}");
+    let request = world.api.requests().pop().expect("a request");
+    assert_eq!(codex_prompt(&request).trim_end(), NASTY.trim_end());
+    let is_end = |record: &&Value| record["payload"]["type"] == "task_complete";
+    assert_eq!(world.rollout().iter().filter(is_end).count(), 2);
+    let turns = world.rollout().into_iter().filter(|record| record["type"] == "turn_context");
+    let folders: Vec<_> = turns.map(|turn| turn["payload"]["cwd"].clone()).collect();
+    assert!(folders.iter().all(|folder| *folder == json!(world.hermetic.project())), "{folders:?}");
+    assert!(!pwned(world.hermetic.root()), "a shell has run it");
+    let unknown = world.run("r2", "99999999-2222-4333-8444-555555555556", "go on");
+    assert_eq!(
+        (&unknown["outcome"], &unknown["reason"]),
+        (&json!("failed"), &json!("session_unknown"))
+    );
+    assert_eq!(world.api.strays(), Vec::<String>::new());
+}
+
+fn pwned(root: &Path) -> bool {
+    root.join("pwned").exists() || root.join("project/pwned").exists()
+}
+
+#[test]
+fn a_thread_that_another_codex_has_open_gets_the_reply_through_its_queue() {
+    if gates::slow().is_none() {
+        return;
+    }
+    let long = Reply::text("Busy.").delayed(Duration::from_secs(20));
+    let replies = vec![Reply::text("One."), long, Reply::text("Three.")];
+    let Some(world) = CodexWorld::new(replies) else { return };
+    let mut holder = world.codex.command(&world.hermetic, &world.api);
+    holder.args(["exec", "--skip-git-repo-check", "resume", &world.thread, "second"]);
+    holder.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut holder = holder.spawn().expect("start codex");
+    world.api.wait_for_requests(2, Duration::from_secs(60));
+    let result = world.run("r1", &world.thread, "-x third");
+    assert_eq!(result["outcome"], "handed_over", "{result}");
+    assert!(holder.wait().expect("wait for codex").success());
+}
