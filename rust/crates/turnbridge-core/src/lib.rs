@@ -23,7 +23,6 @@ pub mod kawaii_wire;
 pub mod notice_switches;
 pub mod notice_wire;
 pub mod one_line;
-pub mod prompt_trace;
 pub mod prompt_search;
 pub mod reply_check;
 pub mod reply_plan;

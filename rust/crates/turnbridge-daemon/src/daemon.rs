@@ -8,7 +8,6 @@ mod courier;
 mod ears;
 mod event;
 mod log;
-mod prompt_search;
 mod replies;
 mod slack_side;
 mod watch;

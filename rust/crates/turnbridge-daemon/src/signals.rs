@@ -12,15 +12,13 @@ use std::path::Path;
 use turnbridge_core::advance::advance;
 use turnbridge_core::claude_process_wire::{Observation, observe_claude_process};
 use turnbridge_core::event::{Event, EventKind, Facts};
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::Tool;
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::transcript_wire::last_interruption;
 use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::codex_rollouts;
-use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process::{Liveness, liveness};
-use turnbridge_store::session_store;
 
 /// Enough for the records that Claude writes after an interruption, tool result included.
 const TAIL: u64 = 64 << 10;
@@ -85,17 +83,6 @@ fn codex_signal(session: &Session, run: &Run) -> Option<(EventKind, Timestamp)> 
 
 fn is_busy(run: &Run) -> bool {
     matches!(run.state(), State::Working | State::WaitingUser)
-}
-
-/// Whether a person has the session open in Claude's own terminal: a run beside it would not be seen
-/// there. An open Codex is told by its lock, and takes the reply itself.
-pub fn is_open_in_terminal(paths: &StatePaths, tool: Tool, id: &SessionId) -> bool {
-    if tool != Tool::Claude {
-        return false;
-    }
-    let Some(session) = session_store::read(paths, tool, id) else { return false };
-    let is_open = |run: &Run| run.host.is_interactive() && liveness(run.process) == Liveness::Alive;
-    session.live_runs().any(is_open)
 }
 
 fn read_tail(path: &Path) -> Option<String> {

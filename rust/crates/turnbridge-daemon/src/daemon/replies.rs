@@ -11,18 +11,18 @@ use std::process::Child;
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::notice_wire::{Notice, NoticeKind, ThreadPlace};
 use turnbridge_core::reply_plan::{Pending, Step, Surroundings, Told, plan};
-use turnbridge_core::reply_wire::{Outcome, Reason, ReplySource, RunResult};
+use turnbridge_core::reply_texts::text_of;
+use turnbridge_core::reply_wire::ReplySource;
 use turnbridge_core::resume::Live;
-use turnbridge_core::texts::{self, Language, Text};
+use turnbridge_core::texts::Language;
+use turnbridge_store::clock;
 use turnbridge_store::inbox::{self, Entry};
 use turnbridge_store::log::Field;
 use turnbridge_store::outbox::{self, Fate, Queued};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, companion};
 
 use super::log::DaemonLog;
-use super::prompt_search::was_prompted;
-use crate::signals::is_open_in_terminal;
+use crate::replies;
 
 pub struct Replies {
     paths: StatePaths,
@@ -89,7 +89,8 @@ impl Replies {
         let pending: Vec<Pending> = entries.iter().map(Entry::pending).collect();
         let steps = {
             let is_launched = |id: &str| self.launched.contains_key(id);
-            let is_open = |tool: Tool, id: &SessionId| is_open_in_terminal(&self.paths, tool, id);
+            let now = clock::now();
+            let is_open = |tool: Tool, id: &SessionId| replies::is_open(&self.paths, tool, id, now);
             let around =
                 Surroundings { is_launched: &is_launched, is_open: &is_open, live: self.live };
             plan(&pending, &around)
@@ -106,8 +107,9 @@ impl Replies {
 
     fn take(&mut self, step: &Step, entry: &Entry) -> io::Result<Progress> {
         let id = entry.reply.id.as_str();
-        if let Some(told) = step.told() {
-            return self.tell(entry, told, self.words(step, entry));
+        let tool = entry.reply.session().map(|(tool, _)| tool);
+        if let (Some(told), Some(text)) = (step.told(), text_of(step, tool, self.language)) {
+            return self.tell(entry, told, text);
         }
         match step {
             Step::Run(_) => self.launch(id),
@@ -115,7 +117,10 @@ impl Replies {
                 self.log.info("a run is to be stopped", &[("reply", Field::Text(id.to_owned()))]);
                 inbox::request_stop(&self.paths, id)?;
             }
-            Step::LookForPrompt(_) => self.look_for_prompt(entry)?,
+            Step::LookForPrompt(_) => {
+                self.log.warn("a runner was killed", &[("reply", Field::Text(id.to_owned()))]);
+                replies::look_for_prompt(&self.paths, &entry.reply)?;
+            }
             Step::Finish(_) => {
                 inbox::finish(&self.paths, id)?;
                 self.log.info("a reply is done with", &[("reply", Field::Text(id.to_owned()))]);
@@ -127,7 +132,7 @@ impl Replies {
 
     fn launch(&mut self, id: &str) {
         let fields = [("reply", Field::Text(id.to_owned()))];
-        match companion::start("turnbridge", &["run-reply", id]) {
+        match replies::launch(id) {
             Ok(child) => {
                 self.log.info("a run begins", &fields);
                 self.launched.insert(id.to_owned(), child);
@@ -137,21 +142,6 @@ impl Replies {
                 self.log.error("a run could not be started", &[fields[0].clone(), error]);
             }
         }
-    }
-
-    /// Whoever ran it was killed before the agent had acknowledged anything: the agent's own record
-    /// tells whether it got the prompt.
-    fn look_for_prompt(&self, entry: &Entry) -> io::Result<()> {
-        let id = entry.reply.id.as_str();
-        let since = inbox::claimed_at(&self.paths, id);
-        let is_there = was_prompted(&self.paths, &entry.reply, since);
-        let outcome = if is_there { Outcome::Done } else { Outcome::Uncertain };
-        let fields = [
-            ("reply", Field::Text(id.to_owned())),
-            ("outcome", Field::Text(outcome.as_str().to_owned())),
-        ];
-        self.log.warn("a runner was killed", &fields);
-        inbox::save_result(&self.paths, id, &RunResult::new(outcome, clock::now().to_string()))
     }
 
     /// Puts a word for the thread into the outbox, once.
@@ -206,32 +196,6 @@ impl Replies {
                 Ok(true)
             }
         }
-    }
-
-    fn words(&self, step: &Step, entry: &Entry) -> String {
-        let text = |text: Text| text.text(self.language).to_owned();
-        match step {
-            Step::Receipt(_) => text(Text::ReplyReceived),
-            Step::TellQueued(_) => text(Text::ReplyQueued),
-            Step::TellHeld(_) => text(Text::ReplyHeld),
-            Step::TellFailed(_, result) => self.failure(entry, result),
-            Step::TellOutput(_, output) => output.clone(),
-            Step::TellStopped(_) => text(Text::ReplyStopped),
-            Step::TellUncertain(_) => text(Text::ReplyUncertain),
-            Step::TellNoRoute(_) => text(Text::ReplyWithoutRoute),
-            Step::TellRefused(_) => text(Text::CommandRefused),
-            Step::TellNothingToStop(_) => text(Text::NothingToStop),
-            Step::Run(_) | Step::Stop(_) | Step::LookForPrompt(_) | Step::Finish(_) => {
-                String::new()
-            }
-        }
-    }
-
-    fn failure(&self, entry: &Entry, result: &RunResult) -> String {
-        let tool = entry.reply.session().map(|(tool, _)| tool);
-        let reason = result.reason.unwrap_or(Reason::NotStarted);
-        let reason = texts::failure_reason(self.language, tool, reason, result.code);
-        texts::resume_failed(self.language, &reason)
     }
 }
 
