@@ -35,6 +35,7 @@ pub struct Config {
     pub voice: Voice,
     pub notify: Notify,
     pub resume: Resume,
+    pub codex: Codex,
     /// Keys that mean nothing, for whoever reads the file to the user.
     pub unknown: Vec<String>,
     /// It holds tokens, and others may read it.
@@ -94,6 +95,13 @@ pub struct Resume {
     pub codex: Option<PathBuf>,
 }
 
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Codex {
+    /// Folders of Codex besides `CODEX_HOME` or `~/.codex`, each absolute (KT-18: that of Windows,
+    /// seen from WSL).
+    pub homes: Vec<PathBuf>,
+}
+
 impl Config {
     pub fn read() -> Result<Config, Problem> {
         let path = path()?;
@@ -128,6 +136,7 @@ fn parse(text: &str) -> Result<Config, Problem> {
     let mut gate = Section::of(&document, &["gate"], text)?;
     let mut voice = Section::of(&document, &["voice"], text)?;
     let mut notify = Section::of(&document, &["notify"], text)?;
+    let mut codex = Section::of(&document, &["codex"], text)?;
     let mut features = Section::of(&document, &["features"], text)?;
     let mut resume = Section::of(&document, &["resume"], text)?;
     let mut config = Config {
@@ -141,12 +150,17 @@ fn parse(text: &str) -> Result<Config, Problem> {
             ja: voice.checked("ja", "the name of a voice", check_voice_name)?,
         },
         notify: Notify { waiting: notify.boolean("waiting")?.unwrap_or_default() },
+        codex: Codex {
+            homes: codex
+                .list("homes", "a list of absolute paths", check_absolute)?
+                .unwrap_or_default(),
+        },
         features: read_features(&mut features)?,
         resume: read_resume(&mut resume)?,
         unknown: Vec::new(),
         is_exposed: false,
     };
-    for section in [gate, voice, notify, features, resume] {
+    for section in [gate, voice, notify, codex, features, resume] {
         config.unknown.extend(section.unknown());
     }
     Ok(config)
@@ -211,6 +225,11 @@ fn check_user_id(id: &str) -> Result<String, String> {
         && id.len() > 1
         && id.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     if is_id { Ok(id.to_owned()) } else { Err("no user's id".to_owned()) }
+}
+
+fn check_absolute(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    if path.is_absolute() { Ok(path) } else { Err("not absolute".to_owned()) }
 }
 
 /// A voice's name is an argument of its own; it must not look like an option.

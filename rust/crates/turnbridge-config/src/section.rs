@@ -97,6 +97,20 @@ impl<'a> Section<'a> {
         value.map(Some).ok_or_else(|| self.wrong(key, expected))
     }
 
+    /// A list of texts, each of which has to be right.
+    pub fn list<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        check: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<Vec<T>>, Problem> {
+        let Some(item) = self.get(key) else { return Ok(None) };
+        let values = item.as_array().and_then(|array| {
+            array.iter().map(|value| check(value.as_str()?).ok()).collect::<Option<Vec<T>>>()
+        });
+        values.map(Some).ok_or_else(|| self.wrong(key, expected))
+    }
+
     pub fn unknown(self) -> impl Iterator<Item = String> {
         let keys = self.table.into_iter().flat_map(|table| table.iter());
         keys.filter(move |(key, _)| !self.known.contains(key))

@@ -81,3 +81,18 @@ fn how_replies_are_resumed_is_read_and_checked() {
     insta::assert_snapshot!(shown("[resume]\ncodex = 'bin/codex'"), @"`resume.codex` must be the whole path of a program at line 2, column 9");
     assert_eq!(parse("[resume]\nlife = 1").unwrap().unknown, ["resume.life"]);
 }
+
+#[test]
+fn kt_18_further_folders_of_codex_are_absolute_paths() {
+    let absolute = if cfg!(windows) { r"C:\codex" } else { "/mnt/c/Users/u/.codex" };
+    let config = parse(&format!("[codex]\nhomes = ['{absolute}']\nhome = 'x'")).unwrap();
+    assert_eq!(config.codex.homes, [PathBuf::from(absolute)]);
+    assert_eq!(config.unknown, ["codex.home"]);
+    for wrong in ["['codex']", "'/codex'", "[1]", "['']"] {
+        let problem = parse(&format!("[codex]\nhomes = {wrong}")).unwrap_err().to_string();
+        assert_eq!(
+            problem, "`codex.homes` must be a list of absolute paths at line 2, column 9",
+            "{wrong}"
+        );
+    }
+}
