@@ -11,6 +11,7 @@ pub mod claude_settings;
 pub mod clock;
 pub mod codex_chain;
 pub mod codex_lock;
+pub mod codex_offsets;
 pub mod codex_rollouts;
 pub mod companion;
 pub mod file_lock;
