@@ -1,9 +1,10 @@
-//! What the daemon does: it sees what no hook sees, and acts on it.
-//! So far: the signals, which the command line reads too when no daemon runs, and the delivery of
-//! notices, which `turnbridge-notify` does then.
+//! What the daemon does: it sees what no hook sees, hears what people reply, and acts on both.
+//! The signals are read by the command line too when no daemon runs, and `turnbridge-notify` delivers
+//! then.
 
 pub mod daemon;
 pub mod delivery;
 pub mod notifier;
 pub mod replies;
+pub mod rollouts;
 pub mod signals;

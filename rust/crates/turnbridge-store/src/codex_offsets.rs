@@ -39,6 +39,9 @@ pub struct Place {
     pub turn_offset: u64,
     /// The time of the last line before it, in microseconds.
     pub last_at: i64,
+    /// Its writer has been seen to hold the thread's lock.
+    #[serde(default)]
+    pub was_held: bool,
 }
 
 /// `None` when nothing is remembered, or nothing that can be read.
@@ -66,6 +69,7 @@ mod tests {
             offset: 900,
             turn_offset: 80,
             last_at: 1_700_000_000_000_000,
+            was_held: true,
         };
         let homes = vec![PathBuf::from("/c")];
         let offsets = Offsets { version: 1, seen_at: 5, homes, files: vec![place] };

@@ -98,6 +98,8 @@ impl StatePaths {
 
     pub fn daemon_log(&self) -> PathBuf {
         self.logs.join("daemon.log")
+    }
+
     /// How far Codex's rollouts have been read; see `codex_offsets`.
     pub fn codex_offsets(&self) -> PathBuf {
         self.state.join("codex-offsets.json")

@@ -1,0 +1,44 @@
+//! The folders of Codex that are followed.
+
+use std::path::{Path, PathBuf};
+
+use turnbridge_store::paths::codex_home;
+
+/// `CODEX_HOME` or `~/.codex`, and those of `[codex] homes`; each once, however it is written.
+pub fn homes(further: &[PathBuf]) -> Vec<PathBuf> {
+    distinct(codex_home().into_iter().chain(further.iter().cloned()))
+}
+
+fn distinct(candidates: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut homes: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for home in candidates {
+        let canonical = home.canonicalize().unwrap_or_else(|_| home.clone());
+        if !homes.iter().any(|(known, _)| *known == canonical) {
+            homes.push((canonical.clone(), spelled(&home, canonical)));
+        }
+    }
+    homes.into_iter().map(|(_, home)| home).collect()
+}
+
+/// The system tells of changes by canonical paths; those of Windows begin with `\\?\`, which is
+/// nobody's name for the folder.
+fn spelled(home: &Path, canonical: PathBuf) -> PathBuf {
+    if cfg!(windows) { home.to_owned() } else { canonical }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_home_that_is_named_twice_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (real, link, absent) = (root.join("real"), root.join("link"), root.join("absent"));
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let named = [link, real.clone(), absent.clone(), root.join("real/../real"), absent.clone()];
+        assert_eq!(distinct(named.into_iter()), [real, absent]);
+    }
+}

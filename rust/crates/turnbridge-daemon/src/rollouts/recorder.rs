@@ -1,0 +1,211 @@
+//! Writes down what lines mean, and collects what the loop has to know.
+//!
+//! Codex's hooks tell of the same turns, and after a crash lines are read again. What is older than
+//! what the session knows already must not turn its state back: it is left out here, for `advance`
+//! would take it for a clock that was set back.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use turnbridge_core::advance::LATE;
+use turnbridge_core::event::{Event, EventKind, Facts, ProcessKey};
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::notice_wire::Notice;
+use turnbridge_core::session::{Activity, Run, Session};
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{session_store, turn_store};
+
+use super::followed::{Followed, Position, Step};
+use super::follower::Happening;
+use super::telling::Telling;
+
+/// More at once are not written down one by one, as far as they change nothing.
+const MANY_STEPS: usize = 64;
+
+/// The outbox remembers for a day what it has delivered.
+const REMEMBERED: Duration = Duration::from_secs(23 * 60 * 60);
+
+/// Different problems that are told; more are the same one over and over.
+const MAX_PROBLEMS: usize = 64;
+
+pub struct Recorder {
+    paths: StatePaths,
+    now: fn() -> Timestamp,
+    happenings: Vec<Happening>,
+    complained: BTreeSet<String>,
+}
+
+impl Recorder {
+    pub fn new(paths: StatePaths, now: fn() -> Timestamp) -> Recorder {
+        Recorder { paths, now, happenings: Vec::new(), complained: BTreeSet::new() }
+    }
+
+    pub fn take_happenings(&mut self) -> Vec<Happening> {
+        std::mem::take(&mut self.happenings)
+    }
+
+    pub fn tell(&mut self, notice: Notice) {
+        self.happenings.push(Happening::Notice(Box::new(notice)));
+    }
+
+    /// Each problem once.
+    pub fn complain(&mut self, problem: String) {
+        if self.complained.len() < MAX_PROBLEMS && self.complained.insert(problem.clone()) {
+            self.happenings.push(Happening::Problem(problem));
+        }
+    }
+
+    /// Whether the session has a process, as far as its file says.
+    pub fn is_alive(&self, thread: &str) -> bool {
+        self.session(thread).is_some_and(|session| live_run(&session).is_some())
+    }
+
+    /// `Err`: the session was not to be had; from this place on it has to be tried again.
+    pub fn record(
+        &mut self,
+        followed: &mut Followed,
+        mut steps: Vec<Step>,
+        telling: Telling,
+    ) -> Result<(), Position> {
+        if !telling.is_on || steps.len() > MANY_STEPS {
+            drop_finished_calls(&mut steps);
+        }
+        let known = if followed.is_catching_up { self.known_steps(&steps) } else { 0 };
+        for (index, step) in steps.into_iter().enumerate() {
+            let notice = step.notice.filter(|notice| !self.was_told(notice, step.event.at));
+            if index >= known {
+                let is_own = step.event.agent_id.is_none();
+                let is_news = self.apply(step.event).map_err(|()| step.place)?;
+                followed.is_live |= is_news && is_own;
+                // What follows news is news.
+                followed.is_catching_up &= !is_news;
+            }
+            if let Some(notice) = notice {
+                self.tell(notice);
+            }
+        }
+        Ok(())
+    }
+
+    /// The writer of the thread is no more. `false`: to be tried again.
+    pub fn end_run(&mut self, thread: &str) -> bool {
+        let Some(session) = self.session(thread) else { return true };
+        let Some(run) = live_run(&session) else { return true };
+        self.update(&Event {
+            tool: Tool::Codex,
+            // When it went is not known; not before its last event.
+            at: run.last_at,
+            process: run.process,
+            name: "ProcessGone".to_owned(),
+            agent_id: None,
+            facts: Facts::default(),
+            host: None,
+            kind: EventKind::ProcessGone,
+            session_id: session.id,
+        })
+    }
+
+    /// Whether it was news; `Err` when it has to be tried again.
+    fn apply(&mut self, mut event: Event) -> Result<bool, ()> {
+        let session = session_store::read(&self.paths, event.tool, &event.session_id);
+        if let Some(run) = session.as_ref().and_then(|session| session.run(event.process)) {
+            match place_in_time(&event, run, (self.now)()) {
+                Some(at) => event.at = at,
+                None => return Ok(false),
+            }
+        }
+        if self.update(&event) { Ok(true) } else { Err(()) }
+    }
+
+    fn update(&mut self, event: &Event) -> bool {
+        match session_store::update(Some(&self.paths), event, None) {
+            Ok(updated) => {
+                updated.problems.into_iter().for_each(|problem| self.complain(problem));
+                self.happenings.push(Happening::Changed(event.session_id.clone()));
+                true
+            }
+            Err(problem) => {
+                self.complain(format!("{}: {problem}", event.session_id));
+                false
+            }
+        }
+    }
+
+    fn session(&self, thread: &str) -> Option<Session> {
+        session_store::read(&self.paths, Tool::Codex, &SessionId::parse(thread)?)
+    }
+
+    /// How many of the steps the session has taken before: up to the one that it knows as its last.
+    /// Many lines have the same time, so the time alone does not tell.
+    fn known_steps(&self, steps: &[Step]) -> usize {
+        let Some(Step { event, .. }) = steps.first() else { return 0 };
+        let session = session_store::read(&self.paths, event.tool, &event.session_id);
+        let run = session.as_ref().and_then(|session| session.run(event.process));
+        let is_last = |run: &Run, step: &Step| {
+            step.event.at == run.last_at && step.event.name == run.last_event
+        };
+        let last = run.and_then(|run| steps.iter().rposition(|step| is_last(run, step)));
+        last.map_or(0, |index| index + 1)
+    }
+
+    /// Somebody has told of it so long ago that the outbox may not know.
+    fn was_told(&self, notice: &Notice, at: Timestamp) -> bool {
+        let is_old = (self.now)().since(at) > REMEMBERED && notice.turn_id.is_some();
+        let turns = SessionId::parse(&notice.session_id)
+            .filter(|_| is_old)
+            .map(|id| turn_store::read_turns(&self.paths, Tool::Codex, &id));
+        turns.is_some_and(|turns| turns.iter().any(|turn| turn.turn_id == notice.turn_id))
+    }
+}
+
+/// When the event counts for the run: now and then later than it says, or never.
+fn place_in_time(event: &Event, run: &Run, now: Timestamp) -> Option<Timestamp> {
+    if event.at >= run.last_at {
+        return Some(event.at);
+    }
+    // What the session knows lies in the future: the clock was set back.
+    if run.last_at > now.plus(LATE) {
+        return Some(event.at);
+    }
+    // Its turn's own end is never late, though a hook of a background process may have come first.
+    let is_end = matches!(
+        event.kind,
+        EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } | EventKind::Interrupted
+    );
+    let is_open = run.ended.is_none() && run.activity == Activity::Working && !run.turn.is_over;
+    let is_its_own = event.facts.prompt_id.is_some()
+        && event.facts.prompt_id == run.turn.prompt_id
+        && event.agent_id.is_none();
+    (is_end && is_open && is_its_own).then_some(run.last_at)
+}
+
+/// Calls that have begun and ended among the steps, but for the last step: it says that the agent
+/// works.
+fn drop_finished_calls(steps: &mut Vec<Step>) {
+    let ids = |wanted: fn(&EventKind) -> Option<&String>| -> BTreeSet<String> {
+        steps.iter().filter_map(|step| wanted(&step.event.kind)).cloned().collect()
+    };
+    let began = ids(|kind| match kind {
+        EventKind::ToolStarting { call, .. } => call.id.as_ref(),
+        _ => None,
+    });
+    let ended = ids(|kind| match kind {
+        EventKind::ToolEnded { call, .. } => call.id.as_ref(),
+        _ => None,
+    });
+    let mut left = steps.len();
+    steps.retain(|step| {
+        left -= 1;
+        let call = match &step.event.kind {
+            EventKind::ToolStarting { call, .. } | EventKind::ToolEnded { call, .. } => &call.id,
+            _ => return true,
+        };
+        let is_over = call.as_ref().is_some_and(|id| began.contains(id) && ended.contains(id));
+        left == 0 || !is_over
+    });
+}
+
+fn live_run(session: &Session) -> Option<&Run> {
+    session.run(ProcessKey::UNKNOWN).filter(|run| run.ended.is_none())
+}

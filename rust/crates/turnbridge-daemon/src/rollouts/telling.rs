@@ -1,0 +1,83 @@
+//! What a rollout gives cause to tell the user: a turn that has ended or failed, a question that is
+//! open. An aborted turn was ended by the user, and threads that work for another one have no user.
+
+use std::path::Path;
+
+use turnbridge_core::dialogs::asks_the_user;
+use turnbridge_core::event::EventKind;
+use turnbridge_core::ids::{Tool, is_uuid};
+use turnbridge_core::notice_wire::{Notice, NoticeKind, codex_turn_id};
+use turnbridge_core::rollout::{RolloutEvent, is_title_request};
+use turnbridge_core::rollout_wire::ThreadKind;
+
+use super::followed::Thread;
+
+/// Of a call's id, so that the whole is still a file's name.
+const LONGEST_CALL: usize = 40;
+
+/// What is wanted now.
+#[derive(Debug, Clone, Copy)]
+pub struct Telling {
+    /// `false`: only the state counts. Nobody wants to be told of what ended before.
+    pub is_on: bool,
+    /// `[notify] waiting`.
+    pub waiting: bool,
+}
+
+impl Telling {
+    /// The notice that the event makes; the thread is as it stands after it.
+    pub fn notice_of(self, thread: &Thread, event: &RolloutEvent, path: &Path) -> Option<Notice> {
+        let (kind, answer, subject) = match &event.kind {
+            EventKind::TurnEnded { answer, .. } => (NoticeKind::Turn, answer, None),
+            EventKind::TurnFailed { answer, error } => (NoticeKind::Failed, answer, Some(error)),
+            EventKind::ToolStarting { call, .. } if asks_the_user(&call.tool) && self.waiting => {
+                (NoticeKind::Waiting, &None, Some(&call.tool))
+            }
+            _ => return None,
+        };
+        let rollout = &thread.rollout;
+        let meta = rollout.meta().filter(|meta| meta.kind == ThreadKind::User)?;
+        let thread_id = meta.id.as_deref().filter(|id| is_uuid(id) && self.is_on)?;
+        // Without one it is no user's turn: `/compact`, a title.
+        let prompt = rollout.prompt().filter(|prompt| !is_title_request(prompt))?;
+        let id = codex_turn_id(thread_id, rollout.turn_id()).unwrap_or_else(|| {
+            let at = thread.said_at.unwrap_or_default();
+            format!("{}-{thread_id}-{:x}", Tool::Codex, at.as_micros())
+        });
+        Some(Notice {
+            version: 1,
+            id: match &event.kind {
+                EventKind::ToolStarting { call, .. } => waiting_id(&id, call.id.as_deref()),
+                _ => id,
+            },
+            kind,
+            created_at: event.at.to_string(),
+            tool: Tool::Codex.as_str().to_owned(),
+            session_id: thread_id.to_owned(),
+            turn_id: rollout.turn_id().map(str::to_owned),
+            cwd: rollout.cwd().map(str::to_owned),
+            transcript_path: path.to_str().map(str::to_owned),
+            prompt: Some(prompt.to_owned()),
+            answers: answer.iter().filter(|answer| !answer.trim().is_empty()).cloned().collect(),
+            subject: subject.cloned(),
+        })
+    }
+}
+
+fn waiting_id(turn: &str, call: Option<&str>) -> String {
+    let is_safe = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '_';
+    let call: String =
+        call.unwrap_or("question").chars().filter(is_safe).take(LONGEST_CALL).collect();
+    format!("{turn}-waiting-{call}")
+}
+
+/// Outside of plan mode a question is answered at once, by a refusal. And a thread that does not
+/// record its ends (before about 0.100) only looks finished when the agent has spoken; a tool call
+/// may follow. Such notices wait a moment.
+pub fn may_turn_out_untrue(kind: &EventKind, is_end_record: bool) -> bool {
+    match kind {
+        EventKind::ToolStarting { .. } => true,
+        EventKind::TurnEnded { .. } => !is_end_record,
+        _ => false,
+    }
+}

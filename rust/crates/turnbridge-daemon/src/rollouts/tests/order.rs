@@ -1,0 +1,262 @@
+//! Hooks and rollouts tell of the same turns, in any order; and who has died tells nothing.
+
+use turnbridge_core::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
+use turnbridge_core::session::Host;
+use turnbridge_store::file_lock::FileLock;
+
+use super::*;
+
+/// What a hook of Codex makes of an event.
+fn hook(world: &World, name: &str, number: u32, kind: EventKind) {
+    let event = Event {
+        tool: Tool::Codex,
+        session_id: SessionId::parse(THREAD).unwrap(),
+        at: now(),
+        process: ProcessKey::UNKNOWN,
+        name: name.to_owned(),
+        agent_id: None,
+        facts: Facts { prompt_id: Some(turn_id(number)), ..Facts::default() },
+        host: Some(Host::default()),
+        kind,
+    };
+    session_store::update(Some(&world.paths), &event, None).unwrap();
+}
+
+fn prompted(number: u32) -> EventKind {
+    EventKind::PromptSubmitted { prompt: format!("ask {number}") }
+}
+
+fn stopped(number: u32) -> EventKind {
+    EventKind::TurnEnded {
+        answer: Some(format!("answer {number}")),
+        background_tasks: Vec::new(),
+        stop_hook_active: false,
+    }
+}
+
+fn tool() -> ToolCall {
+    ToolCall { tool: "Bash".to_owned(), id: Some("a".to_owned()), input: 0 }
+}
+
+#[test]
+fn hooks_and_rollout_together_make_one_turn_and_one_state() {
+    // The hooks are ahead of the lines, and behind them.
+    for lag in [0, 3] {
+        let world = World::new();
+        let mut follower = world.open();
+        let path = world.rollout(THREAD);
+        let mut unread = Vec::new();
+        let mut told = Vec::new();
+        let mut write = |follower: &mut Follower, text: String| {
+            unread.push(text);
+            if unread.len() > lag {
+                append(&path, unread.remove(0));
+                told.extend(notices(follower.changed(&path)));
+            }
+        };
+        write(&mut follower, meta(THREAD));
+        for number in 1..4 {
+            pass(SECOND);
+            write(&mut follower, started(number));
+            pass(SECOND / 100);
+            hook(&world, "UserPromptSubmit", number, prompted(number));
+            pass(SECOND);
+            write(&mut follower, call("shell", "a"));
+            pass(SECOND / 100);
+            hook(
+                &world,
+                "PreToolUse",
+                number,
+                EventKind::ToolStarting { call: tool(), skill: None },
+            );
+            assert_eq!(world.state(THREAD), "working");
+            pass(SECOND);
+            hook(&world, "PostToolUse", number, EventKind::ToolEnded { call: tool(), speak: None });
+            write(&mut follower, answered("a"));
+            pass(SECOND);
+            hook(&world, "Stop", number, stopped(number));
+            assert_eq!(world.state(THREAD), "completed");
+            pass(SECOND / 2);
+            write(&mut follower, ended(number));
+            assert_eq!(world.state(THREAD), "completed", "lag {lag}");
+        }
+        for _ in 0..lag {
+            write(&mut follower, String::new());
+            assert_eq!(world.state(THREAD), "completed", "lag {lag}");
+        }
+        assert_eq!(ids(&told), [1, 2, 3].map(|number| notice_id(THREAD, number)));
+        assert_eq!(world.turns(THREAD).len(), 3, "lag {lag}: {:#?}", world.turns(THREAD));
+    }
+}
+
+#[test]
+fn turns_that_hooks_told_while_no_daemon_lived_do_not_turn_the_state_back() {
+    let world = World::new();
+    world.open().close().unwrap();
+    let path = world.rollout(THREAD);
+    append(&path, meta(THREAD));
+    for number in 1..4 {
+        append(&path, started(number));
+        hook(&world, "UserPromptSubmit", number, prompted(number));
+        pass(600 * SECOND);
+        append(&path, call("request_user_input", "q") + &answered("q"));
+        pass(600 * SECOND);
+        if number < 3 {
+            hook(&world, "Stop", number, stopped(number));
+            append(&path, ended(number));
+        }
+    }
+    hook(&world, "PreToolUse", 3, EventKind::ToolStarting { call: tool(), skill: None });
+    let before = world.session(THREAD);
+    let (mut follower, told) = world.open_telling();
+    assert_eq!(ids(&told), [1, 2].map(|number| notice_id(THREAD, number)), "the outbox knows them");
+    assert_eq!(world.session(THREAD), before);
+    // There is no hook for a turn that fails.
+    let failed = ended(3).replacen("\"last", "\"error\":{\"message\":\"m\"},\"last", 1);
+    append(&path, failed);
+    let told = notices(follower.changed(&path));
+    assert_eq!(ids(&told), [notice_id(THREAD, 3)]);
+    assert_eq!(told[0].subject.as_deref(), Some("other"));
+    assert_eq!(world.state(THREAD), "failed");
+    assert_eq!(world.turns(THREAD).len(), 3);
+}
+
+#[test]
+fn the_end_of_the_turn_that_the_session_is_in_is_never_late() {
+    let world = World::new();
+    let mut follower = world.open();
+    let path = world.rollout(THREAD);
+    append(&path, meta(THREAD) + &started(1));
+    follower.changed(&path);
+    pass(SECOND);
+    let failed = ended(1).replacen("\"last", "\"error\":{\"message\":\"m\"},\"last", 1);
+    append(&path, failed);
+    pass(SECOND);
+    hook(&world, "PostToolUse", 1, EventKind::ToolEnded { call: tool(), speak: None });
+    follower.changed(&path);
+    assert_eq!(world.state(THREAD), "failed");
+}
+
+#[test]
+fn a_turn_that_hooks_told_two_days_ago_is_not_told_again() {
+    let world = World::new();
+    world.open().close().unwrap();
+    let path = world.rollout(THREAD);
+    append(&path, meta(THREAD) + &started(1));
+    hook(&world, "UserPromptSubmit", 1, prompted(1));
+    hook(&world, "Stop", 1, stopped(1));
+    // Of the second one nobody has told.
+    append(&path, ended(1) + &turn(2));
+    pass(Duration::from_secs(48 * 3_600));
+    assert_eq!(ids(&world.open_telling().1), [notice_id(THREAD, 2)]);
+}
+
+#[test]
+fn after_the_clock_was_set_back_lines_count_again() {
+    let world = World::new();
+    let mut follower = world.open();
+    let path = world.rollout(THREAD);
+    append(&path, meta(THREAD) + &turn(1));
+    follower.changed(&path);
+    NOW.set(now().minus(Duration::from_secs(3_600)));
+    append(&path, started(2));
+    follower.changed(&path);
+    assert_eq!(world.state(THREAD), "working");
+}
+
+#[test]
+fn kt_47_a_question_is_told_only_while_it_is_open_and_if_that_is_wanted() {
+    for (is_wanted, is_answered_at_once) in [(true, false), (true, true), (false, false)] {
+        let mut world = World::new();
+        world.waiting = is_wanted;
+        let mut follower = world.open();
+        let path = world.rollout(THREAD);
+        append(&path, meta(THREAD) + &started(1) + &call("request_user_input", "call_1"));
+        assert_eq!(notices(follower.changed(&path)), []);
+        assert_eq!(world.state(THREAD), "waiting_user");
+        if is_answered_at_once {
+            append(&path, answered("call_1"));
+            assert_eq!(notices(follower.changed(&path)), []);
+            assert_eq!(world.state(THREAD), "working");
+        }
+        // What waits for a moment is not lost with us.
+        follower.close().unwrap();
+        let mut follower = world.open();
+        pass(3 * SECOND);
+        let told = notices(follower.check_liveness());
+        let expected = format!("{}-waiting-call_1", notice_id(THREAD, 1));
+        match is_wanted && !is_answered_at_once {
+            true => assert_eq!(ids(&told), [expected]),
+            false => assert_eq!(told, []),
+        }
+        assert_eq!(notices(follower.check_liveness()), []);
+        append(&path, ended(1));
+        assert_eq!(ids(&notices(follower.changed(&path))), [notice_id(THREAD, 1)]);
+    }
+}
+
+#[test]
+fn an_aborted_turn_is_not_told() {
+    let world = World::new();
+    let mut follower = world.open();
+    let path = world.rollout(THREAD);
+    let aborted = line("event_msg", r#"{"type":"turn_aborted","reason":"interrupted"}"#);
+    append(&path, meta(THREAD) + &started(1) + &aborted);
+    assert_eq!(notices(follower.changed(&path)), []);
+    assert_eq!(world.state(THREAD), "aborted");
+}
+
+#[test]
+fn x31_a_turn_whose_writer_is_gone_has_stopped_and_silence_means_nothing() {
+    let world = World::new();
+    let mut follower = world.open();
+    let path = world.rollout(THREAD);
+    append(&path, meta(THREAD) + &started(1));
+    follower.changed(&path);
+    // Without a lock nothing can be told, and nothing is (KT-51, KT-52).
+    pass(Duration::from_secs(20 * 3_600));
+    follower.check_liveness();
+    assert_eq!(world.state(THREAD), "working");
+    let lock = FileLock::acquire(&lock_path(&world.homes[0], THREAD), SECOND).unwrap();
+    follower.check_liveness();
+    assert_eq!(world.state(THREAD), "working");
+    // What it wrote last is read before it is declared dead.
+    append(&path, ended(1) + &started(2));
+    drop(lock);
+    let told = notices(follower.check_liveness());
+    assert_eq!(ids(&told), [notice_id(THREAD, 1)]);
+    assert_eq!(world.state(THREAD), "stopped");
+    assert_eq!(notices(follower.check_liveness()), []);
+    // The next writer goes on.
+    pass(SECOND);
+    let lock = FileLock::acquire(&lock_path(&world.homes[0], THREAD), SECOND).unwrap();
+    append(&path, started(3));
+    follower.changed(&path);
+    follower.check_liveness();
+    assert_eq!(world.state(THREAD), "working");
+    // One that ended while no daemon lived; it removes its lock.
+    follower.close().unwrap();
+    fs::remove_file(lock_path(&world.homes[0], THREAD)).unwrap();
+    drop(lock);
+    let mut follower = world.open();
+    follower.check_liveness();
+    assert_eq!(world.state(THREAD), "stopped");
+}
+
+#[test]
+fn a_session_that_cannot_be_had_loses_no_line() {
+    let world = World::new();
+    let mut follower = world.open();
+    let path = world.rollout(THREAD);
+    append(&path, meta(THREAD) + &started(1));
+    follower.changed(&path);
+    let id = SessionId::parse(THREAD).unwrap();
+    let lock = FileLock::acquire(&world.paths.session_lock(Tool::Codex, &id), SECOND).unwrap();
+    append(&path, call("shell", "a") + &ended(1));
+    let happenings = follower.changed(&path);
+    assert!(matches!(&happenings[..], [Happening::Problem(_)]), "{happenings:?}");
+    drop(lock);
+    let told = notices(follower.rescan());
+    assert_eq!(ids(&told), [notice_id(THREAD, 1)]);
+    assert_eq!(world.state(THREAD), "completed");
+}

@@ -1,0 +1,107 @@
+//! The real Codex, without hooks and without `notify`: what the watcher alone knows of it.
+
+use std::process::Stdio;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+use testkit::{Codex, Hermetic, Reply, ResponsesApi, skipped};
+use turnbridge_core::notice_wire::NoticeKind;
+
+use super::super::{Sight, Watch, watch};
+use super::*;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The follower with its watcher, as the loop has them.
+struct Daemon {
+    follower: Follower,
+    sights: Receiver<Sight>,
+    _watch: Watch,
+    told: Vec<Notice>,
+}
+
+impl Daemon {
+    fn new(world: &World) -> Daemon {
+        let (send, sights) = channel();
+        let watch = watch(world.homes.clone(), move |sight| send.send(sight).is_ok()).unwrap();
+        Daemon { follower: world.open(), sights, _watch: watch, told: Vec::new() }
+    }
+
+    #[track_caller]
+    fn run_until(&mut self, what: &str, is_so: impl Fn(&Daemon) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_so(self) {
+            assert!(Instant::now() < deadline, "{what}; told: {:#?}", self.told);
+            let sight = self.sights.recv_timeout(Duration::from_millis(50));
+            NOW.set(real_now());
+            let happenings = match sight {
+                Ok(Sight::Changed(path)) => self.follower.changed(&path),
+                Ok(Sight::Rescan) => self.follower.rescan(),
+                Ok(Sight::Blind(reason)) => panic!("{reason}"),
+                Err(_) => self.follower.check_liveness(),
+            };
+            self.told.extend(notices(happenings));
+            self.follower.save().unwrap();
+        }
+    }
+
+    #[track_caller]
+    fn wait_for_notice(&mut self, number: usize) -> Notice {
+        self.run_until("a notice", |daemon| daemon.told.len() == number);
+        self.told[number - 1].clone()
+    }
+}
+
+#[test]
+fn turns_of_the_real_codex_are_told_by_its_rollout_alone() {
+    let Some(codex) = Codex::find() else {
+        return skipped("the pinned `codex` is not in `tests/codex`; `scripts/test` installs it");
+    };
+    let hermetic = Hermetic::new();
+    let api = ResponsesApi::start(vec![
+        // Long enough for its folder to be found.
+        Reply::text("It is done.").delayed(3 * SECOND),
+        Reply::error(400, "invalid_request_error", "no such thing"),
+        Reply::text("Never heard.").delayed(PATIENCE),
+    ]);
+    let mut world = World::new();
+    world.homes = vec![hermetic.codex_home()];
+    let mut daemon = Daemon::new(&world);
+
+    let mut command = codex.exec(&hermetic, &api, "do it, \"please\"\n$(x)");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let notice = daemon.wait_for_notice(1);
+    assert_eq!(notice.kind, NoticeKind::Turn);
+    assert_eq!(notice.prompt.as_deref(), Some("do it, \"please\"\n$(x)"));
+    assert_eq!(notice.answers, ["It is done."]);
+    assert_eq!(notice.cwd.as_deref(), hermetic.project().to_str());
+    let turns = world.turns(&notice.session_id);
+    assert_eq!(turns.len(), 1, "{turns:#?}");
+    assert_eq!(turns[0].answer.as_deref(), Some("It is done."));
+    child.wait().unwrap();
+    // It has gone, and with it its lock.
+    daemon.run_until("stopped", |_| world.state(&notice.session_id) == "stopped");
+
+    codex.exec(&hermetic, &api, "fail").output().unwrap();
+    let notice = daemon.wait_for_notice(2);
+    assert_eq!((notice.kind, notice.prompt.as_deref()), (NoticeKind::Failed, Some("fail")));
+    assert!(notice.subject.is_some(), "{notice:#?}");
+    // Nobody looked while it held its lock.
+    assert_eq!(world.state(&notice.session_id), "failed");
+
+    let mut command = codex.exec(&hermetic, &api, "take long");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let states = || -> Vec<_> {
+        let sessions = session_store::read_all(&world.paths).unwrap();
+        let states = sessions.iter().map(|session| ThreadState::of(session).as_str());
+        states.filter(|state| *state != "failed").collect()
+    };
+    daemon.run_until("working", |_| states().contains(&"working"));
+    daemon.follower.check_liveness();
+    assert!(states().contains(&"working"), "{:?}", states());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    daemon.run_until("stopped after a kill", |_| states() == ["stopped"; 2]);
+    assert_eq!(daemon.told.len(), 2, "{:#?}", daemon.told);
+    assert_eq!(api.strays(), Vec::<String>::new());
+}

@@ -1,0 +1,192 @@
+//! A thread that says which paths below Codex's homes have changed, as the system tells.
+//!
+//! Correctness does not depend on it: every half minute it asks for a look at everything, and where
+//! the system tells nothing (no watches left, a folder of another machine), every two seconds.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::folders::{ARCHIVED, SESSIONS, subfolders};
+
+const RESCAN: Duration = Duration::from_secs(30);
+const RESCAN_UNTOLD: Duration = Duration::from_secs(2);
+
+/// Linux watches folders one by one. `notify` would do that for us, but tells of a new folder before
+/// it watches it, and a file that is made in between would go unseen.
+const WATCHES_EACH_FOLDER: bool = cfg!(target_os = "linux");
+
+/// How often folders are looked for that were not there.
+const SEARCH: Duration = Duration::from_secs(1);
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sight {
+    /// For `Follower::changed`.
+    Changed(PathBuf),
+    /// For `Follower::rescan`.
+    Rescan,
+    /// For the log, once: what the system cannot tell.
+    Blind(String),
+}
+
+/// Ends the thread when dropped.
+pub struct Watch {
+    signals: Sender<Signal>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Signal {
+    Told(notify::Result<notify::Event>),
+    Stop,
+}
+
+/// Begins to watch. The first sight is a `Rescan`, when all folders are watched: whatever happened
+/// before is found by it. `send` says whether anybody still listens.
+pub fn watch(
+    homes: Vec<PathBuf>,
+    send: impl Fn(Sight) -> bool + Send + 'static,
+) -> io::Result<Watch> {
+    let (signals, inbox) = channel();
+    let told = signals.clone();
+    let run = move || {
+        let mut watching = Watching {
+            send,
+            homes,
+            watcher: None,
+            watched: BTreeSet::new(),
+            changed: BTreeSet::new(),
+            wants_rescan: false,
+            is_blind: false,
+        };
+        match notify::recommended_watcher(move |event| drop(told.send(Signal::Told(event)))) {
+            Ok(watcher) => watching.watcher = Some(watcher),
+            Err(error) => watching.go_blind(&error),
+        }
+        watching.run(&inbox);
+    };
+    let thread = thread::Builder::new().name("codex-rollouts".to_owned()).spawn(run)?;
+    Ok(Watch { signals, thread: Some(thread) })
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.signals.send(Signal::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Watching<F> {
+    send: F,
+    homes: Vec<PathBuf>,
+    watcher: Option<RecommendedWatcher>,
+    /// The folders of the homes that are there, and on Linux all below them.
+    watched: BTreeSet<PathBuf>,
+    /// Not yet told.
+    changed: BTreeSet<PathBuf>,
+    wants_rescan: bool,
+    is_blind: bool,
+}
+
+impl<F: Fn(Sight) -> bool> Watching<F> {
+    fn run(mut self, inbox: &Receiver<Signal>) {
+        self.search();
+        // All is new to whoever hears the first sight.
+        self.changed.clear();
+        let mut is_heard = (self.send)(Sight::Rescan);
+        let mut last_rescan = Instant::now();
+        while is_heard {
+            let signal = match inbox.recv_timeout(SEARCH) {
+                Ok(signal) => Some(signal),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            // What came at once is told at once.
+            for signal in signal.into_iter().chain(inbox.try_iter()) {
+                match signal {
+                    Signal::Told(told) => self.note(told),
+                    Signal::Stop => return,
+                }
+            }
+            self.search();
+            for path in std::mem::take(&mut self.changed) {
+                is_heard &= (self.send)(Sight::Changed(path));
+            }
+            let interval = if self.is_blind { RESCAN_UNTOLD } else { RESCAN };
+            if std::mem::take(&mut self.wants_rescan) || last_rescan.elapsed() >= interval {
+                last_rescan = Instant::now();
+                is_heard &= (self.send)(Sight::Rescan);
+            }
+        }
+    }
+
+    fn note(&mut self, told: notify::Result<notify::Event>) {
+        match told {
+            // Some were lost.
+            Ok(event) if event.need_rescan() => self.wants_rescan = true,
+            // That somebody reads a file; mostly we do.
+            Ok(event) if event.kind.is_access() => {}
+            Ok(event) => {
+                for path in event.paths {
+                    if event.kind.is_remove() {
+                        self.watched.remove(&path);
+                    } else if WATCHES_EACH_FOLDER && path.is_dir() {
+                        self.watch_below(&path);
+                    }
+                    self.changed.insert(path);
+                }
+            }
+            Err(error) => self.go_blind(&error),
+        }
+    }
+
+    /// Homes, and folders in them, appear when Codex is used for the first time.
+    fn search(&mut self) {
+        for home in self.homes.clone() {
+            for folder in [SESSIONS, ARCHIVED].map(|name| home.join(name)) {
+                match (folder.is_dir(), self.watched.contains(&folder)) {
+                    (true, false) => {
+                        self.watch_below(&folder);
+                        self.changed.insert(folder);
+                    }
+                    (false, true) => {
+                        self.watched.remove(&folder);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// First watched, then looked at: nothing falls in between.
+    fn watch_below(&mut self, folder: &Path) {
+        let (folders, mode) = match WATCHES_EACH_FOLDER {
+            true => (subfolders(folder), RecursiveMode::NonRecursive),
+            false => (vec![folder.to_owned()], RecursiveMode::Recursive),
+        };
+        for folder in folders {
+            let Some(watcher) = &mut self.watcher else { break };
+            if let Err(error) = watcher.watch(&folder, mode)
+                && folder.is_dir()
+            {
+                self.go_blind(&error);
+            }
+            self.watched.insert(folder);
+        }
+    }
+
+    fn go_blind(&mut self, reason: &dyn fmt::Display) {
+        if !std::mem::replace(&mut self.is_blind, true) {
+            let reason = reason.to_string();
+            (self.send)(Sight::Blind(reason));
+        }
+    }
+}
