@@ -161,7 +161,7 @@ impl Followed {
     }
 
     /// Makes the thread as it stands at the place, from the file's first line and its last turn.
-    pub fn prepare(&mut self, file: &mut File, buffer: &mut [u8]) -> io::Result<()> {
+    fn prepare(&mut self, file: &mut File, buffer: &mut [u8]) -> io::Result<()> {
         if self.thread.is_some() {
             return Ok(());
         }
@@ -193,6 +193,10 @@ impl Followed {
         buffer: &mut [u8],
         telling: Telling,
     ) -> io::Result<Option<Vec<Step>>> {
+        // Most files have nothing new when we start: their threads need not be made.
+        if self.thread.is_none() && self.seen.0 <= self.read_to {
+            return Ok(None);
+        }
         self.prepare(file, buffer)?;
         file.seek(SeekFrom::Start(self.read_to))?;
         let length = file.read(buffer)?;

@@ -186,3 +186,10 @@ fn call(tool: &str, id: &str) -> String {
 fn answered(id: &str) -> String {
     line("response_item", &format!(r#"{{"type":"function_call_output","call_id":"{id}"}}"#))
 }
+
+#[test]
+fn the_loop_may_have_a_thread_of_its_own() {
+    fn can_be_sent<T: Send>() {}
+    can_be_sent::<Follower>();
+    can_be_sent::<Happening>();
+}

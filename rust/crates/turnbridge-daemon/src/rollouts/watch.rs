@@ -155,6 +155,10 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
                 match (folder.is_dir(), self.watched.contains(&folder)) {
                     (true, false) => {
                         self.watch_below(&folder);
+                        if is_elsewhere(&folder) {
+                            let folder = folder.display();
+                            self.go_blind(&format!("what happens in `{folder}` is not told here"));
+                        }
                         self.changed.insert(folder);
                     }
                     (false, true) => {
@@ -189,4 +193,21 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
             (self.send)(Sight::Blind(reason));
         }
     }
+}
+
+/// Whether the files are another system's, which does not tell ours of changes: a network's, or those
+/// of Windows as WSL sees them (KT-18).
+#[cfg(target_os = "linux")]
+fn is_elsewhere(folder: &Path) -> bool {
+    const NINE_P: u64 = 0x0102_1997;
+    const NFS: u64 = 0x6969;
+    const CIFS: u64 = 0xff53_4d42;
+    const SMB2: u64 = 0xfe53_4d42;
+    let kind = rustix::fs::statfs(folder).map(|it| it.f_type as u64 & 0xffff_ffff);
+    kind.is_ok_and(|kind| [NINE_P, NFS, CIFS, SMB2].contains(&kind))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_elsewhere(_folder: &Path) -> bool {
+    false
 }

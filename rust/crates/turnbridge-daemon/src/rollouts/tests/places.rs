@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use turnbridge_store::codex_offsets;
+
 use super::*;
 
 #[test]
@@ -31,9 +33,13 @@ fn a_place_is_kept_across_a_restart_and_half_a_line_is_read_when_it_is_whole() {
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     let end = ended(2);
-    append(&path, meta(THREAD) + &turn(1) + &started(2) + &end[..20]);
+    let (first, second) = (meta(THREAD) + &turn(1), started(2));
+    append(&path, first.clone() + &second + &end[..20]);
     assert_eq!(ids(&notices(follower.changed(&path))), [notice_id(THREAD, 1)]);
     follower.close().unwrap();
+    let place = codex_offsets::read(&world.paths).unwrap().files.remove(0);
+    assert_eq!(place.offset, (first.len() + second.len()) as u64, "half a line does not count");
+    assert_eq!(place.turn_offset, first.len() as u64, "no more is read again than the last turn");
     let (mut follower, told) = world.open_telling();
     assert_eq!(told, []);
     append(&path, &end[20..end.len() - 1]);
