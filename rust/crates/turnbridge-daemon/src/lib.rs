@@ -4,6 +4,7 @@
 
 pub mod daemon;
 pub mod delivery;
+pub mod liveness;
 pub mod notifier;
 pub mod replies;
 pub mod rollouts;

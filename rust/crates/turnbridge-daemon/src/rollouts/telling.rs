@@ -60,6 +60,7 @@ impl Telling {
             prompt: Some(prompt.to_owned()),
             answers: answer.iter().filter(|answer| !answer.trim().is_empty()).cloned().collect(),
             subject: subject.cloned(),
+            thread: None,
         })
     }
 }

@@ -129,6 +129,7 @@ fn the_schema_allows_what_the_program_does() {
     let right = json!({
         "gate": {"enabled": true, "headless": false},
         "voice": {"mute": true, "rate": 50, "en": "Eddy (English (UK))", "ja": "日本"},
+        "codex": {"homes": ["/mnt/c/Users/u/.codex"]},
         "later": {"x": 1},
     });
     for config in [right, json!({})] {
@@ -143,6 +144,8 @@ fn the_schema_allows_what_the_program_does() {
         json!({"voice": {"speed": 1}}),
         json!({"gate": {"enabled": "no"}}),
         json!({"gate": true}),
+        json!({"codex": {"homes": "/codex"}}),
+        json!({"codex": {"homes": [1]}}),
     ];
     for config in wrong {
         assert!(!validator.is_valid(&config), "{config}");
