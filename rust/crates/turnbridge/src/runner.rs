@@ -5,12 +5,13 @@
 //! the agent reads, never part of a command line.
 
 mod agent;
+mod codex_holder;
 mod program;
 mod stop;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use turnbridge_config::{Config, Resume};
@@ -28,12 +29,16 @@ use turnbridge_store::{clock, session_store};
 
 use crate::failure::hinted;
 use agent::End;
+use codex_holder::{Holder, holder_of};
 
 /// More than any slash command prints.
 const LONGEST_OUTPUT: u64 = 1 << 20;
 
 /// Enough of what an agent complains about to know its own words.
 const LONGEST_COMPLAINT: u64 = 16 << 10;
+
+/// How often it is asked whether a thread has been left.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 pub fn run(paths: &StatePaths, id: &str) -> Result<()> {
     stop::listen();
@@ -98,20 +103,51 @@ impl Runner<'_> {
             session: session.as_ref(),
             invocation: invocation.map_err(reason_of)?,
         };
-        let result = self.call(&call)?;
-        let streams = self.streams()?;
-        if tool == Tool::Codex
-            && result.outcome == Outcome::Failed
-            && says_thread_held(&streams.read_stderr(LONGEST_COMPLAINT))
-        {
-            // Somebody has it open, and nothing was run: the reply goes to them.
-            let held = codex(&id, cwd, CodexWriter::Held, &self.reply.text).map_err(reason_of)?;
-            let result = self.call(&Call { invocation: held, ..call })?;
-            let is_handed_over = result.outcome == Outcome::Done;
-            let outcome = if is_handed_over { Outcome::HandedOver } else { result.outcome };
-            return Ok(RunResult { outcome, ..result });
+        match tool {
+            Tool::Claude => self.call(&call),
+            Tool::Codex => self.call_codex(&id, &call),
         }
-        Ok(result)
+    }
+
+    /// Tries to run it. When somebody has the thread open, nothing was run: the reply goes to them,
+    /// if they take it, and else waits until they have gone.
+    fn call_codex(&self, id: &SessionId, call: &Call<'_>) -> Result<RunResult, Reason> {
+        let is_held = |result: &RunResult, streams: &Streams| {
+            result.outcome == Outcome::Failed
+                && says_thread_held(&streams.read_stderr(LONGEST_COMPLAINT))
+        };
+        let mut seen = 0;
+        loop {
+            let result = self.call(call)?;
+            if !is_held(&result, &self.streams()?) {
+                return Ok(result);
+            }
+            // Whoever held it may have gone meanwhile, and nobody would read what is queued: only
+            // one that holds it at a second try too is taken for an interface.
+            if holder_of(id.as_str()) == Holder::Other {
+                seen += 1;
+            }
+            if seen == 2 {
+                return self.hand_over(id, call);
+            }
+            while holder_of(id.as_str()) == Holder::Exec && !self.is_stopping() {
+                std::thread::sleep(LOOK_AGAIN);
+            }
+        }
+    }
+
+    fn hand_over(&self, id: &SessionId, call: &Call<'_>) -> Result<RunResult, Reason> {
+        let invocation = codex(id, call.cwd, CodexWriter::Held, &self.reply.text);
+        let invocation = invocation.map_err(reason_of)?;
+        let result = self.call(&Call { invocation, ..*call })?;
+        let is_handed_over = result.outcome == Outcome::Done;
+        let outcome = if is_handed_over { Outcome::HandedOver } else { result.outcome };
+        Ok(RunResult { outcome, ..result })
+    }
+
+    /// Asked for by the user, or by whoever ends us.
+    fn is_stopping(&self) -> bool {
+        stop::is_asked() || inbox::is_stop_requested(self.paths, &self.reply.id)
     }
 
     fn streams(&self) -> Result<Streams, Reason> {
@@ -120,8 +156,7 @@ impl Runner<'_> {
 
     fn call(&self, call: &Call<'_>) -> Result<RunResult, Reason> {
         let (paths, id) = (self.paths, self.reply.id.as_str());
-        let is_stopping = || stop::is_asked() || inbox::is_stop_requested(paths, id);
-        if is_stopping() {
+        if self.is_stopping() {
             return Ok(RunResult::new(Outcome::Stopped, now()));
         }
         let streams = self.streams()?;
@@ -132,7 +167,7 @@ impl Runner<'_> {
         })?;
         // Only for those who come after a crash of ours; the run goes on without it.
         let _ = inbox::save_agent(paths, id, child.id(), clock::now());
-        let end = agent::wait(child, is_stopping).map_err(|_| Reason::NotStarted)?;
+        let end = agent::wait(child, || self.is_stopping()).map_err(|_| Reason::NotStarted)?;
         let (stdout_bytes, stderr_bytes) = streams.lengths();
         let result = match end {
             End::Stopped => RunResult::new(Outcome::Stopped, now()),

@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Claude, Codex, Hermetic, Reply, read_rollout};
+use testkit::{Codex, Hermetic, Reply, ResponsesApi, Tmux, read_rollout};
 
-use crate::codex_world::CodexWorld;
 use crate::gates;
-use crate::scene::{Which, executable, stdout_of};
-use crate::world::World;
+use crate::world::{Which, World, executable, stdout_of};
+
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Everything that a shell, an option parser or an encoding could take for its own.
 const NASTY: &str = "--dangerously-skip-permissions\n$(touch pwned) `touch pwned` \"double\" 'single' \\\n\
@@ -101,7 +101,7 @@ fn a_reply_is_the_next_prompt_of_the_claude_session() {
 
 #[test]
 fn what_claude_would_take_for_a_command_or_an_unknown_session_is_no_prompt_lost() {
-    if gates::slow::<Claude>().is_none() {
+    if gates::slow().is_none() {
         return;
     }
     let Some((world, id)) = claude_world(vec![Reply::text("One."); 6]) else { return };
@@ -124,36 +124,48 @@ fn what_claude_would_take_for_a_command_or_an_unknown_session_is_no_prompt_lost(
     world.assert_no_problems();
 }
 
-/// A thread of Codex that has had one turn.
-struct Thread {
-    world: CodexWorld,
-    id: String,
+struct CodexWorld {
+    codex: Codex,
+    hermetic: Hermetic,
+    api: ResponsesApi,
+    thread: String,
 }
 
-impl Thread {
+impl CodexWorld {
+    /// With one thread that has had one turn.
     #[track_caller]
-    fn new(replies: Vec<Reply>) -> Option<Thread> {
-        let world = CodexWorld::bare(gates::fast()?, replies);
-        let program = world.codex.program().display().to_string();
-        world.configure(&format!("[resume]\ncodex = '{program}'\n"));
-        let mut command = world.codex.exec(&world.hermetic, &world.api, "first");
-        stdout_of(&command.output().expect("run codex"));
-        let rollouts = world.codex.rollouts(&world.hermetic);
+    fn new(replies: Vec<Reply>) -> Option<CodexWorld> {
+        gates::fast()?;
+        let codex = Codex::find().expect("the pinned `codex` under `tests/codex`");
+        let hermetic = Hermetic::new();
+        let api = ResponsesApi::start(replies);
+        let output = codex.exec(&hermetic, &api, "first").output().expect("run codex");
+        assert!(output.status.success(), "{output:?}");
+        let rollouts = codex.rollouts(&hermetic);
         assert_eq!(rollouts.len(), 1, "{rollouts:?}");
         let meta = &read_rollout(&rollouts[0])[0]["payload"];
-        let id = meta["id"].as_str().expect("a thread's id").to_owned();
-        Some(Thread { world, id })
+        let thread = meta["id"].as_str().expect("a thread's id").to_owned();
+        let world = CodexWorld { codex, hermetic, api, thread };
+        world.configure();
+        Some(world)
+    }
+
+    fn configure(&self) {
+        let folder = self.hermetic.config_dir();
+        fs::create_dir_all(&folder).expect("make the config folder");
+        let program = self.codex.program().display();
+        fs::write(folder.join("config.toml"), format!("[resume]\ncodex = '{program}'\n"))
+            .expect("write config.toml");
     }
 
     #[track_caller]
     fn run(&self, id: &str, thread: &str, text: &str) -> Value {
-        let CodexWorld { codex, api, .. } = &self.world;
-        add_reply(&self.world.hermetic, id, "codex", thread, text);
-        run_reply(&self.world.hermetic, &codex.command(&self.world.hermetic, api), id)
+        add_reply(&self.hermetic, id, "codex", thread, text);
+        run_reply(&self.hermetic, &self.codex.command(&self.hermetic, &self.api), id)
     }
 
     fn rollout(&self) -> Vec<Value> {
-        let rollouts = self.world.codex.rollouts(&self.world.hermetic);
+        let rollouts = self.codex.rollouts(&self.hermetic);
         assert_eq!(rollouts.len(), 1, "another thread was made: {rollouts:?}");
         read_rollout(&rollouts[0])
     }
@@ -171,20 +183,20 @@ fn codex_prompt(request: &Value) -> String {
 /// SLV-T3, SLV-50.
 #[test]
 fn a_reply_is_the_next_prompt_of_the_codex_thread() {
-    let replies = vec![Reply::text("One."), Reply::text("Two.")];
-    let Some(thread) = Thread::new(replies) else { return };
-    let world = &thread.world;
-    let result = thread.run("r1", &thread.id, NASTY);
+    let Some(world) = CodexWorld::new(vec![Reply::text("One."), Reply::text("Two.")]) else {
+        return;
+    };
+    let result = world.run("r1", &world.thread, NASTY);
     assert_eq!((&result["outcome"], &result["code"]), (&json!("done"), &json!(0)), "{result}");
     let request = world.api.requests().pop().expect("a request");
     assert_eq!(codex_prompt(&request).trim_end(), NASTY.trim_end());
     let is_end = |record: &&Value| record["payload"]["type"] == "task_complete";
-    assert_eq!(thread.rollout().iter().filter(is_end).count(), 2);
-    let turns = thread.rollout().into_iter().filter(|record| record["type"] == "turn_context");
+    assert_eq!(world.rollout().iter().filter(is_end).count(), 2);
+    let turns = world.rollout().into_iter().filter(|record| record["type"] == "turn_context");
     let folders: Vec<_> = turns.map(|turn| turn["payload"]["cwd"].clone()).collect();
     assert!(folders.iter().all(|folder| *folder == json!(world.hermetic.project())), "{folders:?}");
     assert!(!pwned(world.hermetic.root()), "a shell has run it");
-    let unknown = thread.run("r2", "99999999-2222-4333-8444-555555555556", "go on");
+    let unknown = world.run("r2", "99999999-2222-4333-8444-555555555556", "go on");
     assert_eq!(
         (&unknown["outcome"], &unknown["reason"]),
         (&json!("failed"), &json!("session_unknown"))
@@ -196,21 +208,48 @@ fn pwned(root: &Path) -> bool {
     root.join("pwned").exists() || root.join("project/pwned").exists()
 }
 
+/// What is queued for a `codex exec` is never read: the reply waits for its end instead.
 #[test]
-fn a_thread_that_another_codex_has_open_gets_the_reply_through_its_queue() {
-    if gates::slow::<Codex>().is_none() {
+fn a_thread_on_which_a_codex_exec_works_is_waited_for() {
+    if gates::slow().is_none() {
         return;
     }
-    let long = Reply::text("Busy.").delayed(Duration::from_secs(20));
+    let long = Reply::text("Busy.").delayed(Duration::from_secs(10));
     let replies = vec![Reply::text("One."), long, Reply::text("Three.")];
-    let Some(thread) = Thread::new(replies) else { return };
-    let world = &thread.world;
+    let Some(world) = CodexWorld::new(replies) else { return };
     let mut holder = world.codex.command(&world.hermetic, &world.api);
-    holder.args(["exec", "--skip-git-repo-check", "resume", &thread.id, "second"]);
+    holder.args(["exec", "--skip-git-repo-check", "resume", &world.thread, "second"]);
     holder.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut holder = holder.spawn().expect("start codex");
     world.api.wait_for_requests(2, Duration::from_secs(60));
-    let result = thread.run("r1", &thread.id, "-x third");
-    assert_eq!(result["outcome"], "handed_over", "{result}");
+    let result = world.run("r1", &world.thread, "-x third");
+    assert_eq!(result["outcome"], "done", "{result}");
     assert!(holder.wait().expect("wait for codex").success());
+    let prompts: Vec<_> = world.api.requests().iter().map(codex_prompt).collect();
+    assert_eq!(prompts, ["first", "second", "-x third"]);
+}
+
+/// The terminal takes it when its own next turn has ended.
+#[test]
+fn a_thread_that_a_terminal_has_open_gets_the_reply_through_its_queue() {
+    if gates::slow().is_none() {
+        return;
+    }
+    let replies = ["One.", "Two.", "Three."].map(Reply::text).to_vec();
+    let Some(world) = CodexWorld::new(replies) else { return };
+    let mut command = world.codex.command(&world.hermetic, &world.api);
+    command.args(["resume", &world.thread]);
+    let tmux = Tmux::start(&world.hermetic, &command);
+    let lock = world.hermetic.codex_home().join("thread-writer-locks");
+    let lock = lock.join(format!("{}.lock", world.thread));
+    testkit::wait_until(PATIENCE, "the open thread", || lock.exists().then_some(()));
+    tmux.wait_for("One.", PATIENCE);
+    let result = world.run("r1", &world.thread, "-x\nthird");
+    assert_eq!(result["outcome"], "handed_over", "{result}");
+    tmux.send_text("second");
+    tmux.wait_for("second", PATIENCE);
+    tmux.send_key("Enter");
+    world.api.wait_for_requests(3, PATIENCE);
+    let prompts: Vec<_> = world.api.requests().iter().map(codex_prompt).collect();
+    assert_eq!(prompts, ["first", "second", "-x\nthird"]);
 }
