@@ -9,6 +9,11 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use turnbridge_core::reply_plan::{Step, Surroundings, Told, plan};
+use turnbridge_core::resume::Live;
+use turnbridge_daemon::replies::look_for_prompt;
+use turnbridge_store::inbox as store;
+use turnbridge_store::paths::StatePaths;
 
 use crate::world::{SESSION, World, lines_of, payload};
 
@@ -503,4 +508,103 @@ fn killed_at_any_moment_a_reply_runs_at_most_once_and_its_files_tell() {
     }
     assert_eq!(never + once, rounds);
     assert!(once > 0, "no run came to its end");
+}
+
+/// Does what the daemon does with the plan, without Slack: what would be said is kept in `said`.
+struct Driver<'a> {
+    inbox: &'a Inbox,
+    paths: StatePaths,
+    launched: Vec<(String, Child)>,
+    said: Vec<(String, Told)>,
+}
+
+impl Driver<'_> {
+    /// One look at the files, and everything that follows from it. `false`: nothing is left.
+    fn step(&mut self) -> bool {
+        self.launched.retain_mut(|(_, runner)| runner.try_wait().unwrap().is_none());
+        let entries = store::entries(&self.paths).unwrap();
+        let pending: Vec<_> = entries.iter().map(store::Entry::pending).collect();
+        let launched: Vec<_> = self.launched.iter().map(|(id, _)| id.clone()).collect();
+        let around = Surroundings {
+            is_launched: &|id| launched.iter().any(|own| own == id),
+            is_open: &|_, _| false,
+            live: Live::Run,
+        };
+        for step in plan(&pending, &around) {
+            let id = step.id().to_owned();
+            if let Some(told) = step.told() {
+                self.said.push((id.clone(), told));
+                store::mark_told(&self.paths, &id, told).unwrap();
+            }
+            match step {
+                Step::Run(_) => {
+                    assert!(self.said.contains(&(id.clone(), Told::Receipt)), "{id}: SLV-37");
+                    self.launched.push((id.clone(), self.inbox.spawn(&id)));
+                }
+                Step::LookForPrompt(_) => {
+                    let entry = entries.iter().find(|entry| entry.reply.id == id).unwrap();
+                    look_for_prompt(&self.paths, &entry.reply).unwrap();
+                }
+                Step::Finish(_) => store::finish(&self.paths, &id).unwrap(),
+                _ => {}
+            }
+        }
+        !entries.is_empty()
+    }
+}
+
+/// DESIGN 10.7, with real processes: runners are killed, and the daemon forgets whom it started.
+#[test]
+fn whoever_is_killed_every_reply_runs_at_most_once_and_every_one_ran_or_was_told() {
+    let is_slow = std::env::var(SLOW).is_ok_and(|value| value == "1");
+    let (replies, kills) = if is_slow { (100, 30) } else { (30, 10) };
+    let inbox = Inbox::new();
+    // Of two agents one has hooks that acknowledge.
+    let acknowledge = "echo UserPromptSubmit >> \"$INBOX/$TURNBRIDGE_REPLY_ID.ack\"";
+    let folder = inbox.folder();
+    let behaviour = format!(
+        "INBOX='{}'\n[ $(($$ % 2)) = 0 ] && {acknowledge}\nsleep 0.05\n[ $(($$ % 7)) = 0 ] && exit 1\ntrue\n",
+        folder.display()
+    );
+    inbox.behave(&behaviour);
+    let sessions =
+        [SESSION, "01a1e18e-2062-79f1-b187-979e8f997b9c", "01a1e18e-2062-79f1-b187-979e8f997b9d"];
+    for number in 0..replies {
+        let more = json!({"session_id": sessions[number % 3], "ts": format!("1.{number:06}")});
+        inbox.add(&format!("r{number}"), "go on", more);
+    }
+    let paths = StatePaths::below(&inbox.world.hermetic.state_dir());
+    let mut driver = Driver { inbox: &inbox, paths, launched: Vec::new(), said: Vec::new() };
+    let (mut seed, mut killed) = (0x9e37_79b9_7f4a_7c15_u64, 0);
+    let mut forgotten = Vec::new();
+    let deadline = std::time::Instant::now() + 5 * PATIENCE;
+    while driver.step() {
+        assert!(std::time::Instant::now() < deadline, "never finished: {:#?}", inbox.list());
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        std::thread::sleep(Duration::from_millis(seed % 40));
+        if killed < kills && !driver.launched.is_empty() && seed % 3 == 0 {
+            let victim = (seed >> 32) as usize % driver.launched.len();
+            driver.launched[victim].1.kill().unwrap();
+            killed += 1;
+        }
+        if seed % 11 == 0 {
+            // Another daemon, which has started nobody.
+            forgotten.append(&mut driver.launched);
+        }
+    }
+    forgotten.append(&mut driver.launched);
+    forgotten.iter_mut().for_each(|(_, runner)| drop(runner.wait()));
+    let runs = inbox.runs();
+    for number in 0..replies {
+        let id = format!("r{number}");
+        let count = runs.iter().filter(|run| **run == id).count();
+        let is_told = [Told::Failed, Told::Uncertain]
+            .iter()
+            .any(|told| driver.said.contains(&(id.clone(), *told)));
+        assert!(count <= 1, "{id} ran {count} times");
+        assert!(count == 1 || is_told, "{id} neither ran nor was told: {:?}", driver.said);
+    }
+    assert!(killed > 0, "nobody was killed");
 }
