@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::ids::{SessionId, Tool, is_safe_component, is_uuid};
 use crate::notice_wire::Route;
+use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
@@ -35,6 +36,14 @@ pub struct Reply {
     pub cwd: Option<String>,
 }
 
+/// The session that a reply on the board is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyTo {
+    pub tool: Tool,
+    pub id: SessionId,
+    pub cwd: Option<String>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplySource {
@@ -59,6 +68,26 @@ impl Reply {
             tool: route.map(|route| route.tool.clone()),
             session_id: route.map(|route| route.session_id.clone()),
             cwd: route.and_then(|route| route.cwd.clone()),
+        }
+    }
+
+    /// `id` is a UUID that the page has made, so that a reply that is sent twice is one.
+    pub fn from_board(id: String, text: String, session: ReplyTo, now: Timestamp) -> Reply {
+        let micros = now.as_micros().max(0);
+        Reply {
+            version: 1,
+            id,
+            source: ReplySource::Board,
+            event_id: None,
+            channel: None,
+            thread_ts: None,
+            ts: format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000),
+            user: None,
+            text,
+            received_at: now.to_string(),
+            tool: Some(session.tool.to_string()),
+            session_id: Some(session.id.to_string()),
+            cwd: session.cwd,
         }
     }
 
@@ -317,6 +346,16 @@ mod tests {
             replies,
             ["999999999.5", "1700000002.000100", "1700000002.9", "1700000010.000001"]
         );
+        let to = || ReplyTo {
+            tool: Tool::Codex,
+            id: SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap(),
+            cwd: None,
+        };
+        let now = Timestamp::from_micros(1_700_000_002_000_200);
+        let board = Reply::from_board("b".into(), "x".into(), to(), now);
+        assert!(board.order() > reply("1700000002.000100").order(), "{board:?}");
+        assert!(board.order() < reply("1700000002.9").order(), "{board:?}");
+        assert_eq!(board.session().unwrap(), (to().tool, to().id));
         assert!(is_slack_ts("1700000000.000100"));
         for bad in ["", "1", ".1", "1.", "-1.0", "1.0.0", "../x.1", "1.0000000001"] {
             assert!(!is_slack_ts(bad), "{bad}");

@@ -41,6 +41,20 @@ const LONGEST_COMPLAINT: u64 = 16 << 10;
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 pub fn run(paths: &StatePaths, id: &str) -> Result<()> {
+    let ran = claim_and_run(paths, id);
+    if let Err(error) = &ran {
+        // Nobody reads what the daemon's children print.
+        let fields = [
+            ("program", Field::Text("turnbridge run-reply".to_owned())),
+            ("reply", Field::Text(id.to_owned())),
+            ("error", Field::Text(format!("{error:#}"))),
+        ];
+        write_log(&paths.daemon_log(), clock::now(), "warn", "a reply could not be run", &fields);
+    }
+    ran
+}
+
+fn claim_and_run(paths: &StatePaths, id: &str) -> Result<()> {
     stop::listen();
     agent::leave_session();
     let folder = || format!("could not use `{}`", paths.inbox_dir().display());

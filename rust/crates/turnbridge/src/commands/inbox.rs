@@ -88,7 +88,7 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
         return print("no replies");
     }
     for Shown { reply, state, result, .. } in &shown {
-        let text: String = one_line(&reply.text).chars().take(40).collect();
+        let text = beginning(&reply.text);
         let outcome = result.as_ref().map(|result| format!(" {}", result.outcome.as_str()));
         let reason = result.as_ref().and_then(|result| result.reason);
         let reason = reason.map(|reason| format!(" {}", reason.as_str())).unwrap_or_default();
@@ -96,6 +96,11 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
         print(&format!("{} {} {state} {text}", reply.id, reply.received_at))?;
     }
     Ok(())
+}
+
+/// Enough to know it again.
+fn beginning(text: &str) -> String {
+    one_line(text).chars().take(40).collect::<String>().trim_end().to_owned()
 }
 
 fn to_json(shown: &Shown) -> Value {
@@ -108,7 +113,7 @@ fn to_json(shown: &Shown) -> Value {
         "session_id": reply.session_id,
         "thread_ts": reply.thread_ts,
         "received_at": reply.received_at,
-        "text": one_line(&reply.text).chars().take(40).collect::<String>(),
+        "text": beginning(&reply.text),
         "told": told.iter().map(|told| told.as_str()).collect::<Vec<_>>(),
         "result": result.as_ref().map(|result| json!({
             "outcome": result.outcome,

@@ -2,6 +2,7 @@
 //! `codex exec` never looks there, nor does the next one (seen with 0.166.0): what is queued for it
 //! would lie there unread. It ends by itself, so it is waited for.
 
+#[cfg(target_os = "linux")]
 use std::path::Path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -460,7 +460,7 @@ fn the_inbox_lists_what_waits_and_drops_it() {
     inbox.add("slack-D1-2.0", &"long ".repeat(20), json!({"ts": "2.0"}));
     insta::assert_snapshot!(inbox.world.turnbridge(&["inbox"]), @"
     slack-D1-1.0 2026-01-01T00:00:00Z waiting first line
-    slack-D1-2.0 2026-01-01T00:00:00Z waiting long long long long long long long long 
+    slack-D1-2.0 2026-01-01T00:00:00Z waiting long long long long long long long long
     ");
     assert_eq!(inbox.world.turnbridge(&["inbox", "drop", "slack-D1-2"]), "dropped slack-D1-2.0\n");
     inbox.result("slack-D1-1.0");
@@ -468,7 +468,7 @@ fn the_inbox_lists_what_waits_and_drops_it() {
     assert!(!output.status.success(), "a dropped reply was found");
     assert_eq!(inbox.runs(), ["slack-D1-1.0"]);
     insta::assert_snapshot!(inbox.world.turnbridge(&["inbox"]), @"
-    slack-D1-2.0 2026-01-01T00:00:00Z finished dropped long long long long long long long long 
+    slack-D1-2.0 2026-01-01T00:00:00Z finished dropped long long long long long long long long
     slack-D1-1.0 2026-01-01T00:00:00Z ended done first line
     ");
     let ambiguous = inbox.command(&["inbox", "drop", "nothing"]).output().unwrap();
