@@ -253,3 +253,51 @@ fn a_thread_that_a_terminal_has_open_gets_the_reply_through_its_queue() {
     let prompts: Vec<_> = world.api.requests().iter().map(codex_prompt).collect();
     assert_eq!(prompts, ["first", "second", "-x\nthird"]);
 }
+
+/// Starts the runner, waits for the agent's request, and stops the run as the daemon does.
+#[track_caller]
+fn stop_while_running(
+    hermetic: &Hermetic,
+    agent: &Command,
+    id: &str,
+    is_asked: impl Fn() -> bool,
+) -> Value {
+    let mut command = hermetic.command(executable("turnbridge"));
+    let variables = agent.get_envs();
+    command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    command.args(["run-reply", id]).stdin(Stdio::null());
+    let mut runner = command.spawn().expect("start turnbridge");
+    testkit::wait_until(PATIENCE, "the agent's request", || is_asked().then_some(()));
+    let kill = Command::new("kill").args(["-TERM", &runner.id().to_string()]).status();
+    assert!(kill.expect("run kill").success());
+    assert!(runner.wait().expect("wait for the runner").success());
+    let path = hermetic.state_dir().join("inbox").join(format!("{id}.result"));
+    serde_json::from_slice(&fs::read(path).expect("a result")).expect("JSON")
+}
+
+#[test]
+fn a_stopped_run_ends_the_real_agents() {
+    if gates::slow().is_none() {
+        return;
+    }
+    let late = || Reply::text("Too late.").delayed(Duration::from_secs(60));
+    let Some((world, id)) = claude_world(vec![Reply::text("One."), late()]) else { return };
+    add_reply(&world.hermetic, "r1", "claude", &id, "think long");
+    let command = world.claude_without_plugin();
+    let is_asked = || world.api.requests().len() >= 2;
+    let result = stop_while_running(&world.hermetic, &command, "r1", is_asked);
+    assert_eq!(result["outcome"], "stopped", "{result}");
+    let session = world.only_session(Which::All);
+    assert_eq!(session["live_runs"], 0, "{session:#}");
+    drop(world);
+
+    let Some(world) = CodexWorld::new(vec![Reply::text("One."), late()]) else { return };
+    add_reply(&world.hermetic, "r1", "codex", &world.thread, "think long");
+    let command = world.codex.command(&world.hermetic, &world.api);
+    let is_asked = || world.api.requests().len() >= 2;
+    let result = stop_while_running(&world.hermetic, &command, "r1", is_asked);
+    assert_eq!(result["outcome"], "stopped", "{result}");
+    let ends: Vec<_> =
+        world.rollout().iter().map(|record| record["payload"]["type"].clone()).collect();
+    assert!(ends.contains(&json!("turn_aborted")), "{ends:?}");
+}
