@@ -2,15 +2,18 @@
 //! typed is the next prompt of that very session, in its own folder.
 
 use std::fs;
+use std::ops::Deref;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Codex, Hermetic, Reply, ResponsesApi, Tmux, read_rollout};
+use testkit::{Claude, Codex, Hermetic, Reply, Tmux, read_rollout};
 
+use crate::codex_world::CodexWorld;
 use crate::gates;
-use crate::world::{Which, World, executable, stdout_of};
+use crate::scene::{Which, executable, stdout_of};
+use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -101,7 +104,7 @@ fn a_reply_is_the_next_prompt_of_the_claude_session() {
 
 #[test]
 fn what_claude_would_take_for_a_command_or_an_unknown_session_is_no_prompt_lost() {
-    if gates::slow().is_none() {
+    if gates::slow::<Claude>().is_none() {
         return;
     }
     let Some((world, id)) = claude_world(vec![Reply::text("One."); 6]) else { return };
@@ -124,38 +127,33 @@ fn what_claude_would_take_for_a_command_or_an_unknown_session_is_no_prompt_lost(
     world.assert_no_problems();
 }
 
-struct CodexWorld {
-    codex: Codex,
-    hermetic: Hermetic,
-    api: ResponsesApi,
+/// A thread of Codex that has had one turn.
+struct Thread {
+    world: CodexWorld,
     thread: String,
 }
 
-impl CodexWorld {
-    /// With one thread that has had one turn.
+impl Deref for Thread {
+    type Target = CodexWorld;
+
+    fn deref(&self) -> &CodexWorld {
+        &self.world
+    }
+}
+
+impl Thread {
     #[track_caller]
-    fn new(replies: Vec<Reply>) -> Option<CodexWorld> {
-        gates::fast()?;
-        let codex = Codex::find().expect("the pinned `codex` under `tests/codex`");
-        let hermetic = Hermetic::new();
-        let api = ResponsesApi::start(replies);
-        let output = codex.exec(&hermetic, &api, "first").output().expect("run codex");
-        assert!(output.status.success(), "{output:?}");
-        let rollouts = codex.rollouts(&hermetic);
+    fn new(replies: Vec<Reply>) -> Option<Thread> {
+        let world = CodexWorld::bare(gates::fast()?, replies);
+        let program = world.codex.program().display().to_string();
+        world.configure(&format!("[resume]\ncodex = '{program}'\n"));
+        let mut command = world.codex.exec(&world.hermetic, &world.api, "first");
+        stdout_of(&command.output().expect("run codex"));
+        let rollouts = world.codex.rollouts(&world.hermetic);
         assert_eq!(rollouts.len(), 1, "{rollouts:?}");
         let meta = &read_rollout(&rollouts[0])[0]["payload"];
         let thread = meta["id"].as_str().expect("a thread's id").to_owned();
-        let world = CodexWorld { codex, hermetic, api, thread };
-        world.configure();
-        Some(world)
-    }
-
-    fn configure(&self) {
-        let folder = self.hermetic.config_dir();
-        fs::create_dir_all(&folder).expect("make the config folder");
-        let program = self.codex.program().display();
-        fs::write(folder.join("config.toml"), format!("[resume]\ncodex = '{program}'\n"))
-            .expect("write config.toml");
+        Some(Thread { world, thread })
     }
 
     #[track_caller]
@@ -183,7 +181,7 @@ fn codex_prompt(request: &Value) -> String {
 /// SLV-T3, SLV-50.
 #[test]
 fn a_reply_is_the_next_prompt_of_the_codex_thread() {
-    let Some(world) = CodexWorld::new(vec![Reply::text("One."), Reply::text("Two.")]) else {
+    let Some(world) = Thread::new(vec![Reply::text("One."), Reply::text("Two.")]) else {
         return;
     };
     let result = world.run("r1", &world.thread, NASTY);
@@ -211,12 +209,12 @@ fn pwned(root: &Path) -> bool {
 /// What is queued for a `codex exec` is never read: the reply waits for its end instead.
 #[test]
 fn a_thread_on_which_a_codex_exec_works_is_waited_for() {
-    if gates::slow().is_none() {
+    if gates::slow::<Codex>().is_none() {
         return;
     }
     let long = Reply::text("Busy.").delayed(Duration::from_secs(10));
     let replies = vec![Reply::text("One."), long, Reply::text("Three.")];
-    let Some(world) = CodexWorld::new(replies) else { return };
+    let Some(world) = Thread::new(replies) else { return };
     let mut holder = world.codex.command(&world.hermetic, &world.api);
     holder.args(["exec", "--skip-git-repo-check", "resume", &world.thread, "second"]);
     holder.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -232,11 +230,11 @@ fn a_thread_on_which_a_codex_exec_works_is_waited_for() {
 /// The terminal takes it when its own next turn has ended.
 #[test]
 fn a_thread_that_a_terminal_has_open_gets_the_reply_through_its_queue() {
-    if gates::slow().is_none() {
+    if gates::slow::<Codex>().is_none() {
         return;
     }
     let replies = ["One.", "Two.", "Three."].map(Reply::text).to_vec();
-    let Some(world) = CodexWorld::new(replies) else { return };
+    let Some(world) = Thread::new(replies) else { return };
     let mut command = world.codex.command(&world.hermetic, &world.api);
     command.args(["resume", &world.thread]);
     let tmux = Tmux::start(&world.hermetic, &command);
@@ -277,7 +275,7 @@ fn stop_while_running(
 
 #[test]
 fn a_stopped_run_ends_the_real_agents() {
-    if gates::slow().is_none() {
+    if gates::slow::<Codex>().is_none() {
         return;
     }
     let late = || Reply::text("Too late.").delayed(Duration::from_secs(60));
@@ -291,7 +289,7 @@ fn a_stopped_run_ends_the_real_agents() {
     assert_eq!(session["live_runs"], 0, "{session:#}");
     drop(world);
 
-    let Some(world) = CodexWorld::new(vec![Reply::text("One."), late()]) else { return };
+    let Some(world) = Thread::new(vec![Reply::text("One."), late()]) else { return };
     add_reply(&world.hermetic, "r1", "codex", &world.thread, "think long");
     let command = world.codex.command(&world.hermetic, &world.api);
     let is_asked = || world.api.requests().len() >= 2;
