@@ -8,6 +8,7 @@ mod courier;
 mod ears;
 mod event;
 mod log;
+mod observation;
 mod replies;
 mod slack_side;
 mod watch;
@@ -16,20 +17,22 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use turnbridge_config::Config;
 use turnbridge_core::daemon_wire::{DaemonStatus, SlackStatus};
+use turnbridge_core::notice_switches::wants_slack;
 use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::file_lock::FileLock;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, companion, outbox};
+use turnbridge_store::{clock, companion, inbox, outbox};
 
 use crate::notifier::{language, warn_if_exposed};
 use courier::Courier;
 use event::{Event, Place, StopReason};
 use log::DaemonLog;
+use observation::Observation;
 use replies::Replies;
 use slack_side::SlackSide;
 use watch::FolderWatch;
@@ -106,11 +109,13 @@ struct Daemon {
     courier: Courier,
     slack: SlackSide,
     replies: Replies,
+    observation: Observation,
     config: Loaded,
     status: DaemonStatus,
     rescan_at: Instant,
     /// When the config is to be read again.
     config_at: Option<Instant>,
+    replies_at: Instant,
 }
 
 /// The config that is in force, and the last one that was not.
@@ -127,7 +132,8 @@ impl Daemon {
         let courier = Courier::start(paths.clone(), Config::default(), move || {
             let _ = tell.send(Event::Delivered);
         })?;
-        let slack = SlackSide::new(paths.clone(), events);
+        let slack = SlackSide::new(paths.clone(), events.clone());
+        let observation = Observation::new(paths.clone(), events);
         let replies = Replies::new(paths.clone());
         let status = DaemonStatus {
             version: 1,
@@ -145,10 +151,12 @@ impl Daemon {
             courier,
             slack,
             replies,
+            observation,
             config,
             status,
             rescan_at,
             config_at: None,
+            replies_at: rescan_at,
         })
     }
 
@@ -165,21 +173,23 @@ impl Daemon {
                         break reason;
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => self.do_what_is_due(),
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break StopReason::Asked,
             }
+            self.do_what_is_due();
         };
         self.slack.stop();
         self.courier.stop();
+        self.observation.stop();
         let fields = [("reason", Field::Text(reason.as_str().to_owned()))];
         self.log.info("the daemon has stopped", &fields);
     }
 
     /// How long there is nothing to do unless something happens.
     fn pause(&self) -> Duration {
-        let until = self.config_at.map_or(self.rescan_at, |at| at.min(self.rescan_at));
-        let pause = until.saturating_duration_since(Instant::now());
-        if self.replies.are_under_way() { pause.min(LOOK_AFTER) } else { pause }
+        let soonest = self.rescan_at.min(self.replies_at).min(self.observation.next());
+        let soonest = self.config_at.map_or(soonest, |at| at.min(soonest));
+        soonest.saturating_duration_since(Instant::now())
     }
 
     fn do_what_is_due(&mut self) {
@@ -190,7 +200,11 @@ impl Daemon {
         if self.config_at.is_some_and(|at| now >= at) {
             self.load_config();
         }
-        self.go_on();
+        if now >= self.replies_at {
+            self.go_on();
+        }
+        let has_queued = self.observation.look();
+        self.look_if(has_queued);
     }
 
     fn handle(&mut self, event: Event) -> Option<StopReason> {
@@ -206,6 +220,10 @@ impl Daemon {
                 self.log.warn("a watcher has failed", &[("reason", Field::Text(reason))]);
                 self.rescan();
             }
+            Event::Rollouts(sight) => {
+                let has_queued = self.observation.see(sight);
+                self.look_if(has_queued);
+            }
             Event::Socket(event) => {
                 self.status.slack = self.slack.hear(event, &self.log);
                 self.save_status();
@@ -218,7 +236,15 @@ impl Daemon {
 
     /// Replies, as far as they can go now.
     fn go_on(&mut self) {
-        if self.replies.go_on() {
+        let has_queued = self.replies.go_on();
+        self.look_if(has_queued);
+        let pause = if self.replies.are_under_way() { LOOK_AFTER } else { RESCAN };
+        self.replies_at = Instant::now() + pause;
+    }
+
+    /// The watcher would tell, but not in every file system.
+    fn look_if(&self, has_queued: bool) {
+        if has_queued {
             self.courier.look();
         }
     }
@@ -229,6 +255,10 @@ impl Daemon {
         self.load_config();
         self.courier.look();
         self.go_on();
+        if let Err(error) = inbox::prune(&self.paths, SystemTime::now()) {
+            let fields = [("error", Field::Text(error.to_string()))];
+            self.log.warn("old replies could not be cleared away", &fields);
+        }
     }
 
     /// Takes a config that has changed. One that is wrong is told once, and the old one stays.
@@ -243,11 +273,14 @@ impl Daemon {
         match Config::read() {
             Ok(config) => {
                 warn_if_exposed(&config, &self.paths.daemon_log());
+                let is_told = wants_slack(text.as_bytes());
                 let is_first = self.config.in_force.replace(text).is_none();
                 self.config.refused = None;
                 self.status.slack = self.slack.set_config(&config, &self.log);
                 self.replies.set_config(language(&config), config.resume.live);
+                let has_queued = self.observation.set_config(&config, is_told);
                 self.courier.set_config(config);
+                self.look_if(has_queued);
                 if !is_first {
                     self.log.info("the config has changed", &[]);
                 }
@@ -261,6 +294,10 @@ impl Daemon {
                     ];
                     self.log.error("the config is wrong; the old one stays", &fields);
                     self.config.refused = Some(text);
+                }
+                if self.config.in_force.is_none() {
+                    // There is none. States are told all the same.
+                    self.observation.set_config(&Config::default(), false);
                 }
             }
         }

@@ -63,6 +63,13 @@ impl Observer {
         }
     }
 
+    /// Whether an agent is at work, or waits for somebody.
+    pub fn is_busy(&self) -> bool {
+        let is_busy =
+            |known: &Known| matches!(known.session.state(), State::Working | State::WaitingUser);
+        self.sessions.values().any(is_busy)
+    }
+
     /// One pass. For every fifth of a second.
     pub fn check(&mut self, now: Timestamp) -> Vec<Happening> {
         // Also when the clock was set back.

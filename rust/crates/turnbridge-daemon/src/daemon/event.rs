@@ -2,6 +2,8 @@
 
 use turnbridge_slack::SocketEvent;
 
+use crate::rollouts::Sight;
+
 #[derive(Debug)]
 pub enum Event {
     /// A file in a watched folder may have changed.
@@ -10,6 +12,8 @@ pub enum Event {
     Lost {
         reason: String,
     },
+    /// Of Codex's rollouts.
+    Rollouts(Sight),
     Socket(SocketEvent),
     /// A reply has been written down.
     ReplyKept,

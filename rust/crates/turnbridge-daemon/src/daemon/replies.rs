@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::process::Child;
+use std::time::{Duration, Instant};
 
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::notice_wire::{Notice, NoticeKind, ThreadPlace};
@@ -29,6 +30,8 @@ pub struct Replies {
     log: DaemonLog,
     /// Runners that we have started and that have not ended.
     launched: BTreeMap<String, Child>,
+    /// When a runner that has left no claim may be started again: the disk may be full.
+    again_at: BTreeMap<String, (u32, Instant)>,
     language: Language,
     live: Live,
     are_under_way: bool,
@@ -37,12 +40,14 @@ pub struct Replies {
 /// A reply with nothing left to do is finished in a few rounds; more is a mistake of ours.
 const ROUNDS: usize = 16;
 
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+
 impl Replies {
     pub fn new(paths: StatePaths) -> Replies {
         let log = DaemonLog::new(&paths);
-        let launched = BTreeMap::new();
+        let (launched, again_at) = (BTreeMap::new(), BTreeMap::new());
         let (language, live) = (Language::English, Live::default());
-        Replies { paths, log, launched, language, live, are_under_way: false }
+        Replies { paths, log, launched, again_at, language, live, are_under_way: false }
     }
 
     pub fn set_config(&mut self, language: Language, live: Live) {
@@ -88,7 +93,10 @@ impl Replies {
         }
         let pending: Vec<Pending> = entries.iter().map(Entry::pending).collect();
         let steps = {
-            let is_launched = |id: &str| self.launched.contains_key(id);
+            let is_later = |(_, at): &(u32, Instant)| Instant::now() < *at;
+            let is_launched = |id: &str| {
+                self.launched.contains_key(id) || self.again_at.get(id).is_some_and(is_later)
+            };
             let now = clock::now();
             let is_open = |tool: Tool, id: &SessionId| replies::is_open(&self.paths, tool, id, now);
             let around =
@@ -123,6 +131,7 @@ impl Replies {
             }
             Step::Finish(_) => {
                 inbox::finish(&self.paths, id)?;
+                self.again_at.remove(id);
                 self.log.info("a reply is done with", &[("reply", Field::Text(id.to_owned()))]);
             }
             _ => return Ok(Progress::Idle),
@@ -131,6 +140,9 @@ impl Replies {
     }
 
     fn launch(&mut self, id: &str) {
+        let times = self.again_at.get(id).map_or(0, |(times, _)| times + 1);
+        let pause = FIRST_PAUSE * 2_u32.pow(times.min(8));
+        self.again_at.insert(id.to_owned(), (times, Instant::now() + pause));
         let fields = [("reply", Field::Text(id.to_owned()))];
         match replies::launch(id) {
             Ok(child) => {

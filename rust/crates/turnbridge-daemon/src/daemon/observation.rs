@@ -1,0 +1,160 @@
+//! What no hook tells, written down as it is seen: Codex's rollouts, and what Claude's own files and
+//! processes say (KT-45, KT-55, X31).
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use turnbridge_config::Config;
+use turnbridge_store::clock;
+use turnbridge_store::codex_lock::{self, Writer};
+use turnbridge_store::log::Field;
+use turnbridge_store::outbox::{self, Queued};
+use turnbridge_store::paths::{StatePaths, claude_config_dir};
+
+use super::event::Event;
+use super::log::DaemonLog;
+use crate::liveness::Observer;
+use crate::rollouts::{Follower, Happening, Settings, Sight, Watch, homes, watch};
+
+/// Esc shows within this.
+const BUSY: Duration = Duration::from_millis(200);
+const AT_REST: Duration = Duration::from_secs(1);
+/// How often the locks of Codex's writers are looked at.
+const LOCKS: Duration = Duration::from_secs(2);
+
+pub struct Observation {
+    paths: StatePaths,
+    log: DaemonLog,
+    events: Sender<Event>,
+    observer: Observer,
+    codex: Option<Codex>,
+    is_told: bool,
+    look_at: Instant,
+    locks_at: Instant,
+}
+
+struct Codex {
+    homes: Vec<PathBuf>,
+    follower: Follower,
+    _watch: Option<Watch>,
+}
+
+impl Observation {
+    pub fn new(paths: StatePaths, events: Sender<Event>) -> Observation {
+        let log = DaemonLog::new(&paths);
+        let observer = Observer::new(paths.clone(), claude_config_dir());
+        let now = Instant::now();
+        let (codex, is_told) = (None, false);
+        Observation { paths, log, events, observer, codex, is_told, look_at: now, locks_at: now }
+    }
+
+    /// `is_told`: whether anybody wants to hear of turns. Whether something was queued.
+    pub fn set_config(&mut self, config: &Config, is_told: bool) -> bool {
+        self.is_told = is_told;
+        let homes = homes(&config.codex.homes);
+        if let Some(codex) = self.codex.as_mut().filter(|codex| codex.homes == homes) {
+            codex.follower.set_waiting(config.notify.waiting);
+            return false;
+        }
+        self.stop();
+        let settings = Settings {
+            homes: homes.clone(),
+            paths: self.paths.clone(),
+            is_held,
+            waiting: config.notify.waiting,
+            now: clock::now,
+        };
+        let (follower, happenings) = Follower::open(settings);
+        let events = self.events.clone();
+        let send = move |sight| events.send(Event::Rollouts(sight)).is_ok();
+        let watch = match watch(homes.clone(), send) {
+            Ok(watch) => Some(watch),
+            Err(error) => {
+                let fields = [("error", Field::Text(error.to_string()))];
+                self.log.error("Codex's rollouts cannot be watched", &fields);
+                None
+            }
+        };
+        self.codex = Some(Codex { homes, follower, _watch: watch });
+        self.deal_with(happenings)
+    }
+
+    pub fn see(&mut self, sight: Sight) -> bool {
+        let Some(codex) = &mut self.codex else { return false };
+        let happenings = match sight {
+            Sight::Changed(path) => codex.follower.changed(&path),
+            Sight::Rescan => codex.follower.rescan(),
+            Sight::Blind(reason) => {
+                let fields = [("reason", Field::Text(reason))];
+                self.log.warn("Codex's rollouts are looked at, not watched", &fields);
+                return false;
+            }
+        };
+        self.deal_with(happenings)
+    }
+
+    /// When there is something to look at again.
+    pub fn next(&self) -> Instant {
+        self.look_at
+    }
+
+    pub fn look(&mut self) -> bool {
+        let now = Instant::now();
+        if now < self.look_at {
+            return false;
+        }
+        let mut happenings = self.observer.check(clock::now());
+        self.look_at = now + if self.observer.is_busy() { BUSY } else { AT_REST };
+        if now >= self.locks_at
+            && let Some(codex) = &mut self.codex
+        {
+            self.locks_at = now + LOCKS;
+            happenings.extend(codex.follower.check_liveness());
+        }
+        self.deal_with(happenings)
+    }
+
+    fn deal_with(&mut self, happenings: Vec<Happening>) -> bool {
+        let mut has_queued = false;
+        for happening in happenings {
+            match happening {
+                Happening::Changed(_) => {}
+                Happening::Notice(notice) if self.is_told => {
+                    match outbox::queue(&self.paths, &notice) {
+                        Ok(queued) => has_queued |= queued == Queued::New,
+                        Err(error) => {
+                            let fields = [("error", Field::Text(error.to_string()))];
+                            self.log.error("a notice could not be queued", &fields);
+                        }
+                    }
+                }
+                Happening::Notice(_) => {}
+                Happening::Problem(problem) => {
+                    let fields = [("problem", Field::Text(problem))];
+                    self.log.warn("what was seen could not be written down", &fields);
+                }
+            }
+        }
+        let saved = self.codex.as_mut().map_or(Ok(()), |codex| codex.follower.save());
+        if let Err(error) = saved {
+            let fields = [("error", Field::Text(error.to_string()))];
+            self.log.warn("how far Codex's rollouts were read could not be kept", &fields);
+        }
+        has_queued
+    }
+
+    pub fn stop(&mut self) {
+        if let Some(codex) = self.codex.take() {
+            let _ = codex.follower.close();
+        }
+    }
+}
+
+fn is_held(home: &Path, thread: &str) -> Option<bool> {
+    match codex_lock::writer(home, thread) {
+        Writer::Held => Some(true),
+        Writer::Free => Some(false),
+        Writer::Unknown => None,
+    }
+}
