@@ -97,10 +97,6 @@ impl Follower {
             }
         }
         follower.look_around(&living);
-        for file in follower.files.values_mut() {
-            let thread = thread_of_path(&file.path);
-            file.is_live |= thread.is_some_and(|thread| living.contains(thread));
-        }
         // After a crash right now, the next one must not take for old what comes from here on.
         if is_first && let Err(error) = follower.write() {
             follower.recorder.complain(format!("codex-offsets.json: {error}"));
@@ -227,6 +223,10 @@ impl Follower {
                     self.look(&home, &path);
                 }
             });
+        }
+        for file in self.files.values_mut() {
+            let thread = thread_of_path(&file.path);
+            file.is_live |= thread.is_some_and(|thread| living.contains(thread));
         }
         let followed: Vec<_> =
             self.files.values().map(|file| (file.home.clone(), file.path.clone())).collect();
@@ -372,9 +372,12 @@ impl Follower {
             if file.seen.1 < at_rest && file.is_read() {
                 file.forget_thread();
             }
-            let is_written =
-                || thread_of_path(path).is_some_and(|it| is_held(&file.home, it) == Some(true));
-            file.seen.1 >= old || !file.is_read() || (file.is_live && is_written())
+            // Its writer has a lock, or had one: its end is still to be seen.
+            let has_writer = || {
+                let held = thread_of_path(path).and_then(|thread| is_held(&file.home, thread));
+                file.is_live && (file.was_held || held.is_some())
+            };
+            file.seen.1 >= old || !file.is_read() || has_writer()
         });
         self.is_dirty |= before != self.files.len();
     }

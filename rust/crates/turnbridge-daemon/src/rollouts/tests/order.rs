@@ -260,3 +260,37 @@ fn a_session_that_cannot_be_had_loses_no_line() {
     assert_eq!(ids(&told), [notice_id(THREAD, 1)]);
     assert_eq!(world.state(THREAD), "completed");
 }
+
+#[test]
+fn x31_a_thread_that_has_rested_for_days_is_followed_while_somebody_holds_it() {
+    let world = World::new();
+    let path = world.rollout(THREAD);
+    let days = Duration::from_secs(3 * 24 * 3_600);
+    let start = now();
+    NOW.set(start.minus(days));
+    append(&path, meta(THREAD) + &turn(1));
+    super::places::set_age(&path, days);
+    NOW.set(start);
+    let lock = FileLock::acquire(&lock_path(&world.homes[0], THREAD), SECOND).unwrap();
+    // Another that nobody holds.
+    let other = world.rollout(OTHER);
+    append(&other, meta(OTHER) + &turn(2));
+    super::places::set_age(&other, days);
+    let mut follower = world.open();
+    assert_eq!((world.state(THREAD), world.state(OTHER)), ("completed", "none"));
+    follower.check_liveness();
+    follower.close().unwrap();
+    let mut follower = world.open();
+    follower.check_liveness();
+    assert_eq!(world.state(THREAD), "completed");
+    fs::remove_file(lock_path(&world.homes[0], THREAD)).unwrap();
+    drop(lock);
+    follower.rescan();
+    follower.check_liveness();
+    assert_eq!(world.state(THREAD), "stopped");
+    // And then it is as old as it looks.
+    follower.rescan();
+    follower.close().unwrap();
+    let remembered = fs::read_to_string(world.paths.codex_offsets()).unwrap();
+    assert!(!remembered.contains(THREAD), "{remembered}");
+}
