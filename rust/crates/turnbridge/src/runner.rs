@@ -9,7 +9,7 @@ mod codex_holder;
 mod program;
 mod stop;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,10 +22,11 @@ use turnbridge_core::resume::{
     says_thread_held,
 };
 use turnbridge_core::session::Session;
+use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::inbox::{self, Claim, Streams};
 use turnbridge_store::log::{Field, write_log};
-use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, session_store};
+use turnbridge_store::paths::{StatePaths, codex_home};
+use turnbridge_store::{clock, codex_rollouts, session_store};
 
 use crate::failure::hinted;
 use agent::End;
@@ -130,6 +131,9 @@ impl Runner<'_> {
             result.outcome == Outcome::Failed
                 && says_thread_held(&streams.read_stderr(LONGEST_COMPLAINT))
         };
+        if is_open_in_interface(id, call.session) {
+            return self.hand_over(id, call);
+        }
         let mut seen = 0;
         loop {
             let result = self.call(call)?;
@@ -230,10 +234,25 @@ impl Runner<'_> {
                 None => command.env_remove("CLAUDE_CONFIG_DIR"),
             };
         }
+        // A thread lies in the home of the Codex that made it.
+        if let (Tool::Codex, Some(home)) = (call.tool, home_of(call.session)) {
+            command.env("CODEX_HOME", home);
+        }
         command.env("TURNBRIDGE_REPLY_ID", &self.reply.id);
         agent::in_its_own_group(&mut command);
         Ok(command)
     }
+}
+
+/// By its lock, which is looked at again: a `codex exec` that has just ended would read nothing.
+fn is_open_in_interface(id: &SessionId, session: Option<&Session>) -> bool {
+    let Some(home) = home_of(session).or_else(codex_home) else { return false };
+    let is_held = || codex_lock::writer(&home, id.as_str()) == Writer::Held;
+    is_held() && holder_of(id.as_str()) == Holder::Other && is_held()
+}
+
+fn home_of(session: Option<&Session>) -> Option<PathBuf> {
+    codex_rollouts::home_of(Path::new(session?.transcript_path.as_deref()?))
 }
 
 /// Claude finds a session only from the folder in which it was started, which is not always the
