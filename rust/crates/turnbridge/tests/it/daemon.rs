@@ -286,3 +286,66 @@ fn replies_of_one_session_wait_for_each_other_and_stop_ends_the_running_one() {
     });
     assert!(calls[1].contains("second"), "{calls:?}");
 }
+
+#[test]
+fn it_goes_into_the_background_and_ends_on_a_signal() {
+    let service = Service::without_daemon(CONFIG);
+    let mut command = service.command("turnbridge");
+    let output = command.arg("daemon").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("the daemon runs (pid "), "{text}");
+    let status = service.status();
+    let pid = status["daemon"]["pid"].as_u64().unwrap().to_string();
+    assert!(text.contains(&pid), "{text}");
+    service.slack.wait_for_sockets(1, PATIENCE);
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    wait_until(PATIENCE, "its end", || (service.status()["running"] == false).then_some(()));
+    let log = service.log();
+    let last = log.last().unwrap();
+    assert_eq!(
+        (&last["message"], &last["reason"]),
+        (&json!("the daemon has stopped"), &json!("signal"))
+    );
+    assert!(service.slack.open_sockets().is_empty());
+}
+
+/// X36: what is queued while it stops is not forgotten.
+#[test]
+fn what_is_left_when_it_stops_is_delivered_by_the_notifier() {
+    let service = Service::start();
+    service.slack.down();
+    let mut event = payload("UserPromptSubmit", json!({"prompt": "left behind"}));
+    event["session_id"] = json!(SESSION);
+    service.world.status(&event);
+    let mut event = payload("Stop", json!({"last_assistant_message": "Done."}));
+    event["session_id"] = json!(SESSION);
+    service.world.status(&event);
+    let waiting = || {
+        let list: Value =
+            serde_json::from_str(&service.world.turnbridge(&["outbox", "--json"])).unwrap();
+        list["notices"].as_array().unwrap().clone()
+    };
+    wait_until(PATIENCE, "a failed attempt", || {
+        waiting().first().is_some_and(|notice| notice["attempts"] == 1).then_some(())
+    });
+    service.world.turnbridge(&["daemon", "stop"]);
+    service.slack.up();
+    service.world.turnbridge(&["outbox", "retry"]);
+    service.slack.wait_for_thread("it", PATIENCE, |thread| thread.parent.text == "left behind");
+    wait_until(PATIENCE, "an empty outbox", || waiting().is_empty().then_some(()));
+}
+
+#[test]
+fn an_edited_message_and_an_agent_that_is_gone_are_dealt_with() {
+    let service = Service::start();
+    let thread = service.turn("fix it");
+    fs::remove_file(service.world.hermetic.root().join("bin/claude")).unwrap();
+    service.world.configure(&format!("{CONFIG}[resume]\nclaude = \"/nowhere/claude\"\n"));
+    let ts = service.slack.say(Some(&thread.parent.ts), "go on");
+    service.wait_for_words(&thread, &["received", "the program was not found: `claude`"]);
+    service.slack.edit(&ts, "go on, edited");
+    // Its text is elsewhere, and an empty one is dropped before anything else (SLV-45).
+    service.wait_for_log("empty_text");
+    assert!(service.calls().is_empty());
+}
