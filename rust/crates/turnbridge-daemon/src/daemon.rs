@@ -224,8 +224,8 @@ impl Daemon {
                 let has_queued = self.observation.see(sight);
                 self.look_if(has_queued);
             }
-            Event::Socket(event) => {
-                self.status.slack = self.slack.hear(event, &self.log);
+            Event::Socket { connection, event } => {
+                self.status.slack = self.slack.hear(connection, event, &self.log);
                 self.save_status();
             }
             Event::Changed(Place::Inbox) | Event::ReplyKept | Event::Delivered => self.go_on(),

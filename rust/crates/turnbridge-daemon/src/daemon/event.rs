@@ -14,7 +14,11 @@ pub enum Event {
     },
     /// Of Codex's rollouts.
     Rollouts(Sight),
-    Socket(SocketEvent),
+    Socket {
+        /// Which connection tells: one that was closed may still have something under way.
+        connection: u64,
+        event: SocketEvent,
+    },
     /// A reply has been written down.
     ReplyKept,
     /// The courier has done what it could.

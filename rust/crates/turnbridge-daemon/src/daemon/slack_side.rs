@@ -22,6 +22,8 @@ pub struct SlackSide {
     paths: StatePaths,
     events: Sender<Event>,
     open: Option<Open>,
+    /// The number of the last connection.
+    connection: u64,
     status: SlackStatus,
 }
 
@@ -36,7 +38,7 @@ const GAP: Duration = Duration::from_secs(30);
 impl SlackSide {
     pub fn new(paths: StatePaths, events: Sender<Event>) -> SlackSide {
         let status = SlackStatus::Off { reason: "no config has been read".to_owned() };
-        SlackSide { paths, events, open: None, status }
+        SlackSide { paths, events, open: None, connection: 0, status }
     }
 
     /// Opens, closes, or leaves as it is.
@@ -54,6 +56,7 @@ impl SlackSide {
         }
         // The old one is closed before the new one is opened: they may be of different apps.
         self.stop();
+        self.connection += 1;
         self.status = match self.connect(wanted) {
             Ok(open) => {
                 self.open = Some(open);
@@ -82,7 +85,8 @@ impl SlackSide {
             move |envelope: &Envelope<'_>| ears.take(envelope)
         };
         let events = self.events.clone();
-        let tell = move |event| drop(events.send(Event::Socket(event)));
+        let connection = self.connection;
+        let tell = move |event| drop(events.send(Event::Socket { connection, event }));
         let socket = SocketMode::start_telling(api, app_token, timing, keep, tell);
         let socket = socket.map_err(|error| Obstacle {
             text: format!("no thread for Slack: {error}"),
@@ -92,7 +96,10 @@ impl SlackSide {
     }
 
     /// What the connection tells of itself.
-    pub fn hear(&mut self, event: SocketEvent, log: &DaemonLog) -> SlackStatus {
+    pub fn hear(&mut self, connection: u64, event: SocketEvent, log: &DaemonLog) -> SlackStatus {
+        if self.open.is_none() || connection != self.connection {
+            return self.status.clone();
+        }
         match event {
             SocketEvent::Connected { num_connections, gap, .. } => {
                 if gap.is_none_or(|gap| gap >= GAP / haste())
