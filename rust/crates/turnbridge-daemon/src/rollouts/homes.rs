@@ -26,11 +26,10 @@ fn spelled(home: &Path, canonical: PathBuf) -> PathBuf {
     if cfg!(windows) { home.to_owned() } else { canonical }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn a_home_that_is_named_twice_is_one() {
         let folder = tempfile::tempdir().unwrap();
