@@ -1,5 +1,7 @@
 //! The daemon: what it hears becomes a run, what is queued arrives, and whoever stops it loses nothing.
 
+mod soak;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -41,7 +43,11 @@ impl Service {
     }
 
     fn without_daemon(config: &str) -> Service {
-        let slack = SlackApi::start(SlackSetup::default());
+        Service::with_slack(SlackSetup::default(), config)
+    }
+
+    fn with_slack(setup: SlackSetup, config: &str) -> Service {
+        let slack = SlackApi::start(setup);
         let world = World::new()
             .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
             .with("TURNBRIDGE_SLACK_HASTE", "20");
@@ -53,10 +59,15 @@ impl Service {
     }
 
     fn start_daemon(&mut self) {
+        self.spawn_daemon();
+        wait_until(PATIENCE, "the daemon", || self.status()["running"].as_bool().filter(|up| *up));
+    }
+
+    /// Which is not there yet.
+    fn spawn_daemon(&mut self) {
         let mut command = self.command("turnbridge");
         command.args(["daemon", "--foreground"]).stdin(Stdio::null());
         self.daemon = Some(command.spawn().unwrap());
-        wait_until(PATIENCE, "the daemon", || self.status()["running"].as_bool().filter(|up| *up));
     }
 
     /// With the stand-ins for agents first in the PATH.
@@ -98,10 +109,14 @@ impl Service {
 
     /// A finished turn, and its thread.
     fn turn(&self, prompt: &str) -> SlackThread {
+        self.turn_of(SESSION, prompt)
+    }
+
+    fn turn_of(&self, session: &str, prompt: &str) -> SlackThread {
         let cwd = self.world.hermetic.project();
         let event = |name: &str, more: Value| {
             let mut payload = payload(name, more);
-            payload["session_id"] = json!(SESSION);
+            payload["session_id"] = json!(session);
             payload["cwd"] = json!(cwd);
             self.world.status(&payload);
         };
