@@ -4,6 +4,7 @@
 
 mod alternatives;
 mod codex;
+mod daemon;
 mod slack;
 mod spawn;
 mod transcripts;
@@ -75,6 +76,14 @@ pub fn slack(options: &[&str]) -> Result<String> {
 
 pub fn codex(options: &[&str]) -> Result<String> {
     codex::run(runs_of(options, 100)?)
+}
+
+pub fn daemon(options: &[&str]) -> Result<String> {
+    match options {
+        [] => daemon::run(daemon::Extent::Full),
+        ["--quick"] => daemon::run(daemon::Extent::Quick),
+        _ => bail!("unknown options: {}", options.join(" ")),
+    }
 }
 
 fn runs_of(options: &[&str], usual: usize) -> Result<usize> {

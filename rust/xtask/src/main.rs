@@ -20,6 +20,7 @@ Commands:
   bench hooks [--runs N]   what a hook costs, against `/bin/true` and a shell script
   bench slack [--runs N]   what a Stop hook costs with Slack up, refusing and silent
   bench codex [--runs N]   what `turnbridge notify --tool codex` costs with a short and a long rollout
+  bench daemon [--quick]   the daemon beside Slack's own clients, and with many old rollouts; minutes
 ";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers")]
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         ["bench", "hooks", options @ ..] => bench::hooks(options),
         ["bench", "slack", options @ ..] => bench::slack(options),
         ["bench", "codex", options @ ..] => bench::codex(options),
+        ["bench", "daemon", options @ ..] => bench::daemon(options),
         ["-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

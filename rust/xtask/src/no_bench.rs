@@ -13,3 +13,7 @@ pub fn slack(options: &[&str]) -> Result<String> {
 pub fn codex(options: &[&str]) -> Result<String> {
     hooks(options)
 }
+
+pub fn daemon(options: &[&str]) -> Result<String> {
+    hooks(options)
+}

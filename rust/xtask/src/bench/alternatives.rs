@@ -63,7 +63,7 @@ fn has_program(name: &str) -> bool {
     find_program(name).is_some()
 }
 
-fn find_program(name: &str) -> Option<std::path::PathBuf> {
+pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -43,8 +43,6 @@ pub fn run(runs: usize) -> Result<String> {
 
 fn notify(folder: &Path, name: &'static str, size: usize, program: &Path) -> Result<Candidate> {
     let home = folder.join(size.to_string());
-    let sessions = home.join(".codex/sessions/2026/11/15");
-    fs::create_dir_all(&sessions)?;
     fs::create_dir_all(home.join(".config/turnbridge"))?;
     // Nobody is there to deliver to, and what is queued once is not queued again.
     fs::write(
@@ -52,12 +50,21 @@ fn notify(folder: &Path, name: &'static str, size: usize, program: &Path) -> Res
         "[slack]\nbot_token = \"xoxb-1\"\napi_url = \"http://127.0.0.1:9/api/\"\n\
          [destinations.dm]\ntarget_user_id = \"U1\"\n",
     )?;
-    write_rollout(&sessions.join(format!("rollout-2026-11-15T10-00-00-{THREAD}.jsonl")), size)?;
+    rollout(&home.join(".codex"), size)?;
     let report = format!(
         r#"{{"type":"agent-turn-complete","thread-id":"{THREAD}","turn-id":"{TURN}","cwd":"/home/user/project","input-messages":["fix it"],"last-assistant-message":"Fixed."}}"#
     );
     let arguments = ["notify", "--tool", "codex", report.as_str()];
     Ok(Candidate::new(name, program, &arguments, Vec::new()).env("HOME", &home))
+}
+
+/// A rollout of about `size` bytes and the thread it is of.
+pub fn rollout(folder: &Path, size: usize) -> Result<(PathBuf, &'static str)> {
+    let sessions = folder.join("sessions/2026/11/15");
+    fs::create_dir_all(&sessions)?;
+    let path = sessions.join(format!("rollout-2026-11-15T10-00-00-{THREAD}.jsonl"));
+    write_rollout(&path, size)?;
+    Ok((path, THREAD))
 }
 
 /// Turns of the past up to `size` bytes, then the one that has ended.

@@ -1,0 +1,128 @@
+//! What the daemon costs and how it comes back, beside Slack's own clients in the same run against
+//! the same loopback Slack; and that old rollouts cost nothing.
+
+mod client;
+mod rollouts;
+mod sockets;
+
+use std::fmt::Write;
+use std::thread;
+
+use anyhow::{Context, Result, bail};
+
+use crate::metadata::repository;
+use client::Client;
+use sockets::Figures;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Without what takes minutes: half-open connections, cycles, old rollouts.
+    Quick,
+    Full,
+}
+
+/// A row of the table; DESIGN section 11 has the goals.
+struct Row {
+    what: &'static str,
+    key: &'static str,
+    goal: Option<f64>,
+}
+
+const ROWS: [Row; 13] = [
+    Row { what: "idle RSS, MB", key: "rss", goal: Some(8.0) },
+    Row { what: "idle RSS with TLS and the system's roots, MB", key: "rss tls", goal: Some(8.0) },
+    Row { what: "start to hello, s", key: "hello", goal: Some(0.05) },
+    Row { what: "ack, half of them, ms", key: "ack p50", goal: None },
+    Row { what: "ack, 99 of 100, ms", key: "ack p99", goal: None },
+    Row { what: "ack of a reply that is journalled, half, ms", key: "kept p50", goal: None },
+    Row { what: "back after a reset, s", key: "reset", goal: Some(0.1) },
+    Row { what: "back after the stream's end, s", key: "fin", goal: Some(0.1) },
+    Row { what: "back after a close frame, s", key: "close", goal: Some(0.1) },
+    Row { what: "new socket after a refresh, s", key: "refresh", goal: Some(0.1) },
+    Row { what: "back after half-open, s", key: "half-open", goal: Some(16.0) },
+    Row { what: "50 cycles, 20 events/s: late", key: "late", goal: Some(0.0) },
+    Row { what: "50 cycles: never acked, or wrong acks", key: "wrong", goal: Some(0.0) },
+];
+
+pub fn run(extent: Extent) -> Result<String> {
+    let program = repository().join("bin").canonicalize().context("could not find `bin/`")?;
+    let program = program.join("turnbridge");
+    if !program.exists() {
+        bail!("`{}` is missing\nhint: run `scripts/build` first", program.display());
+    }
+    let mut text = String::new();
+    let mut clients = vec![client::daemon(&program)];
+    for other in [client::node(), client::python()] {
+        match other {
+            Ok(other) => clients.push(other),
+            Err(absent) => writeln!(text, "absent: {absent}")?,
+        }
+    }
+    let mut figures = Vec::new();
+    for client in &clients {
+        let mut own = sockets::start_and_acks(client)?;
+        if client.is_ours {
+            own.extend(sockets::tls_memory(client)?);
+            own.extend(sockets::kept_acks(client)?);
+        }
+        figures.push(own);
+    }
+    // Ours alone; the others, who mostly wait, together.
+    figures[0].extend(sockets::losses(&clients[0], extent)?);
+    let others = thread::scope(|scope| {
+        let losses = |client| scope.spawn(move || sockets::losses(client, extent));
+        let threads: Vec<_> = clients[1..].iter().map(losses).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a bench's thread")).collect()
+    });
+    let others: Vec<Result<Figures>> = others;
+    for (own, losses) in figures[1..].iter_mut().zip(others) {
+        own.extend(losses?);
+    }
+    table(&mut text, &clients, &figures)?;
+    if extent == Extent::Full {
+        text.push_str(&rollouts::run(&program)?);
+    }
+    Ok(text)
+}
+
+fn table(text: &mut String, clients: &[Client], figures: &[Figures]) -> Result<()> {
+    writeln!(
+        text,
+        "lower quartile of several tries (the worst one in brackets); others as ratios to us\n"
+    )?;
+    for row in ROWS {
+        let Some(ours) = figures[0].get(row.key) else { continue };
+        let value = |figure: &sockets::Figure| match figure.worst {
+            Some(worst) => format!("{} ({})", short(figure.value), short(worst)),
+            None => short(figure.value),
+        };
+        write!(text, "{:<46} {:>18}", row.what, value(ours))?;
+        if let Some(goal) = row.goal {
+            let verdict = if ours.value <= goal { "reached" } else { "MISSED" };
+            write!(text, "; goal {goal}: {verdict}")?;
+        }
+        for (client, own) in clients.iter().zip(figures).skip(1) {
+            let Some(figure) = own.get(row.key) else { continue };
+            write!(text, "; {} {}", client.name, value(figure))?;
+            if ours.value > 0.0 {
+                write!(text, " = {:.0} x", figure.value / ours.value)?;
+            }
+        }
+        text.push('\n');
+    }
+    for (client, own) in clients.iter().zip(figures) {
+        if let (Some(events), Some(seconds)) = (own.get("events"), own.get("seconds")) {
+            let (events, seconds) = (events.value, seconds.value);
+            writeln!(text, "{}: the cycles took {seconds:.0} s with {events} events", client.name)?;
+        }
+    }
+    Ok(())
+}
+
+fn short(value: f64) -> String {
+    match value {
+        value if value == value.trunc() => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.3}"),
+    }
+}

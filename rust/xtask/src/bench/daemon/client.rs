@@ -1,0 +1,169 @@
+//! The clients of Socket Mode that are compared: ours, and Slack's own where they are installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use testkit::{Hermetic, SlackApi, SlackSetup};
+
+use crate::metadata::repository;
+
+const CONFIG: &str = "language = \"en\"
+[slack]
+bot_token = \"xoxb-loopback-bot\"
+app_token = \"xapp-loopback-app\"
+[destinations.dm]
+target_user_id = \"U0OWNER\"
+[features]
+reply_resume = true
+";
+
+/// Acks whatever comes, as the SDK's own examples do.
+const NODE: &str = r#"
+const { SocketModeClient } = require(process.env.SDK);
+const client = new SocketModeClient({
+  appToken: "xapp-loopback-app", logLevel: "error", clientOptions: { slackApiUrl: process.env.URL },
+});
+client.on("slack_event", async ({ ack }) => { try { await ack(); } catch {} });
+client.start();
+"#;
+
+const PYTHON: &str = r#"
+import os, threading
+from slack_sdk.socket_mode import SocketModeClient
+from slack_sdk.socket_mode.response import SocketModeResponse
+from slack_sdk.web import WebClient
+
+def ack(client, request):
+    client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id))
+
+client = SocketModeClient(
+    app_token="xapp-loopback-app", web_client=WebClient(base_url=os.environ["URL"])
+)
+client.socket_mode_request_listeners.append(ack)
+client.connect()
+threading.Event().wait()
+"#;
+
+/// Where a Python with `slack_sdk` is, if not the first on the PATH.
+const PYTHON_VARIABLE: &str = "TURNBRIDGE_BENCH_PYTHON";
+
+pub struct Client {
+    pub name: &'static str,
+    pub is_ours: bool,
+    program: PathBuf,
+    script: Option<&'static str>,
+    sdk: Option<PathBuf>,
+}
+
+pub fn daemon(program: &Path) -> Client {
+    let program = program.to_owned();
+    Client { name: "turnbridge", is_ours: true, program, script: None, sdk: None }
+}
+
+/// Slack's client for Node, or why there is none.
+pub fn node() -> Result<Client> {
+    let sdk = repository().join("tests/slack-sdk/node_modules/@slack/socket-mode");
+    let sdk = sdk.canonicalize().context("`@slack/socket-mode` (npm ci in tests/slack-sdk)")?;
+    let program = super::super::alternatives::find_program("node").context("`node`")?;
+    Ok(Client { name: "Node", is_ours: false, program, script: Some(NODE), sdk: Some(sdk) })
+}
+
+/// Slack's client for Python, or why there is none.
+pub fn python() -> Result<Client> {
+    let chosen = std::env::var_os(PYTHON_VARIABLE).map(PathBuf::from);
+    let found = chosen.or_else(|| super::super::alternatives::find_program("python3"));
+    let program = found.context("`python3`")?;
+    let imported = Command::new(&program).args(["-c", "import slack_sdk"]).output()?;
+    if !imported.status.success() {
+        bail!("`slack_sdk` for Python ({PYTHON_VARIABLE} names one that has it)");
+    }
+    Ok(Client { name: "Python", is_ours: false, program, script: Some(PYTHON), sdk: None })
+}
+
+impl Client {
+    pub fn start(&self, setup: SlackSetup) -> Result<Launched> {
+        self.start_with(SlackApi::start(setup), &[])
+    }
+
+    pub fn start_with(&self, slack: SlackApi, more: &[(&str, PathBuf)]) -> Result<Launched> {
+        let hermetic = Hermetic::new();
+        let mut command = hermetic.command(&self.program);
+        match self.script {
+            Some(script) => {
+                let path = hermetic.root().join("client");
+                fs::write(&path, script)?;
+                command.arg(path).env("URL", slack.base_url());
+            }
+            None => {
+                configure(&hermetic, CONFIG)?;
+                command.args(["daemon", "--foreground"]);
+                command.env("TURNBRIDGE_SLACK_API_URL", slack.base_url());
+            }
+        }
+        command.envs(self.sdk.iter().map(|sdk| ("SDK", sdk)));
+        command.envs(more.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let spawned = Instant::now();
+        let child = command.spawn().with_context(|| format!("could not start {}", self.name))?;
+        Ok(Launched { slack, spawned, child, hermetic })
+    }
+}
+
+pub fn configure(hermetic: &Hermetic, config: &str) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::create_dir_all(hermetic.config_dir())?;
+    let path = hermetic.config_dir().join("config.toml");
+    fs::write(&path, config)?;
+    Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o600))?)
+}
+
+/// A client that runs, with a Slack of its own. Killed when dropped.
+pub struct Launched {
+    pub slack: SlackApi,
+    pub spawned: Instant,
+    child: Child,
+    #[expect(dead_code, reason = "its folder is needed while the client runs")]
+    hermetic: Hermetic,
+}
+
+impl Launched {
+    /// Waits until a socket was opened after `since`. Gives how long after.
+    pub fn back(&self, since: Instant, patience: Duration) -> Result<f64> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let open = self.slack.open_sockets();
+            let new = open.iter().find(|socket| socket.opened_at > since && socket.told.is_none());
+            if let Some(new) = new {
+                return Ok(new.opened_at.duration_since(since).as_secs_f64());
+            }
+            if Instant::now() >= deadline {
+                bail!("no new socket within {patience:?}");
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    pub fn memory(&self) -> Result<f64> {
+        memory_of(self.child.id())
+    }
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Resident memory in MB (of a million bytes).
+pub fn memory_of(process: u32) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))
+        .context("memory is known on Linux only")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    let kib: f64 = number.and_then(|number| number.parse().ok()).context("no VmRSS")?;
+    Ok(kib * 1024.0 / 1e6)
+}

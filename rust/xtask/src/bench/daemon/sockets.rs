@@ -1,0 +1,199 @@
+//! How a client of Socket Mode starts, answers, and comes back. Times are taken by the loopback
+//! Slack, from the moment it breaks a connection to the moment it says hello to a new one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use testkit::slack::Cut;
+use testkit::{SlackApi, SlackSetup};
+
+use super::Extent;
+use super::client::{Client, Launched};
+
+const PATIENCE: Duration = Duration::from_secs(90);
+const IDLE: Duration = Duration::from_secs(3);
+const CYCLES: usize = 50;
+const INTERVAL: Duration = Duration::from_millis(50);
+
+pub struct Figure {
+    pub value: f64,
+    pub worst: Option<f64>,
+}
+
+/// How a connection is lost.
+type Way = fn(&SlackApi) -> usize;
+
+pub type Figures = BTreeMap<&'static str, Figure>;
+
+fn one(value: f64) -> Figure {
+    Figure { value, worst: None }
+}
+
+/// Others use the machine too: the lower quartile says what the client costs.
+fn several(mut values: Vec<f64>) -> Figure {
+    values.sort_by(f64::total_cmp);
+    Figure { value: share(&values, 0.25), worst: values.last().copied() }
+}
+
+fn share(sorted: &[f64], share: f64) -> f64 {
+    sorted
+        .get((sorted.len().saturating_sub(1) as f64 * share) as usize)
+        .copied()
+        .unwrap_or(f64::NAN)
+}
+
+/// Patient, and with Slack's own times: the second retry comes after a minute.
+fn setup() -> SlackSetup {
+    SlackSetup {
+        retry_after: [1, 60, 300].map(Duration::from_secs),
+        disconnect_grace: Duration::from_secs(3),
+        ..SlackSetup::default()
+    }
+}
+
+pub fn start_and_acks(client: &Client) -> Result<Figures> {
+    let tries = if client.is_ours { 12 } else { 4 };
+    let mut starts = Vec::new();
+    for _ in 0..tries {
+        let launched = client.start(setup())?;
+        starts.push(launched.back(launched.spawned, PATIENCE).context(client.name)?);
+    }
+    let launched = client.start(setup())?;
+    launched.back(launched.spawned, PATIENCE)?;
+    thread::sleep(IDLE);
+    let memory = launched.memory()?;
+    for number in 0..400 {
+        launched.slack.say(None, &format!("message {number}"));
+        thread::sleep(Duration::from_millis(5));
+    }
+    let times = ack_times(&launched.slack);
+    Ok(BTreeMap::from([
+        ("hello", several(starts)),
+        ("rss", one(memory)),
+        ("ack p50", one(share(&times, 0.5))),
+        ("ack p99", one(share(&times, 0.99))),
+    ]))
+}
+
+/// Milliseconds from an envelope to its ack, sorted.
+fn ack_times(slack: &SlackApi) -> Vec<f64> {
+    slack.wait_for_all_acked(PATIENCE);
+    let deliveries = slack.deliveries();
+    let time = |delivery: &testkit::slack::Delivery| {
+        Some(delivery.acked_at?.duration_since(delivery.at).as_secs_f64() * 1e3)
+    };
+    let mut times: Vec<_> = deliveries.iter().filter_map(time).collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+/// As with the real Slack: over TLS, with all the roots of the system.
+pub fn tls_memory(client: &Client) -> Result<Figures> {
+    let folder = tempfile::tempdir()?;
+    let slack = SlackApi::start_tls(setup());
+    let roots = folder.path().join("roots.pem");
+    slack.ca_file(&roots);
+    let mut all = fs::read(&roots)?;
+    let Ok(system) = fs::read("/etc/ssl/certs/ca-certificates.crt") else {
+        return Ok(Figures::new());
+    };
+    all.extend(system);
+    fs::write(&roots, all)?;
+    let launched = client.start_with(slack, &[("SSL_CERT_FILE", roots)])?;
+    launched.back(launched.spawned, PATIENCE)?;
+    thread::sleep(IDLE);
+    Ok(BTreeMap::from([("rss tls", one(launched.memory()?))]))
+}
+
+/// A reply is on the disk before its ack.
+pub fn kept_acks(client: &Client) -> Result<Figures> {
+    let launched = client.start(setup())?;
+    launched.back(launched.spawned, PATIENCE)?;
+    let thread = launched.slack.post_as_user(None, "a thread");
+    for number in 0..60 {
+        launched.slack.say(Some(&thread), &format!("reply {number}"));
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(BTreeMap::from([("kept p50", one(share(&ack_times(&launched.slack), 0.5)))]))
+}
+
+/// Connections that are lost in every way.
+pub fn losses(client: &Client, extent: Extent) -> Result<Figures> {
+    let tries = if client.is_ours { 8 } else { 2 };
+    let launched = client.start(setup())?;
+    launched.back(launched.spawned, PATIENCE)?;
+    let mut figures = Figures::new();
+    let lose = |way: Way| -> Result<f64> {
+        thread::sleep(Duration::from_millis(300));
+        let since = Instant::now();
+        way(&launched.slack);
+        launched.back(since, PATIENCE)
+    };
+    let ways: [(&'static str, Way); 4] = [
+        ("reset", |slack| slack.kill(Cut::Reset)),
+        ("fin", |slack| slack.kill(Cut::Fin)),
+        ("close", |slack| slack.kill(Cut::Close(1000))),
+        ("refresh", SlackApi::refresh),
+    ];
+    for (name, way) in ways {
+        let times: Result<Vec<_>> = (0..tries).map(|_| lose(way)).collect();
+        figures.insert(name, several(times.context(name)?));
+    }
+    if extent == Extent::Quick {
+        return Ok(figures);
+    }
+    figures.insert("half-open", one(lose(|slack| slack.kill(Cut::HalfOpen))?));
+    drop(launched);
+    figures.extend(cycles(&client.start(setup())?)?);
+    Ok(figures)
+}
+
+/// Half of the connections reset, half refreshed, while twenty messages a second come.
+fn cycles(launched: &Launched) -> Result<Figures> {
+    let slack = &launched.slack;
+    launched.back(launched.spawned, PATIENCE)?;
+    let began = Instant::now();
+    let is_over = AtomicBool::new(false);
+    let cycled = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                slack.say(None, "on and on");
+                thread::sleep(INTERVAL);
+            }
+        });
+        let cycle = |number: usize| -> Result<()> {
+            thread::sleep(INTERVAL * 7);
+            let since = Instant::now();
+            match number % 4 {
+                0 | 2 => slack.kill(Cut::Reset),
+                1 => slack.refresh(),
+                _ => slack.disconnect("warning"),
+            };
+            launched.back(since, PATIENCE)?;
+            thread::sleep(INTERVAL * 7);
+            Ok(())
+        };
+        let cycled = (0..CYCLES).try_for_each(cycle);
+        is_over.store(true, Ordering::SeqCst);
+        cycled
+    });
+    cycled?;
+    let seconds = began.elapsed().as_secs_f64();
+    // The first retry of the last ones.
+    thread::sleep(Duration::from_secs(5));
+    let events = slack.events();
+    let is_late = |attempt: Option<u32>| attempt.is_none_or(|attempt| attempt > 1);
+    let late = events.iter().filter(|event| is_late(event.acked_attempt)).count();
+    let lost = events.iter().filter(|event| event.lost).count();
+    let wrong = lost + slack.violations().len();
+    Ok(BTreeMap::from([
+        ("late", one(late as f64)),
+        ("wrong", one(wrong as f64)),
+        ("events", one(events.len() as f64)),
+        ("seconds", one(seconds)),
+    ]))
+}
