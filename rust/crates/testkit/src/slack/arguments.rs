@@ -59,7 +59,8 @@ impl ApiCall {
         let content_type = self.content_type.clone().unwrap_or_default().to_ascii_lowercase();
         let has_charset = content_type.contains("charset=");
         match content_type.split(';').next().unwrap_or_default().trim() {
-            "application/json" => {
+            // Slack's client for Python sends nothing at all as JSON when there are no arguments.
+            "application/json" if !body.is_empty() => {
                 self.is_json = true;
                 self.warning = (!has_charset).then_some("missing_charset");
                 match serde_json::from_slice(body) {
@@ -142,6 +143,26 @@ fn decode_percent(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn post(content_type: &str, body: &str) -> ApiCall {
+        let request = Request {
+            method: "POST".to_owned(),
+            path: "/api/apps.connections.open".to_owned(),
+            query: String::new(),
+            headers: vec![("content-type".to_owned(), content_type.to_owned())],
+            body: body.as_bytes().to_vec(),
+            keep_alive: false,
+        };
+        ApiCall::read(&request).unwrap()
+    }
+
+    #[test]
+    fn an_empty_body_has_no_arguments_and_a_broken_one_is_seen() {
+        let json = "application/json;charset=utf-8";
+        assert_eq!(post(json, "").malformed, None);
+        assert_eq!(post(json, "{").malformed, Some("invalid_json"));
+        assert_eq!(post("", "x").malformed, Some("missing_post_type"));
+    }
 
     #[test]
     fn a_form_is_decoded_and_a_broken_escape_is_seen() {
