@@ -50,6 +50,10 @@ pub fn run(extent: Extent) -> Result<String> {
     if !program.exists() {
         bail!("`{}` is missing\nhint: run `scripts/build` first", program.display());
     }
+    let old_files = match extent {
+        Extent::Quick => String::new(),
+        Extent::Full => rollouts::run(&program)?,
+    };
     let mut text = String::new();
     let mut clients = vec![client::daemon(&program)];
     for other in [client::node(), client::python()] {
@@ -79,9 +83,7 @@ pub fn run(extent: Extent) -> Result<String> {
         own.extend(losses?);
     }
     table(&mut text, &clients, &figures)?;
-    if extent == Extent::Full {
-        text.push_str(&rollouts::run(&program)?);
-    }
+    text.push_str(&old_files);
     Ok(text)
 }
 

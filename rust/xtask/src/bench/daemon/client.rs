@@ -105,11 +105,17 @@ impl Client {
         }
         command.envs(self.sdk.iter().map(|sdk| ("SDK", sdk)));
         command.envs(more.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let said = fs::File::create(said_file(&hermetic))?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
         let spawned = Instant::now();
         let child = command.spawn().with_context(|| format!("could not start {}", self.name))?;
         Ok(Launched { slack, spawned, child, hermetic })
     }
+}
+
+/// Where a client's complaints are.
+fn said_file(hermetic: &Hermetic) -> PathBuf {
+    hermetic.root().join("said")
 }
 
 pub fn configure(hermetic: &Hermetic, config: &str) -> Result<()> {
@@ -125,7 +131,6 @@ pub struct Launched {
     pub slack: SlackApi,
     pub spawned: Instant,
     child: Child,
-    #[expect(dead_code, reason = "its folder is needed while the client runs")]
     hermetic: Hermetic,
 }
 
@@ -140,7 +145,8 @@ impl Launched {
                 return Ok(new.opened_at.duration_since(since).as_secs_f64());
             }
             if Instant::now() >= deadline {
-                bail!("no new socket within {patience:?}");
+                let said = fs::read_to_string(said_file(&self.hermetic)).unwrap_or_default();
+                bail!("no new socket within {patience:?}\n{}", said.trim());
             }
             std::thread::sleep(Duration::from_millis(1));
         }
