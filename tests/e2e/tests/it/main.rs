@@ -5,11 +5,15 @@
 //! tmux and unix sockets are what these tests stand on, so they are for unix.
 #![cfg(unix)]
 
+#[cfg(target_os = "linux")]
+mod codex_background;
 mod codex_exec;
 mod codex_plugin;
 mod codex_slack;
 mod codex_terminal;
 mod codex_world;
+mod daemon;
+mod daemon_terminal;
 mod dialogs;
 mod ends;
 mod gates;
@@ -22,6 +26,7 @@ mod plugin;
 mod registrations;
 mod replies;
 mod scene;
+mod service;
 mod side_run;
 mod slack;
 mod stop_gate;

@@ -49,7 +49,7 @@ fn run_reply(hermetic: &Hermetic, agent: &Command, id: &str) -> Value {
 }
 
 /// The texts of the user in a request to Claude's model, without what Claude itself puts in.
-fn claude_prompts(request: &Value) -> Vec<String> {
+pub fn claude_prompts(request: &Value) -> Vec<String> {
     let messages = request["messages"].as_array().expect("messages").iter();
     let contents = messages.filter(|message| message["role"] == "user").map(|m| &m["content"]);
     let texts = contents.flat_map(|content| match content {
@@ -170,7 +170,7 @@ impl Thread {
 }
 
 /// The last text of the user in a request to Codex's model.
-fn codex_prompt(request: &Value) -> String {
+pub fn codex_prompt(request: &Value) -> String {
     let input = request["input"].as_array().expect("input").iter();
     let users = input.filter(|item| item["type"] == "message" && item["role"] == "user");
     let texts = users.flat_map(|item| item["content"].as_array().cloned().unwrap_or_default());
@@ -202,7 +202,7 @@ fn a_reply_is_the_next_prompt_of_the_codex_thread() {
     assert_eq!(world.api.strays(), Vec::<String>::new());
 }
 
-fn pwned(root: &Path) -> bool {
+pub fn pwned(root: &Path) -> bool {
     root.join("pwned").exists() || root.join("project/pwned").exists()
 }
 

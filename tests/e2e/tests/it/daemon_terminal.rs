@@ -1,0 +1,151 @@
+//! The daemon while a person has the agent open in a terminal: replies reach the session all the
+//! same, and what no hook tells reaches the host applications.
+
+use std::process::Command;
+use std::time::Duration;
+
+use testkit::{Claude, Codex, Reply, Script, Tmux};
+
+use crate::codex_world::CodexWorld;
+use crate::gates;
+use crate::interactive::hosts_are_told;
+use crate::patience::PATIENCE;
+use crate::replies::{claude_prompts, codex_prompt};
+use crate::service::{HELD, RECEIVED, Service};
+use crate::slack::texts;
+use crate::terminal::Terminal;
+use crate::world::{Which, World};
+
+/// Longer than any of these tests looks.
+const AGES: Duration = Duration::from_secs(20);
+
+/// SLV-84: the receipt warns, and the run happens beside the terminal.
+#[test]
+fn a_reply_runs_beside_an_open_terminal_of_claude() {
+    let Some(claude) = gates::slow::<Claude>() else { return };
+    let world = World::with_gate(claude, vec![Reply::text("One."), Reply::text("Two.")]);
+    let service = Service::with_claude(&world, "");
+    let terminal = Terminal::start(&world);
+    terminal.submit("first");
+    let first = service.thread_of("first");
+    service.slack.say(Some(&first.parent.ts), "beside the terminal");
+    service.wait_for_words(&first, &[RECEIVED]);
+    assert_eq!(texts(&service.thread_of("beside the terminal")), ["Two."]);
+    service.wait_for_ends(&["done"]);
+    service.assert_received_before_the_run(&first);
+    assert_eq!(service.runs(), [world.hermetic.project()]);
+    let prompts = claude_prompts(&world.api.requests()[1]);
+    assert!(prompts.iter().any(|prompt| prompt == "first"), "{prompts:#?}");
+    // The terminal is still there, and its own.
+    let session = terminal.wait_for_state("completed/ok");
+    assert_eq!((session["pid"].as_u64(), session["live_runs"].as_u64()), {
+        (Some(terminal.tmux.pid().into()), Some(1))
+    });
+    terminal.exit();
+    service.assert_no_problems();
+}
+
+/// `resume.live = "hold"`.
+#[test]
+fn a_held_reply_runs_when_the_terminal_of_claude_has_gone() {
+    let Some(claude) = gates::slow::<Claude>() else { return };
+    let world = World::with_gate(claude, vec![Reply::text("One."), Reply::text("Two.")]);
+    let service = Service::with_claude(&world, "live = \"hold\"\n");
+    let terminal = Terminal::start(&world);
+    terminal.submit("first");
+    let first = service.thread_of("first");
+    service.slack.say(Some(&first.parent.ts), "when you have time");
+    service.wait_for_words(&first, &[RECEIVED, HELD]);
+    // Several times as long as the daemon takes to look again.
+    std::thread::sleep(Duration::from_secs(4));
+    assert!(service.runs().is_empty() && world.api.requests().len() == 1);
+    terminal.exit();
+    assert_eq!(texts(&service.thread_of("when you have time")), ["Two."]);
+    service.wait_for_ends(&["done"]);
+    assert_eq!(service.runs(), [world.hermetic.project()]);
+    assert_eq!(service.said_in(&first).len(), 4, "{:#?}", service.said_in(&first));
+    service.assert_no_problems();
+}
+
+/// X31: nobody asks for the sessions here; the daemon tells by itself.
+#[test]
+fn esc_in_claude_reaches_the_hosts_through_the_daemon() {
+    let Some(claude) = gates::slow::<Claude>() else { return };
+    let world = World::with_gate(claude, vec![Reply::text("too late").delayed(AGES)]);
+    let service = Service::with_claude(&world, "");
+    let terminal = Terminal::start(&world);
+    terminal.submit("first prompt");
+    world.api.wait_for_requests(1, PATIENCE);
+    hosts_are_told(&world, "Busy UserPromptSubmit", "working UserPromptSubmit");
+    terminal.tmux.send_key("Escape");
+    hosts_are_told(&world, "Idle Interrupted", "completed Interrupted");
+    let line = world.kawaii.lines().pop().expect("a line");
+    assert_eq!(line["detail"], "interrupted", "{line}");
+    terminal.clear_input();
+    terminal.exit();
+    service.assert_no_problems();
+}
+
+/// KT-44, X31.
+#[test]
+fn a_killed_claude_reaches_the_hosts_through_the_daemon() {
+    let Some(claude) = gates::slow::<Claude>() else { return };
+    let world = World::with_gate(claude, vec![Reply::text("too late").delayed(AGES)]);
+    let service = Service::with_claude(&world, "");
+    let terminal = Terminal::start(&world);
+    terminal.submit("first prompt");
+    hosts_are_told(&world, "Busy UserPromptSubmit", "working UserPromptSubmit");
+    let pid = terminal.tmux.pid().to_string();
+    let kill = Command::new("kill").args(["-KILL", &pid]).status().expect("run kill");
+    assert!(kill.success(), "kill -KILL {pid}: {kill}");
+    hosts_are_told(&world, "Idle ProcessGone", "stopped ProcessGone");
+    assert_eq!(world.sessions(Which::Live).len(), 0);
+    service.assert_no_problems();
+}
+
+/// Starts Codex in a terminal with a first prompt.
+#[track_caller]
+pub fn open_codex(world: &CodexWorld, prompt: &str) -> Tmux {
+    let mut command = world.codex();
+    command.arg(prompt);
+    Tmux::start(&world.hermetic, &command)
+}
+
+/// What was asked of the model by a person, in order; Codex asks it for a title of its own.
+pub fn asked(world: &CodexWorld) -> Vec<String> {
+    let prompts = world.api.requests().iter().map(codex_prompt).collect::<Vec<_>>();
+    prompts.into_iter().filter(|prompt| !prompt.starts_with("Generate a concise")).collect()
+}
+
+#[track_caller]
+pub fn codex_world(codex: Codex) -> CodexWorld {
+    let replies = ["One.", "Two.", "Three."].map(Reply::text).to_vec();
+    CodexWorld::bare(codex, Script::new().on("first of all", replies))
+}
+
+/// The terminal is its own server: it takes what is queued when its own next turn has ended.
+#[test]
+fn a_reply_is_queued_for_an_open_terminal_of_codex() {
+    let Some(codex) = gates::slow::<Codex>() else { return };
+    let world = codex_world(codex);
+    let service = Service::with_codex(&world);
+    let tmux = open_codex(&world, "first of all");
+    tmux.wait_for("One.", PATIENCE);
+    let first = service.thread_of("first of all");
+    service.slack.say(Some(&first.parent.ts), "-x from Slack");
+    service.wait_for_words(&first, &[RECEIVED]);
+    service.wait_for_ends(&["handed_over"]);
+    assert_eq!(asked(&world), ["first of all"]);
+    tmux.send_text("from the keyboard");
+    tmux.wait_for("from the keyboard", PATIENCE);
+    // Enter that follows at once is taken for a pasted line end.
+    std::thread::sleep(Duration::from_millis(500));
+    tmux.send_key("Enter");
+    tmux.wait_for("-x from Slack", PATIENCE);
+    tmux.wait_for("Three.", PATIENCE);
+    assert_eq!(asked(&world), ["first of all", "from the keyboard", "-x from Slack"]);
+    assert_eq!(texts(&service.thread_of("from the keyboard")), ["Two."]);
+    assert_eq!(texts(&service.thread_of("-x from Slack")), ["Three."]);
+    assert_eq!(service.slack.threads().len(), 3);
+    service.assert_no_problems();
+}

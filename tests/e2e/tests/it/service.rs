@@ -1,0 +1,232 @@
+//! The daemon beside a real agent: it delivers to a loopback Slack, hears what is replied there, and
+//! resumes the agent by a small program that notes each run before it becomes the agent.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use testkit::slack::{SlackMessage, SlackThread};
+use testkit::{SlackApi, SlackSetup};
+
+use crate::codex_world::CodexWorld;
+use crate::patience::{PATIENCE, wait_for};
+use crate::scene::{Scene, executable};
+use crate::world::World;
+
+pub const RECEIVED: &str = "Your reply was received. It will now be run as a `resume`.\n\
+                            **Note: to go on in the CLI at home, first quit";
+pub const HELD: &str = "This session is open in an interactive CLI.";
+pub const NOT_KNOWN: &str = "This thread is not known as a notification of `Turnbridge`";
+
+pub struct Service<'scene> {
+    pub slack: SlackApi,
+    scene: &'scene Scene,
+    daemon: Child,
+}
+
+impl<'scene> Service<'scene> {
+    /// `resume` stands in the `[resume]` table of the config.
+    #[track_caller]
+    pub fn with_claude(world: &'scene World, resume: &str) -> Service<'scene> {
+        let command = world.claude.command(&world.hermetic, &world.api);
+        let program = noting_runs(world, world.claude.program(), "");
+        Service::start(world, &command, &format!("claude = '{}'\n{resume}", program.display()))
+    }
+
+    #[track_caller]
+    pub fn with_codex(world: &'scene CodexWorld) -> Service<'scene> {
+        Service::with_codex_and(world, "")
+    }
+
+    /// `arguments` are given to every Codex that is resumed.
+    #[track_caller]
+    pub fn with_codex_and(world: &'scene CodexWorld, arguments: &str) -> Service<'scene> {
+        let command = world.codex.command(&world.hermetic, &world.api);
+        let program = noting_runs(world, world.codex.program(), arguments);
+        Service::start(world, &command, &format!("codex = '{}'\n", program.display()))
+    }
+
+    #[track_caller]
+    fn start(scene: &'scene Scene, agent: &Command, resume: &str) -> Service<'scene> {
+        let slack = SlackApi::start(SlackSetup::default());
+        scene.configure(&format!(
+            "language = \"en\"\n[slack]\nbot_token = \"xoxb-loopback-bot\"\n\
+             app_token = \"xapp-loopback-app\"\napi_url = \"{}\"\n\
+             [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n[features]\nreply_resume = true\n\
+             [gate]\nenabled = false\n[resume]\n{resume}",
+            slack.base_url()
+        ));
+        let mut command = scene.hermetic.command(executable("turnbridge"));
+        // What the agents need, they have from the daemon.
+        let variables = agent.get_envs();
+        command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+        // Where it happens to be started means nothing.
+        command.env("TURNBRIDGE_SLACK_HASTE", "20").current_dir(scene.hermetic.root());
+        command.args(["daemon", "--foreground"]).stdin(Stdio::null());
+        let daemon = command.spawn().expect("start the daemon");
+        let service = Service { slack, scene, daemon };
+        wait_for("a daemon that hears Slack", || {
+            let status = scene.turnbridge(&["daemon", "status", "--json"]);
+            match status["daemon"]["slack"]["state"] == "connected" {
+                true => Ok(()),
+                false => Err(format!("{status:#}\n{:#?}", service.log())),
+            }
+        });
+        service
+    }
+
+    /// The thread of a turn, once it has an answer and nothing is on its way to Slack.
+    #[track_caller]
+    pub fn thread_of(&self, prompt: &str) -> SlackThread {
+        let parent = prompt.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        wait_for(&format!("the thread of `{prompt}`"), || {
+            let threads = self.slack.threads();
+            let of_prompt: Vec<_> =
+                threads.iter().filter(|thread| thread.parent.text == parent).collect();
+            match of_prompt.as_slice() {
+                [thread] if !thread.replies.is_empty() && self.scene.outbox().is_empty() => {
+                    Ok((*thread).clone())
+                }
+                _ => Err(format!("{}\n{:#?}", self.describe(), self.log())),
+            }
+        })
+    }
+
+    /// What Slack sends when the owner replies, with its own forms for links and mentions.
+    pub fn reply_as_sent(&self, thread: &SlackThread, text: &str) {
+        let (seconds, _) = thread.parent.ts.split_once('.').expect("a time of Slack");
+        let seconds: u64 = seconds.parse().expect("seconds");
+        self.slack.raise(json!({
+            "type": "message", "channel_type": "im", "channel": thread.parent.channel,
+            "user": "U0OWNER", "text": text, "ts": format!("{}.000100", seconds + 1),
+            "thread_ts": thread.parent.ts, "team": "T0LOOPBACK",
+        }));
+    }
+
+    /// Waits until the thread has these words of the daemon, in this order, and gives their messages.
+    #[track_caller]
+    pub fn wait_for_words(&self, thread: &SlackThread, words: &[&str]) -> Vec<SlackMessage> {
+        wait_for(&format!("{words:?} in the thread"), || {
+            let threads = self.slack.threads();
+            let now = threads.iter().find(|now| now.parent.ts == thread.parent.ts);
+            let mut rest = now.map(|now| now.replies.as_slice()).unwrap_or_default();
+            let mut found = Vec::new();
+            for word in words {
+                let is_it =
+                    |reply: &SlackMessage| reply.bot_id.is_some() && reply.text.contains(*word);
+                let Some(at) = rest.iter().position(is_it) else {
+                    return Err(format!("{}\n{:#?}", self.describe(), self.log()));
+                };
+                found.push(rest[at].clone());
+                rest = &rest[at + 1..];
+            }
+            Ok(found)
+        })
+    }
+
+    /// What has been said in a thread, but for the parent.
+    pub fn said_in(&self, thread: &SlackThread) -> Vec<String> {
+        let threads = self.slack.threads();
+        let now = threads.into_iter().find(|now| now.parent.ts == thread.parent.ts);
+        let replies = now.map(|now| now.replies).unwrap_or_default();
+        replies.into_iter().map(|reply| reply.text).collect()
+    }
+
+    /// The folders in which an agent was started for a reply, in order.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let text = fs::read_to_string(runs_file(self.scene)).unwrap_or_default();
+        text.lines().map(PathBuf::from).collect()
+    }
+
+    /// SLV-37: the receipt was posted before the first run began.
+    #[track_caller]
+    pub fn assert_received_before_the_run(&self, thread: &SlackThread) {
+        let noted = fs::metadata(runs_file(self.scene)).and_then(|file| file.modified());
+        let noted = noted.expect("a run");
+        assert_eq!(self.runs().len(), 1, "only the time of the last one is known");
+        let posts = self.slack.calls_of("chat.postMessage").into_iter();
+        let is_receipt = |arguments: &Value| {
+            arguments["thread_ts"] == json!(thread.parent.ts)
+                && arguments["text"].as_str().is_some_and(|text| text.starts_with(RECEIVED))
+        };
+        let receipts: Vec<SystemTime> =
+            posts.filter(|call| is_receipt(&call.arguments)).map(|call| call.at).collect();
+        assert_eq!(receipts.len(), 1, "{}", self.describe());
+        assert!(receipts[0] <= noted, "the run began at {noted:?}, the receipt: {receipts:?}");
+    }
+
+    /// Waits until every reply has come to its end, and these have: `done`, or `none` without a run.
+    #[track_caller]
+    pub fn wait_for_ends(&self, expected: &[&str]) {
+        wait_for(&format!("replies that end so: {expected:?}"), || {
+            let inbox = self.scene.turnbridge(&["inbox", "--json"]);
+            let replies = inbox["replies"].as_array().expect("replies");
+            let is_over = replies.iter().all(|reply| reply["state"] == "finished");
+            let outcomes = replies.iter().map(|reply| reply["result"]["outcome"].as_str());
+            let ends: Vec<_> = outcomes.map(|outcome| outcome.unwrap_or("none")).collect();
+            match is_over && ends == expected && self.scene.outbox().is_empty() {
+                true => Ok(()),
+                false => Err(format!("{inbox:#}\n{:#?}", self.log())),
+            }
+        });
+    }
+
+    pub fn log(&self) -> Vec<Value> {
+        let hermetic = &self.scene.hermetic;
+        let on_macos = hermetic.home().join("Library/Logs/turnbridge");
+        let folders = [hermetic.state_dir().join("logs"), on_macos];
+        let logs = folders.map(|folder| fs::read_to_string(folder.join("daemon.log")));
+        let text = logs.into_iter().flatten().collect::<String>();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Neither hooks nor daemon had anything to complain about, nor had Slack.
+    #[track_caller]
+    pub fn assert_no_problems(&self) {
+        self.scene.assert_no_problems();
+        let log = self.log();
+        let problems: Vec<_> = log.iter().filter(|entry| entry["level"] != "info").collect();
+        assert!(problems.is_empty(), "the daemon had problems: {problems:#?}");
+        self.slack.wait_for_all_acked(PATIENCE);
+        assert_eq!(self.slack.violations(), Vec::<String>::new());
+    }
+
+    fn describe(&self) -> String {
+        let threads = self.slack.threads();
+        let texts = threads.iter().map(|thread| {
+            let replies: Vec<_> = thread.replies.iter().map(|reply| &reply.text).collect();
+            format!("{:?}: {replies:#?}", thread.parent.text)
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Drop for Service<'_> {
+    fn drop(&mut self) {
+        let mut command = self.scene.hermetic.command(executable("turnbridge"));
+        let _ = command.args(["daemon", "stop"]).output();
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+/// A program that adds a line to the runs and becomes the agent. It takes its arguments as they are.
+#[track_caller]
+fn noting_runs(scene: &Scene, agent: &Path, arguments: &str) -> PathBuf {
+    let program = scene.hermetic.root().join("resumed-agent");
+    let runs = runs_file(scene);
+    let (runs, agent) = (runs.display(), agent.display());
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$PWD\" >> '{runs}'\nexec '{agent}' {arguments} \"$@\"\n"
+    );
+    fs::write(&program, script).expect("write the program");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).expect("make it run");
+    program
+}
+
+fn runs_file(scene: &Scene) -> PathBuf {
+    scene.hermetic.root().join("runs")
+}
