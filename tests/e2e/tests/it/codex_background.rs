@@ -39,7 +39,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Again, because each starts the other when it finds it gone.
+        // Again: one may have started another meanwhile.
         for _ in 0..50 {
             let pids = self.pids();
             if pids.is_empty() {

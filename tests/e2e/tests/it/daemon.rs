@@ -9,7 +9,7 @@ use testkit::{Claude, Codex, Reply};
 
 use crate::codex_world::{CodexWorld, run, thread_told};
 use crate::gates;
-use crate::patience::wait_for;
+use crate::patience::{PATIENCE, wait_for};
 use crate::replies::{claude_prompts, codex_prompt, pwned};
 use crate::scene::{Scene, executable, stdout_of};
 use crate::service::{NOT_KNOWN, RECEIVED, Service};
@@ -214,9 +214,9 @@ fn a_turn_of_codex_that_failed_is_a_thread_that_says_so() {
     service.assert_no_problems();
 }
 
-/// SLV-T7, SLV-48, SLV-85.
+/// SLV-T7, SLV-42, SLV-44, SLV-48, SLV-85.
 #[test]
-fn a_route_that_names_another_program_or_no_session_starts_nothing() {
+fn forged_routes_strangers_bots_and_edits_start_nothing() {
     let Some(codex) = gates::fast() else { return };
     let world = CodexWorld::bare(codex, vec![Reply::text("One."), Reply::text("Two.")]);
     let service = Service::with_codex(&world);
@@ -224,25 +224,42 @@ fn a_route_that_names_another_program_or_no_session_starts_nothing() {
     let thread = service.thread_of("first");
     let path = world.hermetic.state_dir().join("routes.jsonl");
     let good = fs::read_to_string(&path).expect("read routes.jsonl");
+    let parent = thread.parent.ts.as_str();
     let mut words = Vec::new();
     for (from, to) in [("\"codex\"", "\"rm\""), (id.as_str(), "../../x")] {
         let forged = good.replace(from, to);
         assert_ne!(forged, good);
         fs::write(&path, forged).expect("write routes.jsonl");
-        service.slack.say(Some(&thread.parent.ts), "-rf .");
+        let said = service.slack.say(Some(parent), "-rf .");
+        // Nor does what its author makes of it later.
+        service.slack.edit(&said, "-rf /");
         words.push(NOT_KNOWN);
         service.wait_for_words(&thread, &words);
     }
+    fs::write(&path, &good).expect("write routes.jsonl");
+    service.slack.raise(json!({
+        "type": "message", "channel_type": "im", "channel": thread.parent.channel,
+        "user": "U0STRANGER", "text": "let me in", "ts": "1794842299.000100", "thread_ts": parent,
+    }));
+    let spam = service.slack.say_as_bot("B0OTHER", Some(parent), "let me in");
+    service.slack.wait_for_all_acked(PATIENCE);
     service.wait_for_ends(&["none", "none"]);
     let log = service.log();
-    let refused = log.iter().filter(|entry| entry["outcome"] == "no_route").count();
-    assert_eq!(refused, 2, "{log:#?}");
+    let outcomes_of = |is_it: &dyn Fn(&Value) -> bool| -> Vec<Value> {
+        log.iter().filter(|entry| is_it(entry)).map(|entry| entry["outcome"].clone()).collect()
+    };
+    let refused = outcomes_of(&|entry| entry["outcome"] == "no_route");
+    assert_eq!(refused.len(), 2, "{log:#?}");
+    // An edit has its text one level deeper, so that it has none.
+    let edits = outcomes_of(&|entry| entry["outcome"] == "empty_text");
+    assert_eq!(edits.len(), 2, "{log:#?}");
+    assert_eq!(outcomes_of(&|entry| entry["message_ts"] == "1794842299.000100"), ["other_user"]);
+    assert_eq!(outcomes_of(&|entry| entry["message_ts"] == json!(spam)), ["bot"]);
     assert!(log.iter().all(|entry| entry["message"] != "a run begins"), "{log:#?}");
     assert!(service.runs().is_empty() && world.api.requests().len() == 1);
 
     // It was the route, and nothing else.
-    fs::write(&path, good).expect("write routes.jsonl");
-    service.slack.say(Some(&thread.parent.ts), "go on, please");
+    service.slack.say(Some(parent), "go on, please");
     assert_eq!(texts(&service.thread_of("go on, please")), ["Two."]);
     service.wait_for_ends(&["none", "none", "done"]);
     service.assert_no_problems();

@@ -4,6 +4,7 @@
 use std::process::Command;
 use std::time::Duration;
 
+use serde_json::json;
 use testkit::{Claude, Codex, Reply, Script, Tmux};
 
 use crate::codex_world::CodexWorld;
@@ -95,12 +96,17 @@ fn a_killed_claude_reaches_the_hosts_through_the_daemon() {
     let terminal = Terminal::start(&world);
     terminal.submit("first prompt");
     hosts_are_told(&world, "Busy UserPromptSubmit", "working UserPromptSubmit");
-    let pid = terminal.tmux.pid().to_string();
-    let kill = Command::new("kill").args(["-KILL", &pid]).status().expect("run kill");
-    assert!(kill.success(), "kill -KILL {pid}: {kill}");
+    kill(&terminal.tmux);
     hosts_are_told(&world, "Idle ProcessGone", "stopped ProcessGone");
     assert_eq!(world.sessions(Which::Live).len(), 0);
     service.assert_no_problems();
+}
+
+#[track_caller]
+fn kill(tmux: &Tmux) {
+    let pid = tmux.pid().to_string();
+    let kill = Command::new("kill").args(["-KILL", &pid]).status().expect("run kill");
+    assert!(kill.success(), "kill -KILL {pid}: {kill}");
 }
 
 /// Starts Codex in a terminal with a first prompt.
@@ -147,5 +153,23 @@ fn a_reply_is_queued_for_an_open_terminal_of_codex() {
     assert_eq!(texts(&service.thread_of("from the keyboard")), ["Two."]);
     assert_eq!(texts(&service.thread_of("-x from Slack")), ["Three."]);
     assert_eq!(service.slack.threads().len(), 3);
+    service.assert_no_problems();
+}
+
+/// Of neither has Codex a hook.
+#[test]
+fn a_failed_turn_and_a_killed_codex_reach_the_hosts_through_the_daemon() {
+    let Some(codex) = gates::slow::<Codex>() else { return };
+    let replies = vec![Reply::error(500, "server_error", "out of order")];
+    let world = CodexWorld::with_plugin(codex, Script::new().on("this fails", replies));
+    let service = Service::with_codex(&world);
+    let tmux = open_codex(&world, "this fails");
+    hosts_are_told(&world, "Idle task_complete", "completed task_complete");
+    let line = world.kawaii.lines().pop().expect("a line");
+    assert_eq!((&line["source"], &line["detail"]), (&json!("codex"), &json!("failed")), "{line}");
+    let said = texts(&service.thread_of("this fails")).concat();
+    assert!(said.starts_with("Ended with an error"), "{said}");
+    kill(&tmux);
+    hosts_are_told(&world, "Idle ProcessGone", "stopped ProcessGone");
     service.assert_no_problems();
 }
