@@ -62,6 +62,7 @@ fn a_reply_in_slack_goes_on_with_the_claude_session_and_its_turn_is_a_new_thread
     let first = service.thread_of("first");
     assert_eq!(texts(&first), ["One."]);
     let reply = "now the tests, `please`";
+    service.delay_the_receipt();
     service.slack.say(Some(&first.parent.ts), reply);
     let second = service.thread_of(reply);
     assert_eq!(texts(&second), ["Two."]);
@@ -91,6 +92,7 @@ fn a_reply_in_slack_reaches_codex_as_it_was_typed_and_its_turn_is_a_new_thread()
     let id = codex_turn(&world, "first");
     let first = service.thread_of("first");
     assert_eq!(texts(&first), ["One."]);
+    service.delay_the_receipt();
     service.reply_as_sent(&first, SENT);
     let second = service.thread_of(TYPED);
     assert_eq!(texts(&second), ["Two."]);

@@ -29,6 +29,7 @@ fn a_reply_runs_beside_an_open_terminal_of_claude() {
     let terminal = Terminal::start(&world);
     terminal.submit("first");
     let first = service.thread_of("first");
+    service.delay_the_receipt();
     service.slack.say(Some(&first.parent.ts), "beside the terminal");
     service.wait_for_words(&first, &[RECEIVED]);
     assert_eq!(texts(&service.thread_of("beside the terminal")), ["Two."]);

@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::SystemTime;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use testkit::slack::{SlackMessage, SlackThread};
+use testkit::slack::{Fault, SlackMessage, SlackThread, When};
 use testkit::{SlackApi, SlackSetup};
 
 use crate::codex_world::CodexWorld;
@@ -20,6 +20,8 @@ pub const RECEIVED: &str = "Your reply was received. It will now be run as a `re
                             **Note: to go on in the CLI at home, first quit";
 pub const HELD: &str = "This session is open in an interactive CLI.";
 pub const NOT_KNOWN: &str = "This thread is not known as a notification of `Turnbridge`";
+
+const DELAY: Duration = Duration::from_millis(500);
 
 pub struct Service<'scene> {
     pub slack: SlackApi,
@@ -141,21 +143,23 @@ impl<'scene> Service<'scene> {
         text.lines().map(PathBuf::from).collect()
     }
 
-    /// SLV-37: the receipt was posted before the first run began.
+    /// The next message to Slack arrives late, so that whoever does not wait for it is found out.
+    pub fn delay_the_receipt(&self) {
+        self.slack.fail("chat.postMessage", [Fault::Delay(When::Before, DELAY)]);
+    }
+
+    /// SLV-37: the receipt, which was delayed, was in the thread before the only run began.
     #[track_caller]
     pub fn assert_received_before_the_run(&self, thread: &SlackThread) {
-        let noted = fs::metadata(runs_file(self.scene)).and_then(|file| file.modified());
-        let noted = noted.expect("a run");
         assert_eq!(self.runs().len(), 1, "only the time of the last one is known");
-        let posts = self.slack.calls_of("chat.postMessage").into_iter();
-        let is_receipt = |arguments: &Value| {
-            arguments["thread_ts"] == json!(thread.parent.ts)
-                && arguments["text"].as_str().is_some_and(|text| text.starts_with(RECEIVED))
-        };
-        let receipts: Vec<SystemTime> =
-            posts.filter(|call| is_receipt(&call.arguments)).map(|call| call.at).collect();
-        assert_eq!(receipts.len(), 1, "{}", self.describe());
-        assert!(receipts[0] <= noted, "the run began at {noted:?}, the receipt: {receipts:?}");
+        let noted = fs::metadata(runs_file(self.scene)).and_then(|file| file.modified());
+        let noted = noted.expect("when the run was noted");
+        let noted = noted.duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs_f64();
+        let receipts = self.wait_for_words(thread, &[RECEIVED]);
+        let received: f64 = receipts[0].ts.parse().expect("a time of Slack");
+        // Files have the time of the system's last tick, some milliseconds ago.
+        let tick = DELAY.as_secs_f64() / 10.0;
+        assert!(received <= noted + tick, "received at {received}, but run at {noted}");
     }
 
     /// Waits until every reply has come to its end, and these have: `done`, or `none` without a run.
