@@ -273,9 +273,9 @@ mod tests {
     #[test]
     fn slv_50_codex_reads_the_prompt_from_stdin_with_its_options_before_resume() {
         let id = id();
-        let thread = |writer| CodexThread { id: &id, cwd: Some("/work/a b"), writer };
+        let thread = |writer| CodexThread { id: &id, cwd: Some("/home/user/a b"), writer };
         let free = codex(&thread(CodexWriter::Free), "-x\n$(y)").unwrap();
-        insta::assert_snapshot!(free.arguments.join("|"), @"exec|-C|/work/a b|--skip-git-repo-check|resume|825c8529-ee09-4cb8-8902-dd785b12ca0a|-");
+        insta::assert_snapshot!(free.arguments.join("|"), @"exec|-C|/home/user/a b|--skip-git-repo-check|resume|825c8529-ee09-4cb8-8902-dd785b12ca0a|-");
         assert_eq!(free.stdin.as_deref(), Some("-x\n$(y)"));
         let held = codex(&thread(CodexWriter::Held), "-x\n$(y)").unwrap();
         insta::assert_snapshot!(held.arguments.join("|"), @"
