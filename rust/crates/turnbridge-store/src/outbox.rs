@@ -114,6 +114,8 @@ pub fn fate(paths: &StatePaths, id: &str) -> io::Result<Fate> {
     Ok(match read(paths, &place.notice) {
         Some(entry) if entry.progress.held => Fate::Held,
         Some(_) => Fate::Waiting,
+        // It may have arrived while we looked: its mark is there before its file goes.
+        None if place.done.exists() => Fate::Arrived,
         None => Fate::Unknown,
     })
 }

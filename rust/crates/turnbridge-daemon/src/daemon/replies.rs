@@ -196,12 +196,7 @@ impl Replies {
     /// more than itself (SLV-81).
     fn has_been_said(&self, entry: &Entry, told: Told) -> io::Result<bool> {
         let notice = word_id(&entry.reply.id, told);
-        let mut fate = outbox::fate(&self.paths, &notice)?;
-        if fate == Fate::Unknown {
-            // It may have arrived while we looked: its mark is there before its file goes.
-            fate = outbox::fate(&self.paths, &notice)?;
-        }
-        match fate {
+        match outbox::fate(&self.paths, &notice)? {
             Fate::Arrived => Ok(true),
             Fate::Waiting => Ok(false),
             Fate::Held | Fate::Unknown => {
