@@ -41,7 +41,7 @@ const ROWS: [Row; 13] = [
     Row { what: "new socket after a refresh, s", key: "refresh", goal: Some(0.1) },
     Row { what: "back after half-open, s", key: "half-open", goal: Some(16.0) },
     Row { what: "50 cycles, 20 events/s: late", key: "late", goal: Some(0.0) },
-    Row { what: "50 cycles: never acked, or wrong acks", key: "wrong", goal: Some(0.0) },
+    Row { what: "50 cycles: given up by Slack, or wrong acks", key: "wrong", goal: Some(0.0) },
 ];
 
 pub fn run(extent: Extent) -> Result<String> {
@@ -62,15 +62,9 @@ pub fn run(extent: Extent) -> Result<String> {
             Err(absent) => writeln!(text, "absent: {absent}")?,
         }
     }
-    let mut figures = Vec::new();
-    for client in &clients {
-        let mut own = sockets::start_and_acks(client)?;
-        if client.is_ours {
-            own.extend(sockets::tls_memory(client)?);
-            own.extend(sockets::kept_acks(client)?);
-        }
-        figures.push(own);
-    }
+    let mut figures = sockets::starts_and_acks(&clients)?;
+    figures[0].extend(sockets::tls_memory(&clients[0])?);
+    figures[0].extend(sockets::kept_acks(&clients[0])?);
     // Ours alone; the others, who mostly wait, together.
     figures[0].extend(sockets::losses(&clients[0], extent)?);
     let others = thread::scope(|scope| {
@@ -107,7 +101,9 @@ fn table(text: &mut String, clients: &[Client], figures: &[Figures]) -> Result<(
             let Some(figure) = own.get(row.key) else { continue };
             write!(text, "; {} {}", client.name, value(figure))?;
             if ours.value > 0.0 {
-                write!(text, " = {:.0} x", figure.value / ours.value)?;
+                let ratio = figure.value / ours.value;
+                let digits = if ratio < 10.0 { 1 } else { 0 };
+                write!(text, " = {ratio:.digits$} x")?;
             }
         }
         text.push('\n');

@@ -16,6 +16,8 @@ use super::client::{Client, Launched};
 
 const PATIENCE: Duration = Duration::from_secs(90);
 const IDLE: Duration = Duration::from_secs(3);
+const STARTS: usize = 8;
+const TALKS: usize = 4;
 const CYCLES: usize = 50;
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -55,13 +57,31 @@ fn setup() -> SlackSetup {
     }
 }
 
-pub fn start_and_acks(client: &Client) -> Result<Figures> {
-    let tries = if client.is_ours { 12 } else { 4 };
-    let mut starts = Vec::new();
-    for _ in 0..tries {
-        let launched = client.start(setup())?;
-        starts.push(launched.back(launched.spawned, PATIENCE).context(client.name)?);
+/// In turn, round after round, so that all see the same machine.
+pub fn starts_and_acks(clients: &[Client]) -> Result<Vec<Figures>> {
+    let mut measured: Vec<BTreeMap<&'static str, Vec<f64>>> = vec![BTreeMap::new(); clients.len()];
+    for _ in 0..STARTS {
+        for (client, own) in clients.iter().zip(&mut measured) {
+            let launched = client.start(setup())?;
+            let time = launched.back(launched.spawned, PATIENCE).context(client.name)?;
+            own.entry("hello").or_default().push(time);
+        }
     }
+    for _ in 0..TALKS {
+        for (client, own) in clients.iter().zip(&mut measured) {
+            for (name, value) in talk(client)? {
+                own.entry(name).or_default().push(value);
+            }
+        }
+    }
+    let summarise = |own: BTreeMap<&'static str, Vec<f64>>| {
+        own.into_iter().map(|(name, values)| (name, several(values))).collect()
+    };
+    Ok(measured.into_iter().map(summarise).collect())
+}
+
+/// What it takes at rest, and how it answers four hundred messages.
+fn talk(client: &Client) -> Result<[(&'static str, f64); 3]> {
     let launched = client.start(setup())?;
     launched.back(launched.spawned, PATIENCE)?;
     thread::sleep(IDLE);
@@ -71,12 +91,7 @@ pub fn start_and_acks(client: &Client) -> Result<Figures> {
         thread::sleep(Duration::from_millis(5));
     }
     let times = ack_times(&launched.slack);
-    Ok(BTreeMap::from([
-        ("hello", several(starts)),
-        ("rss", one(memory)),
-        ("ack p50", one(share(&times, 0.5))),
-        ("ack p99", one(share(&times, 0.99))),
-    ]))
+    Ok([("rss", memory), ("ack p50", share(&times, 0.5)), ("ack p99", share(&times, 0.99))])
 }
 
 /// Milliseconds from an envelope to its ack, sorted.
