@@ -41,7 +41,7 @@ const ROWS: [Row; 13] = [
     Row { what: "new socket after a refresh, s", key: "refresh", goal: Some(0.1) },
     Row { what: "back after half-open, s", key: "half-open", goal: Some(16.0) },
     Row { what: "50 cycles, 20 events/s: late", key: "late", goal: Some(0.0) },
-    Row { what: "50 cycles: given up by Slack, or wrong acks", key: "wrong", goal: Some(0.0) },
+    Row { what: "50 cycles: breaches of the protocol", key: "breaches", goal: Some(0.0) },
 ];
 
 pub fn run(extent: Extent) -> Result<String> {

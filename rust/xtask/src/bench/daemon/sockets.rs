@@ -201,13 +201,12 @@ fn cycles(launched: &Launched) -> Result<Figures> {
     // The first retry of the last ones.
     thread::sleep(Duration::from_secs(5));
     let events = slack.events();
+    // What was never acked counts too. Slack itself gives up after six minutes, longer than this takes.
     let is_late = |attempt: Option<u32>| attempt.is_none_or(|attempt| attempt > 1);
     let late = events.iter().filter(|event| is_late(event.acked_attempt)).count();
-    let lost = events.iter().filter(|event| event.lost).count();
-    let wrong = lost + slack.violations().len();
     Ok(BTreeMap::from([
         ("late", one(late as f64)),
-        ("wrong", one(wrong as f64)),
+        ("breaches", one(slack.violations().len() as f64)),
         ("events", one(events.len() as f64)),
         ("seconds", one(seconds)),
     ]))
