@@ -19,6 +19,7 @@ pub mod gate_switches;
 pub mod hook_wire;
 pub mod ids;
 pub mod json_scan;
+pub mod json_tree;
 pub mod kawaii_wire;
 pub mod notice_switches;
 pub mod notice_wire;
