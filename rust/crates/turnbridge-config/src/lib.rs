@@ -4,6 +4,7 @@
 //! every other byte. The hooks read the few switches that they need by a scanner of their own
 //! (`turnbridge_core::toml_scan`): a TOML parser would double them.
 
+pub mod codex_notify;
 mod edit;
 mod problem;
 mod section;

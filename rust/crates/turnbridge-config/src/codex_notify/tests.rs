@@ -1,0 +1,167 @@
+use super::*;
+
+/// One folder per case: `before.toml` and either `after.toml` or `refused.txt`. The name says the
+/// mode: `NN-chain-…`, `NN-replace-…`, else an existing one is left. `removed.toml` is what is left
+/// when nobody knows any more what the file looked like before; without it, that is `before.toml`.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/codex_notify");
+
+fn ours() -> Vec<String> {
+    our_argv("/opt/turnbridge/bin/turnbridge")
+}
+
+fn apply(text: &str, mode: Mode) -> String {
+    plan_apply(text, &ours(), mode).unwrap().applied_to(text)
+}
+
+fn remove(text: &str, before: Option<&str>) -> String {
+    plan_remove(text, before, None).unwrap().applied_to(text)
+}
+
+fn has_ours(text: &str) -> bool {
+    plan_remove(text, None, None).is_ok_and(|plan| !plan.splices.is_empty())
+}
+
+fn check(case: &str) {
+    let read = |name: &str| std::fs::read_to_string(format!("{FOLDER}/{case}/{name}")).ok();
+    let mode = match case.split_once('-').unwrap().1 {
+        name if name.starts_with("chain") => Mode::Chain,
+        name if name.starts_with("replace") => Mode::Replace,
+        _ => Mode::LeaveExisting,
+    };
+    let before = read("before.toml").unwrap();
+    if let Some(reason) = read("refused.txt") {
+        let problem = plan_apply(&before, &ours(), mode).unwrap_err();
+        assert_eq!(problem.to_string(), reason.trim_end(), "{case}");
+        return;
+    }
+    let after = read("after.toml").unwrap();
+    assert_eq!(apply(&before, mode), after, "{case}: apply");
+    assert_eq!(apply(&after, mode), after, "{case}: apply twice");
+    let removed = read("removed.toml");
+    let without_ours = if has_ours(&before) { removed.as_ref().unwrap() } else { &before };
+    assert_eq!(&remove(&after, Some(&before)), without_ours, "{case}: remove");
+    let without_memory = removed.as_ref().unwrap_or(&before);
+    assert_eq!(&remove(&after, None), without_memory, "{case}: remove, before unknown");
+    assert!(!has_ours(without_memory), "{case}: remove twice");
+}
+
+#[test]
+fn slv_64_every_case_is_applied_and_removed_as_its_folder_says() {
+    let entries = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap());
+    let folders = entries.filter(|entry| entry.file_type().unwrap().is_dir());
+    let names: Vec<_> =
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    assert!(names.len() >= 20, "{}", names.len());
+    names.iter().for_each(|case| check(case));
+}
+
+#[test]
+fn x1_an_existing_program_is_left_chained_or_replaced() {
+    let text = "notify = [\"a\", 'b']\n";
+    let existing = || vec!["a".to_owned(), "b".to_owned()];
+    let outcome = |mode| plan_apply(text, &ours(), mode).unwrap().outcome;
+    assert_eq!(outcome(Mode::LeaveExisting), Outcome::Left(existing()));
+    assert_eq!(outcome(Mode::Chain), Outcome::Chained(existing()));
+    assert_eq!(outcome(Mode::Replace), Outcome::Replaced);
+    let after = apply(text, Mode::Chain);
+    let plan = plan_remove(&after, None, Some(&existing())).unwrap();
+    assert_eq!(
+        (plan.applied_to(&after), plan.outcome),
+        ("notify = [\"a\", \"b\"]\n".to_owned(), Outcome::Restored)
+    );
+    let plan = plan_remove(text, None, None).unwrap();
+    assert_eq!((plan.splices.len(), plan.outcome), (0, Outcome::Left(existing())));
+}
+
+#[test]
+fn what_stands_there_is_told() {
+    let of = |text: &str| status(text, &ours()).unwrap();
+    assert_eq!(of("[tui]\nnotify = ['x']\n"), Status::Absent);
+    assert_eq!(of("notify = []\n"), Status::Absent);
+    assert_eq!(of(&apply("", Mode::Chain)), Status::Registered);
+    assert_eq!(of("notify = ['x']"), Status::Foreign(vec!["x".to_owned()]));
+    let old = our_argv("/old/turnbridge");
+    assert_eq!(of(&format!("notify = {}", render(&old))), Status::Outdated(old));
+    assert_eq!(of("notify = 'x'"), Status::Unusable);
+    assert!(status("notify =", &ours()).is_err());
+}
+
+/// The same sequence for the same seed, and nothing more is asked of it.
+struct Dice(u64);
+
+impl Dice {
+    fn one_of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_041);
+        choices[(self.0 >> 33) as usize % choices.len()]
+    }
+}
+
+/// Lines that may stand in the root, and then tables; in all line ends, also mixed.
+fn config(dice: &mut Dice, notify: &str) -> String {
+    let root = [
+        "# x",
+        "",
+        "  ",
+        "a1 = 1",
+        "b2.c = 'x' # y",
+        "b2.d.e=[ 1,\n 2 ]",
+        "f3 = { g = 1 }",
+        "h4 = \"\"\"\n[x]\n\n\"\"\"",
+        "\"i 5\" = 1979-05-27",
+    ];
+    let tables = ["[t1]", "[[t2]]", "# x", "", "[b2.t3]", "notify = ['x']", "n = 1 #"];
+    let mut lines: Vec<&str> = Vec::new();
+    for _ in 0..dice.one_of(&["", "1", "12", "1234"]).len() {
+        lines.push(dice.one_of(&root));
+    }
+    lines.push(notify);
+    if dice.one_of(&["", "t"]) == "t" {
+        lines.push("[t0]");
+        for _ in 0..dice.one_of(&["", "1", "12", "1234"]).len() {
+            lines.push(dice.one_of(&tables));
+        }
+    }
+    let ends = match dice.one_of(&["lf", "crlf", "mixed"]) {
+        "lf" => &["\n"][..],
+        "crlf" => &["\r\n"],
+        _ => &["\n", "\r\n"],
+    };
+    let mut text = dice.one_of(&["", "", "\u{feff}"]).to_owned();
+    for line in lines.iter().filter(|line| **line != "-") {
+        text += line;
+        text += dice.one_of(ends);
+    }
+    match dice.one_of(&["whole", "open"]) {
+        "open" => text.trim_end_matches(['\r', '\n']).to_owned(),
+        _ => text,
+    }
+}
+
+#[test]
+fn generated_configs_come_back_byte_for_byte_and_keep_what_others_add() {
+    let mut valid = 0;
+    for seed in 0..3_000_u64 {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let notify = dice.one_of(&["-", "-", "notify = ['old', \"one\"] # c", "notify=[\n'x',\n]"]);
+        let before = config(&mut dice, notify);
+        // Keys may be there twice, and tables too.
+        if Document::parse(before.trim_start_matches('\u{feff}')).is_err() {
+            continue;
+        }
+        valid += 1;
+        let after = apply(&before, Mode::Chain);
+        assert_eq!(apply(&after, Mode::Chain), after, "seed {seed}: {before}");
+        assert_eq!(status(&after, &ours()).unwrap(), Status::Registered, "seed {seed}: {before}");
+        assert_eq!(remove(&after, Some(&before)), before, "seed {seed}");
+        let added = "\n[theirs]  # x\r\nnotify = [ 'theirs' ]\n";
+        let edited = after.clone() + added;
+        // Behind a last line without a line end it is ours that stays for theirs.
+        let lines = |text: String| match before.ends_with('\n') {
+            true => text,
+            false => text.replace("\r\n", "\n"),
+        };
+        let (removed, expected) = (remove(&edited, Some(&before)), before.clone() + added);
+        assert_eq!(lines(removed), lines(expected), "seed {seed}: {edited}");
+    }
+    assert!(valid > 500, "{valid}");
+}
