@@ -85,14 +85,14 @@ fn private(options: &mut OpenOptions) {
 }
 
 #[cfg(unix)]
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
 /// On Windows a reader or a virus scanner that has the file open makes the rename fail for a
 /// moment.
 #[cfg(windows)]
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     use std::time::Duration;
     let mut pause = Duration::from_millis(1);
     loop {

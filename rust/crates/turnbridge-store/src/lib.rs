@@ -15,6 +15,7 @@ pub mod codex_offsets;
 pub mod codex_rollouts;
 pub mod companion;
 pub mod file_lock;
+pub mod foreign_file;
 pub mod gate_files;
 pub mod inbox;
 pub mod log;

@@ -1,0 +1,74 @@
+//! Mode and owner of a file that is replaced: the new one has the same, or there is none.
+//! Access lists and extended attributes are not carried over.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::{Failure, file};
+
+pub struct Attributes {
+    /// `None`: there is no file yet.
+    metadata: Option<Metadata>,
+}
+
+impl Attributes {
+    /// Also says no to a file that may not be changed, or must not be replaced.
+    pub fn of<E>(path: &Path) -> Result<Attributes, Failure<E>> {
+        let metadata = match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Attributes { metadata: None });
+            }
+            metadata => metadata.map_err(file("read", path))?,
+        };
+        // A rename asks the folder only; somebody who made the file read-only meant it (KT-12).
+        OpenOptions::new().append(true).open(path).map_err(file("write", path))?;
+        if has_other_names(&metadata) {
+            return Err(Failure::HasOtherNames { path: path.to_owned() });
+        }
+        Ok(Attributes { metadata: Some(metadata) })
+    }
+
+    /// Writes a new file, onto the disk.
+    pub fn write_like(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        // Until it has its owner and mode, it is nobody else's.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(path)?;
+        if let Some(metadata) = &self.metadata {
+            keep(&file, metadata)?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()
+    }
+}
+
+#[cfg(unix)]
+fn has_other_names(metadata: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_metadata: &Metadata) -> bool {
+    false
+}
+
+/// The mode after the owner: a change of owner may clear bits of it.
+#[cfg(unix)]
+fn keep(file: &File, metadata: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let new = file.metadata()?;
+    let uid = Some(metadata.uid()).filter(|uid| *uid != new.uid());
+    let gid = Some(metadata.gid()).filter(|gid| *gid != new.gid());
+    if uid.is_some() || gid.is_some() {
+        fchown(file, uid, gid)?;
+    }
+    file.set_permissions(metadata.permissions())
+}
+
+#[cfg(not(unix))]
+fn keep(_file: &File, _metadata: &Metadata) -> io::Result<()> {
+    Ok(())
+}
