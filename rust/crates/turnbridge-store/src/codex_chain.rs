@@ -5,6 +5,7 @@ use std::io;
 
 use turnbridge_core::codex_notify_wire::Chain;
 
+use crate::atomic_file::write_durably;
 use crate::bounded_file;
 use crate::paths::StatePaths;
 
@@ -18,4 +19,34 @@ pub fn read(paths: &StatePaths) -> io::Result<Option<Chain>> {
     };
     let chain: Chain = serde_json::from_slice(&bytes)?;
     Ok(Some(chain).filter(|chain| !chain.argv.is_empty()))
+}
+
+/// From now on this runs behind ours.
+pub fn write(paths: &StatePaths, argv: &[String]) -> io::Result<()> {
+    let chain = Chain { version: 1, argv: argv.to_vec() };
+    write_durably(&paths.codex_chain(), &serde_json::to_vec(&chain)?)
+}
+
+pub fn forget(paths: &StatePaths) -> io::Result<()> {
+    match std::fs::remove_file(paths.codex_chain()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_that_was_there_is_kept_until_it_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        let argv = ["a b".to_owned(), "\"".to_owned()];
+        write(&paths, &argv).unwrap();
+        assert_eq!(read(&paths).unwrap().unwrap().argv, argv);
+        forget(&paths).unwrap();
+        forget(&paths).unwrap();
+        assert_eq!(read(&paths).unwrap(), None);
+    }
 }

@@ -214,12 +214,15 @@ impl ForeignFile {
         })
     }
 
+    /// The text of `<file>.bak`.
+    pub fn backup<E>(&self) -> Result<String, Failure<E>> {
+        let backup = self.backup_path();
+        read(&backup)?.ok_or(Failure::NoBackup { path: backup })
+    }
+
     /// Puts `<file>.bak` back (KT-14). The backup stays.
     pub fn restore<E>(&self) -> Result<Change, Failure<E>> {
-        let backup = self.backup_path();
-        let Some(text) = read(&backup)? else {
-            return Err(Failure::NoBackup { path: backup });
-        };
+        let text = self.backup()?;
         self.change(|_| {
             Ok(Target { text: Some(text.clone()), memory: Memory::Forget, backs_up: false })
         })

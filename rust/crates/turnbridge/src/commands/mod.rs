@@ -2,8 +2,10 @@
 
 mod codex;
 mod completions;
+mod consent;
 mod daemon;
 mod gate;
+mod hooks;
 mod inbox;
 mod logs;
 mod mcp;
@@ -33,6 +35,7 @@ pub struct Cli {
 enum Command {
     Sessions(sessions::Arguments),
     Gate(gate::Arguments),
+    Hooks(hooks::Arguments),
     Daemon(daemon::Arguments),
     Codex(codex::Arguments),
     Inbox(inbox::Arguments),
@@ -52,6 +55,7 @@ impl Cli {
         match self.command {
             Command::Sessions(arguments) => sessions::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
+            Command::Hooks(arguments) => hooks::run(&arguments),
             Command::Daemon(arguments) => daemon::run(&arguments),
             Command::Codex(arguments) => codex::run(&arguments),
             Command::Inbox(arguments) => inbox::run(&arguments),

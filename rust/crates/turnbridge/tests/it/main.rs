@@ -11,6 +11,7 @@ mod engines;
 mod gate;
 mod gate_command;
 mod homes;
+mod hooks_command;
 mod inbox;
 mod manifest;
 mod mcp;

@@ -1,0 +1,110 @@
+//! Before a file of somebody else's is changed: what will change is shown, and the user is asked.
+
+use std::fmt;
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::Result;
+use clap::Args;
+use turnbridge_core::line_diff::diff;
+use turnbridge_store::foreign_file::{Change, Current, Failure};
+
+use crate::failure::hinted;
+
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Consent {
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Change it without asking
+    #[arg(long, short, conflicts_with = "dry_run")]
+    yes: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Go on; without `--yes`, only from the text that was shown.
+    Yes,
+    No,
+    NothingToDo,
+}
+
+impl Consent {
+    /// `None` as `after`: the file will be deleted.
+    pub fn ask(self, path: &Path, before: Option<&str>, after: Option<&str>) -> Result<Answer> {
+        if before == after {
+            return Ok(Answer::NothingToDo);
+        }
+        let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
+        let mut stdout = std::io::stdout().lock();
+        write!(stdout, "{}", diff(&path.display().to_string(), old, new))?;
+        if self.dry_run {
+            return Ok(Answer::No);
+        }
+        if self.yes {
+            return Ok(Answer::Yes);
+        }
+        if !std::io::stdin().is_terminal() {
+            let hint = "there is no terminal to ask at; `--yes` changes it without asking";
+            return Err(hinted(format!("`{}` was left as it was", path.display()), hint));
+        }
+        write!(stdout, "Change `{}` like this? [y/N] ", path.display())?;
+        stdout.flush()?;
+        let mut answer = String::new();
+        std::io::stdin().lock().read_line(&mut answer)?;
+        if matches!(answer.trim(), "y" | "Y" | "yes") {
+            return Ok(Answer::Yes);
+        }
+        writeln!(stdout, "left as it was")?;
+        Ok(Answer::No)
+    }
+
+    /// The user has agreed to what was shown, and to nothing else.
+    pub fn check_shown(self, shown: &Current, now: &Current) -> Result<(), String> {
+        if self.yes || shown.text == now.text {
+            return Ok(());
+        }
+        Err("the file has changed since it was shown".to_owned())
+    }
+}
+
+/// Only what was asked for goes to stdout.
+pub fn say(line: &str) -> Result<()> {
+    writeln!(std::io::stdout().lock(), "{line}")?;
+    Ok(())
+}
+
+/// The outcome of a change in words.
+pub fn told(change: Change, path: &Path) -> String {
+    match change {
+        Change::Unchanged => format!("`{}` is as it should be", path.display()),
+        Change::Written => format!("changed `{}`", path.display()),
+        Change::Deleted => format!("removed `{}`, which was not there before", path.display()),
+    }
+}
+
+/// The plan says no.
+pub fn refused(reason: &str, path: &Path) -> anyhow::Error {
+    let error = format!("could not change `{}`: {reason}", path.display());
+    hinted(error, "the file was left as it was; repair it, then run this again")
+}
+
+pub fn explain<E: fmt::Display>(failure: Failure<E>, path: &Path) -> anyhow::Error {
+    let hint = match &failure {
+        Failure::Refused(reason) => return refused(&reason.to_string(), path),
+        Failure::File { doing: "put back", .. } => {
+            "what it was is in `<file>.bak`, and in the folder `foreign` of Turnbridge's state"
+        }
+        Failure::File { .. } => "nothing was changed; look at the owner, the mode and the disk",
+        Failure::NotUtf8 { .. } => "nothing was changed; save it as UTF-8",
+        Failure::HasOtherNames { .. } => {
+            "nothing was changed; make it a file of its own or a symlink"
+        }
+        Failure::NoPeace { .. } => "nothing was changed; run this again when it has come to rest",
+        Failure::NoBackup { .. } => {
+            "Turnbridge has not changed the file, or the backup was removed"
+        }
+    };
+    hinted(failure.to_string(), hint)
+}
