@@ -156,6 +156,8 @@ fn each_event_goes_to_one_of_the_sockets() {
 fn what_nobody_heard_comes_as_a_retry() {
     let api = start();
     api.say(None, "into the void");
+    // It has been tried, and nobody was there.
+    wait_until(PATIENCE, "the first attempt", || (!api.deliveries().is_empty()).then_some(()));
     let mut client = Client::connect(&api);
     assert_eq!(client.next()["type"], "hello");
     let envelope = client.next();
