@@ -2,9 +2,10 @@
 //! (DESIGN section 4, claiming; X5: both install modes register the same set).
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Stdio;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::{Claude, Reply};
 
 use crate::gates;
@@ -12,7 +13,7 @@ use crate::headless::{KAWAII_LINES, TVINE_MESSAGES};
 use crate::hosts::pairs;
 use crate::interactive::LINES_OF_ONE_DIALOG;
 use crate::terminal::Terminal;
-use crate::world::{Which, World, repository, stdout_of};
+use crate::world::{Which, World, executable, stdout_of};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Registered {
@@ -50,11 +51,11 @@ fn with_settings_hooks_alone_a_dialog_is_told_too() {
 fn check_headless_turn(world: &World, registered: Registered) {
     world.api.push(Reply::tool("Bash", json!({"command": "echo one"})));
     world.api.push(Reply::text("One was said."));
-    register_in_settings(world);
-    let mut command = match registered {
-        Registered::ByBoth => world.claude(),
-        Registered::BySettings => world.claude_without_plugin(),
+    let (mut command, form) = match registered {
+        Registered::ByBoth => (world.claude(), "exec"),
+        Registered::BySettings => (world.claude_without_plugin(), "shell"),
     };
+    register_in_settings(world, form);
     command.args(["-p", "say one", "--allowedTools", "Bash"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let process = command.spawn().expect("start claude");
@@ -71,6 +72,7 @@ fn check_headless_turn(world: &World, registered: Registered) {
     let turn = world.only_turn(&session);
     assert_eq!((&turn["prompt"], &turn["answer"]), (&json!("say one"), &json!("One was said.")));
     world.assert_no_problems();
+    take_out_of_settings(world);
 }
 
 #[track_caller]
@@ -78,11 +80,11 @@ fn check_dialog(claude: Claude, registered: Registered) {
     let script =
         vec![Reply::tool("Bash", json!({"command": "touch it"})), Reply::text("It is touched.")];
     let world = World::new(claude, script);
-    register_in_settings(&world);
-    let command = match registered {
-        Registered::ByBoth => world.claude(),
-        Registered::BySettings => world.claude_without_plugin(),
+    let (command, form) = match registered {
+        Registered::ByBoth => (world.claude(), "shell"),
+        Registered::BySettings => (world.claude_without_plugin(), "exec"),
     };
+    register_in_settings(&world, form);
     let terminal = Terminal::start_command(&world, &command);
     terminal.submit("touch it");
     let waiting = terminal.wait_for_dialog();
@@ -95,24 +97,32 @@ fn check_dialog(claude: Claude, registered: Registered) {
     world.assert_no_problems();
 }
 
-/// The plugin's own registrations, as command lines for a shell in the user's settings.
+/// Something of the user's, oddly written.
+const SETTINGS: &str = "{\t\"includeCoAuthoredBy\" : false }\r\n";
+
+/// As a user registers them; `form` is how Claude is told what to run.
 #[track_caller]
-fn register_in_settings(world: &World) {
-    let path = repository().join("hooks").join("hooks.json");
-    let text = fs::read_to_string(&path).expect("read hooks.json");
-    let mut settings: Value = serde_json::from_str(&text).expect("parse hooks.json");
-    let object = settings.as_object_mut().expect("an object");
-    object.retain(|key, _| key == "hooks");
-    for rules in object["hooks"].as_object_mut().expect("events").values_mut() {
-        let hook = &mut rules[0]["hooks"][0];
-        let program = hook["command"].as_str().expect("a command");
-        let root = repository();
-        let root = root.to_str().expect("a path in UTF-8");
-        let program = program.replace("${CLAUDE_PLUGIN_ROOT}", root);
-        *hook = json!({
-            "type": "command", "command": format!("'{program}' --origin settings"), "timeout": 10,
-        });
-    }
-    let path = world.hermetic.claude_config_dir().join("settings.json");
-    fs::write(path, settings.to_string()).expect("write settings.json");
+fn register_in_settings(world: &World, form: &str) {
+    fs::write(settings_path(world), SETTINGS).expect("write settings.json");
+    hooks(world, &["apply", "--yes", "--form", form]);
+    let text = fs::read_to_string(settings_path(world)).expect("read settings.json");
+    assert!(text.contains("--origin"), "{text}");
+}
+
+/// Every byte of the user's is back.
+#[track_caller]
+fn take_out_of_settings(world: &World) {
+    hooks(world, &["remove", "--yes"]);
+    let text = fs::read_to_string(settings_path(world)).expect("read settings.json");
+    assert_eq!(text, SETTINGS);
+}
+
+#[track_caller]
+fn hooks(world: &World, arguments: &[&str]) {
+    let mut command = world.hermetic.command(executable("turnbridge"));
+    stdout_of(&command.arg("hooks").args(arguments).output().expect("run turnbridge"));
+}
+
+fn settings_path(world: &World) -> PathBuf {
+    world.hermetic.claude_config_dir().join("settings.json")
 }
