@@ -104,7 +104,9 @@ impl Service {
 
     fn calls(&self) -> Vec<String> {
         let text = fs::read_to_string(self.calls_file()).unwrap_or_default();
-        text.split_terminator('\u{1e}').map(str::to_owned).collect()
+        // The last one may not be written to its end yet.
+        let whole = text.rsplit_once('\u{1e}').map_or("", |(whole, _)| whole);
+        whole.split('\u{1e}').filter(|call| !call.is_empty()).map(str::to_owned).collect()
     }
 
     /// A finished turn, and its thread.
