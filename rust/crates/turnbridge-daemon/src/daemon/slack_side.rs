@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use turnbridge_config::{Config, Slack as SlackConfig};
 use turnbridge_core::daemon_wire::SlackStatus;
-use turnbridge_slack::{Envelope, SocketEvent, SocketMode, Timing};
+use turnbridge_slack::{Envelope, SocketEvent, SocketMode, Timing, Token};
 use turnbridge_store::clock;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
@@ -43,8 +43,8 @@ impl SlackSide {
 
     /// Opens, closes, or leaves as it is.
     pub fn set_config(&mut self, config: &Config, log: &DaemonLog) -> SlackStatus {
-        let wanted = match wanted(config) {
-            Ok(slack) => slack,
+        let (wanted, app_token) = match wanted(config) {
+            Ok(wanted) => wanted,
             Err(reason) => {
                 self.stop();
                 self.status = SlackStatus::Off { reason: reason.to_owned() };
@@ -57,7 +57,7 @@ impl SlackSide {
         // The old one is closed before the new one is opened: they may be of different apps.
         self.stop();
         self.connection += 1;
-        self.status = match self.connect(wanted) {
+        self.status = match self.connect(wanted, app_token.clone()) {
             Ok(open) => {
                 self.open = Some(open);
                 SlackStatus::Connecting
@@ -74,12 +74,11 @@ impl SlackSide {
         self.status.clone()
     }
 
-    fn connect(&self, slack: &SlackConfig) -> Result<Open, Obstacle> {
+    fn connect(&self, slack: &SlackConfig, app_token: Token) -> Result<Open, Obstacle> {
         let api = Arc::new(web_api(slack)?);
         let ears =
             Ears::new(self.paths.clone(), slack.clone(), Arc::clone(&api), self.events.clone());
         let timing = Timing::hastened(haste());
-        let app_token = slack.app_token.clone().expect("checked by `wanted`");
         let keep = {
             let ears = ears.clone();
             move |envelope: &Envelope<'_>| ears.take(envelope)
@@ -156,16 +155,14 @@ impl SlackSide {
 }
 
 /// What is needed for replies, or why they are not heard.
-fn wanted(config: &Config) -> Result<&SlackConfig, &'static str> {
+fn wanted(config: &Config) -> Result<(&SlackConfig, &Token), &'static str> {
     let slack = config.slack.as_ref().ok_or("no Slack is configured")?;
     if !config.features.reply_resume {
         return Err("`features.reply_resume` is not on");
     }
-    if slack.app_token.is_none() {
-        return Err("`slack.app_token` is missing");
-    }
+    let app_token = slack.app_token.as_ref().ok_or("`slack.app_token` is missing")?;
     if slack.target_user_id.is_none() {
         return Err("`destinations.dm.target_user_id` is missing");
     }
-    Ok(slack)
+    Ok((slack, app_token))
 }
