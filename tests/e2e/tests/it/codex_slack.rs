@@ -258,3 +258,40 @@ fn that_codex_waits_is_told_to_who_wants_it() {
     terminal.exit();
     bridge.assert_no_problems();
 }
+
+/// X1: the program that the user had for it goes on being told, and gets its place back.
+#[test]
+fn the_real_codex_fires_an_applied_notify_and_the_one_behind_it() {
+    let Some(codex) = gates::slow() else { return };
+    let bridge = Bridge::new(codex, vec![Reply::text("One."), Reply::text("Two.")]);
+    let root = bridge.world.hermetic.root();
+    let (program, told) = (root.join("mine.sh"), root.join("told"));
+    let script = format!("#!/bin/sh\nprintf '%s\\n' \"$1\" >> '{}'\n", told.display());
+    fs::write(&program, script).expect("write the user's program");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).expect("make it run");
+    let notify = format!("notify = ['{}', 'mine']  # mine", program.display());
+    bridge.world.codex.configure(&bridge.world.hermetic, &bridge.world.api, &notify);
+    let config = || bridge.world.codex_config().0;
+    let before = config();
+    let turnbridge = |arguments: &[&str]| {
+        let mut command = bridge.world.hermetic.command(executable("turnbridge"));
+        stdout_of(&command.args(["codex", "notify"]).args(arguments).output().expect("run it"))
+    };
+    let told_times = |count: usize| {
+        wait_for(&format!("{count} reports to the user's program"), || {
+            match fs::read_to_string(&told).unwrap_or_default().lines().count() {
+                seen if seen == count => Ok(()),
+                seen => Err(seen.to_string()),
+            }
+        });
+    };
+    turnbridge(&["apply", "--chain", "--yes"]);
+    bridge.exec(&["first"]);
+    assert_eq!(texts(&bridge.thread_of("first", 1)), ["One."]);
+    told_times(1);
+    turnbridge(&["remove", "--yes"]);
+    assert_eq!(config(), before);
+    bridge.exec(&["second"]);
+    told_times(2);
+    assert_eq!(bridge.slack.threads().len(), 1, "ours is told no more");
+}
