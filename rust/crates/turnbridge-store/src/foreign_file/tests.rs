@@ -1,3 +1,10 @@
+#![cfg_attr(
+    windows,
+    allow(
+        clippy::missing_const_for_thread_local,
+        reason = "they are const; clippy does not see it where a thread's values are the system's"
+    )
+)]
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::process::Command;
