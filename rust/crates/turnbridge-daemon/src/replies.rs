@@ -3,12 +3,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::prompt_search::{is_in_rollout, is_in_transcript};
 use turnbridge_core::reply_wire::{Outcome, Reply, RunResult};
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::companion::{self, Apart};
 use turnbridge_store::inbox;
 use turnbridge_store::paths::{StatePaths, claude_config_dir, codex_home};
 use turnbridge_store::process::{Liveness, liveness};
@@ -21,27 +22,7 @@ const TAIL: u64 = 16 << 20;
 
 /// Starts the runner of a reply. It claims the reply itself; the child is to be waited for.
 pub fn launch(id: &str) -> io::Result<Child> {
-    let mut command = Command::new(runner()?);
-    command.args(["run-reply", "--", id]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    detach(&mut command);
-    command.spawn()
-}
-
-/// The command line, which lies beside whatever program this is.
-fn runner() -> io::Result<PathBuf> {
-    let name = format!("turnbridge{}", std::env::consts::EXE_SUFFIX);
-    Ok(std::env::current_exe()?.with_file_name(name))
-}
-
-/// It makes a session of its own, which the leader of a group cannot.
-#[cfg(unix)]
-fn detach(_command: &mut Command) {}
-
-#[cfg(windows)]
-fn detach(command: &mut Command) {
-    // CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP.
-    std::os::windows::process::CommandExt::creation_flags(command, 0x0800_0200);
+    companion::start("turnbridge", &["run-reply", "--", id], Apart::ByItself)
 }
 
 /// Does `Step::LookForPrompt`: finished when the agent has the prompt, else uncertain.

@@ -13,19 +13,28 @@ pub fn wake(paths: &StatePaths) -> Result<(), String> {
     if file_lock::is_held(&paths.daemon_lock()) {
         return Ok(());
     }
-    match start("turnbridge-notify", &[]) {
+    match start("turnbridge-notify", &[], Apart::InItsOwnGroup) {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("the notifier could not be started: {error}")),
     }
 }
 
+/// How it comes to stand apart from us, so that what ends us does not end it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Apart {
+    /// We put it into a process group of its own.
+    InItsOwnGroup,
+    /// It makes a session of its own, which the leader of a group cannot.
+    ByItself,
+}
+
 /// Claude waits until nobody holds its streams any more, so that a hook's companion gets none.
-pub fn start(name: &str, arguments: &[&str]) -> io::Result<Child> {
+pub fn start(name: &str, arguments: &[&str], apart: Apart) -> io::Result<Child> {
     let program = path_of(name).ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
     command.args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    detach(&mut command);
+    detach(&mut command, apart);
     command.spawn()
 }
 
@@ -36,12 +45,15 @@ pub fn path_of(name: &str) -> Option<PathBuf> {
 }
 
 #[cfg(unix)]
-fn detach(command: &mut Command) {
-    std::os::unix::process::CommandExt::process_group(command, 0);
+fn detach(command: &mut Command, apart: Apart) {
+    if apart == Apart::InItsOwnGroup {
+        std::os::unix::process::CommandExt::process_group(command, 0);
+    }
 }
 
+/// There are no sessions to make.
 #[cfg(windows)]
-fn detach(command: &mut Command) {
+fn detach(command: &mut Command, _apart: Apart) {
     // CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP.
     std::os::windows::process::CommandExt::creation_flags(command, 0x0800_0200);
 }

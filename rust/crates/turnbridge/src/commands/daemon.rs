@@ -10,8 +10,9 @@ use serde_json::json;
 use turnbridge_core::daemon_wire::{DaemonStatus, SlackStatus};
 use turnbridge_daemon::daemon::{self, Refusal};
 use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::companion::{self, Apart};
+use turnbridge_store::file_lock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{companion, file_lock};
 
 use crate::failure::hinted;
 
@@ -79,8 +80,9 @@ fn start(paths: &StatePaths) -> Result<()> {
     if is_running(paths) {
         return Err(running());
     }
-    let mut child = companion::start("turnbridge", &["daemon", "--foreground"])
-        .context("could not start `turnbridge` in the background")?;
+    let mut child =
+        companion::start("turnbridge", &["daemon", "--foreground"], Apart::InItsOwnGroup)
+            .context("could not start `turnbridge` in the background")?;
     let is_up = || is_running(paths) && read_status(paths).is_some();
     let deadline = Instant::now() + PATIENCE;
     while !is_up() {
