@@ -3,6 +3,7 @@
 mod commands;
 mod config;
 mod failure;
+mod programs;
 mod runner;
 mod speech;
 

@@ -6,7 +6,6 @@
 
 mod agent;
 mod codex_holder;
-mod program;
 mod stop;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +28,7 @@ use turnbridge_store::paths::{StatePaths, codex_home};
 use turnbridge_store::{clock, codex_rollouts, session_store};
 
 use crate::failure::hinted;
+use crate::programs;
 use agent::End;
 use codex_holder::{Holder, holder_of};
 
@@ -96,19 +96,15 @@ impl Runner<'_> {
     fn try_run(&self) -> Result<RunResult, Reason> {
         let (tool, id) = self.reply.session().ok_or(Reason::SessionInvalid)?;
         // Without its switches a broken config allows nothing that is not allowed anyway.
-        let settings = Config::read().unwrap_or_default().resume;
+        let config = Config::read().unwrap_or_default();
         let session = session_store::read(self.paths, tool, &id);
         let cwd = folder_of(tool, session.as_ref(), self.reply);
         if cwd.is_some_and(|cwd| !Path::new(cwd).is_dir()) {
             return Err(Reason::FolderMissing);
         }
-        let chosen = match tool {
-            Tool::Claude => settings.claude.as_deref(),
-            Tool::Codex => settings.codex.as_deref(),
-        };
-        let program = program::find(tool.as_str(), chosen).ok_or(Reason::ProgramMissing)?;
+        let program = programs::agent(tool, &config).ok_or(Reason::ProgramMissing)?;
         let invocation = match tool {
-            Tool::Claude => claude(&id, session.as_ref(), &settings, &self.reply.text),
+            Tool::Claude => claude(&id, session.as_ref(), &config.resume, &self.reply.text),
             Tool::Codex => codex(&id, cwd, CodexWriter::Free, &self.reply.text),
         };
         let call = Call {

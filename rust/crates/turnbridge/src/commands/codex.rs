@@ -2,7 +2,7 @@
 //! changes the one key of that name.
 
 mod classify;
-mod notify;
+pub mod notify;
 mod state;
 
 use anyhow::Result;

@@ -15,10 +15,10 @@ use crate::failure::hinted;
 pub struct Consent {
     /// Show what would change, and change nothing
     #[arg(long)]
-    dry_run: bool,
+    pub dry_run: bool,
     /// Change it without asking
     #[arg(long, short, conflicts_with = "dry_run")]
-    yes: bool,
+    pub yes: bool,
 }
 
 /// What came of it.

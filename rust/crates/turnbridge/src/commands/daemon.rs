@@ -76,7 +76,7 @@ fn running() -> anyhow::Error {
     )
 }
 
-fn start(paths: &StatePaths) -> Result<()> {
+pub fn start(paths: &StatePaths) -> Result<()> {
     if is_running(paths) {
         return Err(running());
     }
@@ -132,7 +132,7 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
     Ok(())
 }
 
-fn stop(paths: &StatePaths) -> Result<()> {
+pub fn stop(paths: &StatePaths) -> Result<()> {
     if !is_running(paths) {
         writeln!(std::io::stdout().lock(), "no daemon runs")?;
         return Ok(());
@@ -153,10 +153,10 @@ fn stop(paths: &StatePaths) -> Result<()> {
     Ok(())
 }
 
-fn is_running(paths: &StatePaths) -> bool {
+pub fn is_running(paths: &StatePaths) -> bool {
     file_lock::is_held(&paths.daemon_lock())
 }
 
-fn read_status(paths: &StatePaths) -> Option<DaemonStatus> {
+pub fn read_status(paths: &StatePaths) -> Option<DaemonStatus> {
     serde_json::from_slice(&fs::read(paths.daemon_status()).ok()?).ok()
 }

@@ -63,10 +63,10 @@ enum Action {
 }
 
 #[derive(Debug, Clone, Copy, Default, Args)]
-struct Wanted {
+pub struct Wanted {
     /// Hold a turn until the agent has spoken; the settings alone bring no way to speak
     #[arg(long)]
-    gate: bool,
+    pub gate: bool,
     /// How Claude Code is told what to run [default: as the installed one knows it]
     #[arg(long, value_name = "FORM")]
     form: Option<FormName>,
@@ -81,7 +81,7 @@ enum FormName {
 }
 
 impl Wanted {
-    fn registration(self) -> Result<Registration> {
+    pub fn registration(self) -> Result<Registration> {
         let form = match self.form {
             Some(FormName::Exec) => Form::Exec,
             Some(FormName::Shell) => Form::Shell,
@@ -103,13 +103,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn settings_file() -> Result<ForeignFile> {
+pub fn settings_file() -> Result<ForeignFile> {
     let folder: PathBuf = claude_config_dir()
         .ok_or_else(|| hinted("could not find Claude Code's folder", "set HOME to your home"))?;
     Ok(ForeignFile::new(&super::state_paths()?, &folder.join("settings.json")))
 }
 
-fn apply(consent: Consent, wanted: Wanted) -> Result<()> {
+pub fn apply(consent: Consent, wanted: Wanted) -> Result<()> {
     let registration = wanted.registration()?;
     let file = settings_file()?;
     let failed = |failure| explain(failure, file.path());
@@ -142,7 +142,7 @@ fn applied(current: &Current, registration: &Registration) -> Result<Applied, St
     })
 }
 
-fn remove(consent: Consent) -> Result<()> {
+pub fn remove(consent: Consent) -> Result<()> {
     let file = settings_file()?;
     let failed = |failure| explain(failure, file.path());
     let shown = file.current::<String>().map_err(failed)?;

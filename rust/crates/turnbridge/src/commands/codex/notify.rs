@@ -14,6 +14,7 @@ use turnbridge_store::paths::{StatePaths, codex_home};
 use crate::commands::consent::{Answer, Consent, explain, refused, say, told};
 use crate::commands::state_paths;
 use crate::failure::hinted;
+use crate::programs;
 
 /// Have Codex call Turnbridge when a turn has ended
 ///
@@ -72,22 +73,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn config_file(paths: &StatePaths) -> Result<ForeignFile> {
+pub fn config_file(paths: &StatePaths) -> Result<ForeignFile> {
     let home = codex_home()
         .ok_or_else(|| hinted("could not find Codex's folder", "set HOME to your home"))?;
     Ok(ForeignFile::new(paths, &home.join("config.toml")))
 }
 
-fn argv() -> Result<Vec<String>> {
-    let own = std::env::current_exe().context("could not find this program's own path")?;
-    let text = own.to_str().map(our_argv);
-    text.ok_or_else(|| {
-        let hint = "install Turnbridge in a folder whose path is UTF-8";
-        hinted(format!("`{}` cannot be written into TOML", own.display()), hint)
-    })
+pub fn argv() -> Result<Vec<String>> {
+    Ok(our_argv(&programs::own_text("turnbridge")?))
 }
 
-fn apply(consent: Consent, mode: Mode) -> Result<()> {
+pub fn apply(consent: Consent, mode: Mode) -> Result<()> {
     let paths = state_paths()?;
     let (file, argv) = (config_file(&paths)?, argv()?);
     let failed = |failure| explain(failure, file.path());
@@ -134,7 +130,7 @@ fn keep_chain(paths: &StatePaths, outcome: &Outcome) -> Result<(), String> {
     kept.map_err(|error| format!("the earlier program could not be kept: {error}"))
 }
 
-fn remove(consent: Consent) -> Result<()> {
+pub fn remove(consent: Consent) -> Result<()> {
     let paths = state_paths()?;
     let file = config_file(&paths)?;
     let failed = |failure| explain(failure, file.path());

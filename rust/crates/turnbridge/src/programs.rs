@@ -1,0 +1,210 @@
+//! The programs of this machine: where the agents' and our own are, and what one says when asked.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use turnbridge_core::ids::Tool;
+
+use crate::config::Config;
+use crate::failure::hinted;
+
+/// How often the end of a program that was asked something is looked for.
+const TICK: Duration = Duration::from_millis(5);
+
+/// The one that the user has named, else the first on the PATH.
+pub fn find(name: &str, chosen: Option<&Path>) -> Option<PathBuf> {
+    match chosen {
+        Some(path) => Some(path.to_owned()).filter(|path| is_program(path)),
+        None => find_in(name, &std::env::var_os("PATH")?),
+    }
+}
+
+/// An agent's program, as `config.toml` or the PATH says.
+pub fn agent(tool: Tool, config: &Config) -> Option<PathBuf> {
+    let chosen = match tool {
+        Tool::Claude => &config.resume.claude,
+        Tool::Codex => &config.resume.codex,
+    };
+    find(tool.as_str(), chosen.as_deref())
+}
+
+fn find_in(name: &str, path: &OsStr) -> Option<PathBuf> {
+    let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd"] } else { &[""] };
+    // A relative folder would mean another program in every session's folder.
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    let mut candidates = folders.flat_map(|folder| {
+        endings.iter().map(move |ending| folder.join(format!("{name}{ending}")))
+    });
+    candidates.find(|candidate| is_program(candidate))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// One of our own programs, which lie in one folder, by the path under which it stays when a new
+/// version comes: that on the PATH, if it leads to the file beside this one (package managers put a
+/// link there), else the file itself.
+pub fn own(name: &str) -> Result<PathBuf> {
+    let running = std::env::current_exe().context("could not find this program's own path")?;
+    let beside = running.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    if !is_program(&beside) {
+        let hint = "run `scripts/build`, or unpack a release over this folder";
+        return Err(hinted(format!("`{}` is missing", beside.display()), hint));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    Ok(lasting_name(&beside, &path).unwrap_or(beside))
+}
+
+fn lasting_name(program: &Path, path: &OsStr) -> Option<PathBuf> {
+    let real = program.canonicalize().ok()?;
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    let mut candidates = folders.map(|folder| folder.join(program.file_name().unwrap_or_default()));
+    candidates.find(|candidate| {
+        is_program(candidate) && candidate.canonicalize().is_ok_and(|found| found == real)
+    })
+}
+
+/// The same, as text: what is registered elsewhere is.
+pub fn own_text(name: &str) -> Result<String> {
+    let path = own(name)?;
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        let hint = "install Turnbridge in a folder whose path is UTF-8";
+        hinted(format!("`{}` is not UTF-8", path.display()), hint)
+    })
+}
+
+/// What a program has answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: ExitStatus,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+impl Answer {
+    /// What it wrote, without blanks around.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).trim().to_owned()
+    }
+}
+
+/// Runs a program that answers a question and ends. One that takes longer is ended, and is an
+/// error (`TimedOut`). It has no stdin.
+pub fn ask(command: &mut Command, patience: Duration) -> io::Result<Answer> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (sender, written) = channel();
+    std::thread::spawn(move || {
+        let errors = std::thread::spawn(move || whole(stderr));
+        let stdout = whole(stdout);
+        // Nobody listens any more when it took too long.
+        let _ = sender.send((stdout, errors.join().unwrap_or_default()));
+    });
+    let deadline = Instant::now() + patience;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        std::thread::sleep(TICK);
+    };
+    // What it has started may hold its streams for longer than it lives itself.
+    let rest = deadline.saturating_duration_since(Instant::now()).max(TICK);
+    let (stdout, stderr) = written.recv_timeout(rest).map_err(|_| io::ErrorKind::TimedOut)?;
+    Ok(Answer { status, stdout, stderr })
+}
+
+fn whole(stream: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What was read before an error is what it said.
+    let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+    bytes
+}
+
+/// The version that a program tells of itself, within five seconds.
+pub fn version_of(program: &Path) -> Option<[u32; 3]> {
+    let answer = ask(Command::new(program).arg("--version"), Duration::from_secs(5)).ok()?;
+    answer.status.success().then(|| version_in(&answer.text())).flatten()
+}
+
+/// `2.1.197 (Claude Code)`, `codex-cli 0.166.0`: the first word that is three numbers.
+fn version_in(text: &str) -> Option<[u32; 3]> {
+    text.split_whitespace().find_map(|word| {
+        let mut numbers = word.splitn(3, '.').map(str::parse);
+        let mut next = || numbers.next()?.ok();
+        Some([next()?, next()?, next()?])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert_eq!(version_in("2.1.197 (Claude Code)\n"), Some([2, 1, 197]));
+        assert_eq!(version_in("codex-cli 0.166.0"), Some([0, 166, 0]));
+        assert!(version_in("2.1.9") < version_in("2.1.139"));
+        for text in ["", "claude", "2.1", "2.1.x"] {
+            assert_eq!(version_in(text), None, "{text}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_does_not_answer_is_ended() {
+        let shell = |script: &str| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            command
+        };
+        let late = ask(&mut shell("exec sleep 600"), Duration::from_millis(50));
+        assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        // Its child keeps the streams open.
+        let left = ask(&mut shell("sleep 3 & echo x"), Duration::from_millis(50));
+        assert_eq!(left.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let answer = ask(&mut shell("echo ' x '; echo y >&2; exit 3"), Duration::from_secs(60));
+        let answer = answer.unwrap();
+        assert_eq!((answer.text().as_str(), answer.status.code()), ("x", Some(3)));
+        assert_eq!(answer.stderr, b"y\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_link_of_a_package_manager_is_the_name_that_lasts() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let root = std::env::temp_dir().join(format!("turnbridge-names-{}", std::process::id()));
+        let [versioned, linked, other] = ["1.0", "bin", "other"].map(|name| root.join(name));
+        for folder in [&versioned, &linked, &other] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        for file in [versioned.join("x"), other.join("x")] {
+            std::fs::write(&file, "").unwrap();
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        symlink("../1.0/x", linked.join("x")).unwrap();
+        let path = std::env::join_paths([&other, &linked]).unwrap();
+        assert_eq!(lasting_name(&versioned.join("x"), &path), Some(linked.join("x")));
+        let path = std::env::join_paths([&other]).unwrap();
+        assert_eq!(lasting_name(&versioned.join("x"), &path), None);
+        std::fs::remove_dir_all(root).unwrap();
+    }
+}
