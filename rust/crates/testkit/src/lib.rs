@@ -15,6 +15,8 @@ mod reply;
 mod response_wire;
 mod responses_api;
 pub mod slack;
+#[cfg(unix)]
+mod stand_in;
 mod stream_event;
 #[cfg(unix)]
 mod tmux;
@@ -27,6 +29,8 @@ pub use messages_api::MessagesApi;
 pub use reply::{Reply, Script};
 pub use responses_api::ResponsesApi;
 pub use slack::{SlackApi, SlackSetup};
+#[cfg(unix)]
+pub use stand_in::StandIn;
 #[cfg(unix)]
 pub use tmux::Tmux;
 pub use wait::wait_until;
