@@ -1,4 +1,4 @@
-//! Changes one value of `config.toml` and keeps every other byte: comments, order, line ends.
+//! Changes values of `config.toml` and keeps every other byte: comments, order, line ends.
 //!
 //! The file is the user's. One that cannot be read is refused, never replaced.
 
@@ -6,56 +6,75 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use toml_edit::{DocumentMut, Item, Table, Value};
-use turnbridge_store::atomic_file::write_atomically;
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+use turnbridge_store::atomic_file::write_durably;
 use turnbridge_store::file_lock::FileLock;
 
 use crate::path;
 use crate::problem::{Problem, read_text};
-use crate::section::table_of;
+use crate::section::Section;
 
 /// Who holds the lock is as quick as we are.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// One value of the config and what becomes of it.
+#[derive(Debug)]
+pub struct Setting<'a> {
+    /// Its section, as in `["destinations", "dm"]`; empty: above all sections.
+    pub section: &'a [&'a str],
+    pub key: &'a str,
+    /// `None` takes it out.
+    pub value: Option<Value>,
+}
+
 /// Sets `[table] key`, or takes it out; comments on lines of their own stay. Says whether the
 /// file has changed.
 pub fn set(table: &str, key: &str, value: Option<Value>) -> Result<bool, Problem> {
+    set_all(vec![Setting { section: &[table], key, value }])
+}
+
+/// The same for several at once: all of them, or none. What would not be a valid config is refused
+/// if the file was one before.
+pub fn set_all(settings: Vec<Setting<'_>>) -> Result<bool, Problem> {
     let path = path()?;
     let lock = path.with_file_name("config.toml.lock");
     let _lock = FileLock::acquire(&lock, PATIENCE)
         .map_err(|error| Problem::of_file("lock", &lock, &error))?;
     let before = read_text(&path)?.unwrap_or_default();
-    let after = edited(&before, table, key, value).map_err(|problem| problem.in_file(&path))?;
+    let after = settings.into_iter().try_fold(before.clone(), edited);
+    let after = after.map_err(|problem| problem.in_file(&path))?;
     if after == before {
         return Ok(false);
     }
-    write_atomically(&behind_links(&path), after.as_bytes())
+    if crate::parse(&before).is_ok() {
+        crate::parse(&after).map_err(|problem| problem.in_file(&path))?;
+    }
+    write_durably(&behind_links(&path), after.as_bytes())
         .map_err(|error| Problem::of_file("write", &path, &error))?;
     Ok(true)
 }
 
-fn edited(text: &str, table: &str, key: &str, value: Option<Value>) -> Result<String, Problem> {
+fn edited(text: String, setting: Setting<'_>) -> Result<String, Problem> {
     let mut document: DocumentMut =
-        text.parse().map_err(|error| Problem::of_syntax(text, &error))?;
+        text.parse().map_err(|error| Problem::of_syntax(&text, &error))?;
     let before = document.to_string();
     // An editable document has forgotten where things stand.
     let document_with_places =
-        toml_edit::Document::parse(text).map_err(|error| Problem::of_syntax(text, &error))?;
-    if let Some(item) = document_with_places.get(table) {
-        table_of(item, table, text)?;
-    }
+        toml_edit::Document::parse(&*text).map_err(|error| Problem::of_syntax(&text, &error))?;
+    Section::of(&document_with_places, setting.section, &text)?;
+    let Setting { section, key, value } = setting;
     match value {
-        Some(value) => insert(&mut document, table, key, value),
-        None => remove(&mut document, table, key),
+        Some(value) => insert(&mut document, section, key, value),
+        None => remove(&mut document, section, key),
     }
-    Ok(with_changed_lines(text, &before, &document.to_string()))
+    Ok(with_changed_lines(&text, &before, &document.to_string()))
 }
 
-fn insert(document: &mut DocumentMut, table: &str, key: &str, value: Value) {
-    if !document.contains_key(table) {
-        append_section(document, table);
+fn insert(document: &mut DocumentMut, path: &[&str], key: &str, value: Value) {
+    if section(document, path).is_none() {
+        append_section(document, path);
     }
-    let Some(section) = document.get_mut(table).and_then(Item::as_table_like_mut) else { return };
+    let Some(section) = section(document, path) else { return };
     match section.get_mut(key) {
         Some(Item::Value(old)) if same(old, &value) => {}
         // A comment behind the value stays.
@@ -70,18 +89,41 @@ fn insert(document: &mut DocumentMut, table: &str, key: &str, value: Value) {
     }
 }
 
-/// At the very end: comments that end the file stay where they are, above it.
-fn append_section(document: &mut DocumentMut, name: &str) {
-    let comments = document.trailing().as_str().unwrap_or_default().to_owned();
-    let is_first = document.is_empty() && comments.is_empty();
-    let mut section = Table::new();
-    section.decor_mut().set_prefix(if is_first { comments } else { comments + "\n" });
-    document.set_trailing("");
-    document.insert(name, Item::Table(section));
+fn section<'a>(document: &'a mut DocumentMut, path: &[&str]) -> Option<&'a mut dyn TableLike> {
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for name in path {
+        table = table.get_mut(name)?.as_table_like_mut()?;
+    }
+    Some(table)
 }
 
-fn remove(document: &mut DocumentMut, table: &str, key: &str) {
-    if let Some(section) = document.get_mut(table).and_then(Item::as_table_like_mut) {
+/// Behind its sister sections, else at the very end: comments that end the file stay where they
+/// are, above it.
+fn append_section(document: &mut DocumentMut, path: &[&str]) {
+    let [parents @ .., name] = path else { return };
+    let mut prefix = String::new();
+    if parents.first().is_none_or(|parent| !document.contains_key(parent)) {
+        prefix.push_str(document.trailing().as_str().unwrap_or_default());
+        document.set_trailing("");
+    }
+    if !(document.is_empty() && prefix.is_empty()) {
+        prefix.push('\n');
+    }
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for parent in parents {
+        let mut implicit = Table::new();
+        implicit.set_implicit(true);
+        let item = table.entry(parent).or_insert(Item::Table(implicit));
+        let Some(next) = item.as_table_like_mut() else { return };
+        table = next;
+    }
+    let mut section = Table::new();
+    section.decor_mut().set_prefix(prefix);
+    table.insert(name, Item::Table(section));
+}
+
+fn remove(document: &mut DocumentMut, path: &[&str], key: &str) {
+    if let Some(section) = section(document, path) {
         section.remove(key);
     }
 }
@@ -139,10 +181,14 @@ fn behind_links(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
+    fn rate(before: &str, value: Option<Value>) -> Result<String, Problem> {
+        edited(before.to_owned(), Setting { section: &["voice"], key: "rate", value })
+    }
+
     #[track_caller]
     fn check(before: &str, value: Option<Value>, after: &str) {
         let expected = value.as_ref().and_then(Value::as_integer);
-        assert_eq!(edited(before, "voice", "rate", value).unwrap(), after);
+        assert_eq!(rate(before, value).unwrap(), after);
         let document: DocumentMut = after.parse().unwrap();
         let found = document.get("voice").and_then(|voice| voice.get("rate")?.as_integer());
         assert_eq!(found, expected);
@@ -195,7 +241,36 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_not_changed() {
         for text in ["[voice\n", "voice = 1\n", "[[voice]]\n", "rate = \n"] {
-            assert!(edited(text, "voice", "rate", Some(200.into())).is_err(), "{text}");
+            assert!(rate(text, Some(200.into())).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_section_of_a_section_and_what_stands_above_all_are_set_too() {
+        let user = |before: &str| {
+            let section = &["destinations", "dm"];
+            edited(before.to_owned(), Setting { section, key: "user", value: Some("U1".into()) })
+        };
+        assert_eq!(user("").unwrap(), "[destinations.dm]\nuser = \"U1\"\n");
+        let before = "# a\r\n[slack] # b\r\nx = 1\r\n# c\r\n";
+        let after = format!("{before}\r\n[destinations.dm]\r\nuser = \"U1\"\r\n");
+        assert_eq!(user(before).unwrap(), after);
+        let before = "[destinations]\na = 1\n[x]\n# end\n";
+        assert_eq!(
+            user(before).unwrap(),
+            "[destinations]\na = 1\n\n[destinations.dm]\nuser = \"U1\"\n[x]\n# end\n"
+        );
+        let before = "destinations.dm.user = 'U2' # x\n[x]\n";
+        assert_eq!(user(before).unwrap(), "destinations.dm.user = \"U1\" # x\n[x]\n");
+        assert!(user("destinations = 1\n").is_err() && user("destinations.dm = []\n").is_err());
+
+        let language = |before: &str| {
+            let setting = Setting { section: &[], key: "language", value: Some("ja".into()) };
+            edited(before.to_owned(), setting)
+        };
+        assert_eq!(language("").unwrap(), "language = \"ja\"\n");
+        assert_eq!(language("language = 'en' # x\n").unwrap(), "language = \"ja\" # x\n");
+        let after = language("# a\n[x]\ny = 1\n").unwrap();
+        assert_eq!(after, "language = \"ja\"\n# a\n[x]\ny = 1\n");
     }
 }
