@@ -6,6 +6,7 @@
 //! serde; domain types do not.
 
 pub mod advance;
+mod catalogue;
 pub mod claim;
 pub mod claude_process_wire;
 pub mod codex_binding;
@@ -38,6 +39,7 @@ pub mod sandbox;
 pub mod session;
 pub mod session_wire;
 pub mod settings_edit;
+pub mod setup_texts;
 pub mod slack_decode;
 pub mod slack_text;
 pub mod speak;

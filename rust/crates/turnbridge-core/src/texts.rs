@@ -3,6 +3,7 @@
 //! The Japanese ones are fixed to the letter (SLV-12, 30, 59, 72, 84–86) as far as a requirement
 //! gives them. What the Stop gate tells the agent is not here: it is never translated.
 
+use crate::catalogue::catalogue;
 use crate::ids::Tool;
 use crate::notice_wire::Cause;
 use crate::reply_wire::Reason;
@@ -20,25 +21,9 @@ impl Language {
     }
 }
 
-macro_rules! texts {
-    ($($(#[$doc:meta])* $name:ident: $japanese:expr, $english:expr;)+) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Text { $($(#[$doc])* $name),+ }
-
-        impl Text {
-            pub const ALL: &[Text] = &[$(Text::$name),+];
-
-            pub fn text(self, language: Language) -> &'static str {
-                match (self, language) {
-                    $((Text::$name, Language::Japanese) => $japanese,
-                    (Text::$name, Language::English) => $english,)+
-                }
-            }
-        }
-    };
-}
-
-texts! {
+catalogue! {
+    /// What is said in a thread.
+    Text
     /// The parent of a thread whose prompt is not known (SLV-30).
     PromptMissing:
         "（ユーザーメッセージ抽出失敗）",
@@ -218,6 +203,7 @@ fn with_code(language: Language, text: Text, code: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::tests::check;
 
     /// The texts as the requirements give them, before the product's name.
     const REQUIRED: &str = include_str!("../testdata/fixed_texts_ja.txt");
@@ -248,12 +234,7 @@ mod tests {
     #[test]
     fn every_text_is_in_both_languages() {
         for text in Text::ALL {
-            let japanese = text.text(Language::Japanese);
-            let english = text.text(Language::English);
-            assert!(japanese.contains(crate::spoken_text::is_japanese), "{text:?}");
-            assert!(!english.is_empty() && english.is_ascii(), "{text:?}");
-            assert_eq!(japanese.lines().count(), english.lines().count(), "{text:?}");
-            assert!([japanese, english].iter().all(|text| text.trim() == *text), "{text:?}");
+            check(text.text(Language::Japanese), text.text(Language::English));
         }
     }
 
