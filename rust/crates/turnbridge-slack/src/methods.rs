@@ -26,6 +26,8 @@ pub struct Identity {
     pub url: Option<String>,
     pub app_id: Option<String>,
     pub app_name: Option<String>,
+    /// What the token may do; `None` when Slack does not say.
+    pub scopes: Option<Vec<String>>,
 }
 
 /// A message to be posted. `text` is what notifications and search show, escaped by the caller.
@@ -78,7 +80,8 @@ impl fmt::Debug for SocketUrl {
 
 impl WebApi {
     pub fn auth_test(&self, token: &Token) -> Result<Identity, CallError> {
-        let answer = self.call(token, "auth.test", Value::Null, Encoding::Form)?;
+        let (answer, scopes) =
+            self.call_telling_scopes(token, "auth.test", Value::Null, Encoding::Form)?;
         let field = |name: &str| answer[name].as_str().map(str::to_owned);
         let identity = Identity {
             user_id: field("user_id"),
@@ -89,6 +92,7 @@ impl WebApi {
             url: field("url"),
             app_id: field("app_id"),
             app_name: field("app_name"),
+            scopes,
         };
         *self.identity.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((token.clone(), identity.clone()));

@@ -12,7 +12,7 @@ use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, Error, Proxy};
 
 use crate::address::{ApiAddress, Connection, ConnectionError};
-use crate::answer::{Answer, interpret};
+use crate::answer::{Answer, interpret, plain_code};
 use crate::call_error::{CallError, Obstacle};
 use crate::form::encode_form;
 use crate::handed_over::{WatchingConnector, watch};
@@ -23,6 +23,9 @@ use crate::token::Token;
 
 /// More than any answer we ask for.
 const ANSWER_BYTES: u64 = 16 << 20;
+
+/// In which every answer to a token that Slack knows tells what the token may do.
+const SCOPES: &str = "x-oauth-scopes";
 
 /// How arguments are sent. Not every method takes JSON; the `chat.` ones do, and a form would
 /// need their blocks as a text.
@@ -96,6 +99,17 @@ impl WebApi {
         arguments: Value,
         encoding: Encoding,
     ) -> Result<Value, CallError> {
+        self.call_telling_scopes(token, method, arguments, encoding).map(|(answer, _)| answer)
+    }
+
+    /// The same, and what the token may do.
+    pub(crate) fn call_telling_scopes(
+        &self,
+        token: &Token,
+        method: &str,
+        arguments: Value,
+        encoding: Encoding,
+    ) -> Result<(Value, Option<Vec<String>>), CallError> {
         check_method(method)?;
         let body = encoding.encode(&arguments)?;
         let (response, was_handed_over) = watch(|| {
@@ -127,14 +141,21 @@ fn bearer(token: &Token) -> Result<HeaderValue, Error> {
     Ok(value)
 }
 
-fn read_answer(response: Response<Body>) -> Result<Value, CallError> {
+fn read_answer(response: Response<Body>) -> Result<(Value, Option<Vec<String>>), CallError> {
     let (parts, body) = response.into_parts();
     let body = body.into_with_config().limit(ANSWER_BYTES).read_to_vec();
-    interpret(Answer {
+    let header = |value: &'static str| parts.headers.get(value)?.to_str().ok();
+    let answer = interpret(Answer {
         status: parts.status.as_u16(),
-        retry_after: parts.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()),
+        retry_after: header(RETRY_AFTER.as_str()),
         body: body.map_err(|error| describe(&error)),
-    })
+    })?;
+    Ok((answer, header(SCOPES).map(scopes)))
+}
+
+/// `chat:write,im:write`, with or without blanks.
+fn scopes(header: &str) -> Vec<String> {
+    header.split(',').filter_map(|scope| plain_code(scope.trim())).collect()
 }
 
 pub(crate) fn obstacle(error: &Error) -> Obstacle {

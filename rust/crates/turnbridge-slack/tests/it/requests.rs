@@ -105,8 +105,22 @@ fn an_identity_is_what_the_token_has() {
         Reply::json(r#"{"ok":true,"app_name":"Turnbridge","app_id":"A1"}"#),
     ]);
     let api = api(&server.url());
-    insta::assert_compact_debug_snapshot!(api.auth_test(&bot_token()).unwrap(), @r#"Identity { user_id: Some("U1"), user: Some("bot"), bot_id: Some("B1"), team_id: Some("T1"), team: Some("W"), url: Some("https://w.slack.com/"), app_id: None, app_name: None }"#);
-    insta::assert_compact_debug_snapshot!(api.auth_test(&bot_token()).unwrap(), @r#"Identity { user_id: None, user: None, bot_id: None, team_id: None, team: None, url: None, app_id: Some("A1"), app_name: Some("Turnbridge") }"#);
+    insta::assert_compact_debug_snapshot!(api.auth_test(&bot_token()).unwrap(), @r#"Identity { user_id: Some("U1"), user: Some("bot"), bot_id: Some("B1"), team_id: Some("T1"), team: Some("W"), url: Some("https://w.slack.com/"), app_id: None, app_name: None, scopes: None }"#);
+    insta::assert_compact_debug_snapshot!(api.auth_test(&bot_token()).unwrap(), @r#"Identity { user_id: None, user: None, bot_id: None, team_id: None, team: None, url: None, app_id: Some("A1"), app_name: Some("Turnbridge"), scopes: None }"#);
+}
+
+#[test]
+fn the_scopes_of_a_token_come_in_a_header_and_nothing_else_passes_for_one() {
+    let header = |value: &str| format!("X-OAuth-Scopes: {value}\r\n");
+    let server = Server::playing(
+        ["chat:write, im:write,im:history", "", "xoxb-1-a,chat:write,<b>"]
+            .map(|scopes| Reply::with(200, &header(scopes), r#"{"ok":true}"#)),
+    );
+    let api = api(&server.url());
+    let scopes = || api.auth_test(&bot_token()).unwrap().scopes.unwrap().join(" ");
+    assert_eq!(scopes(), "chat:write im:write im:history");
+    assert_eq!(scopes(), "");
+    assert_eq!(scopes(), "chat:write");
 }
 
 #[test]
