@@ -17,7 +17,8 @@ use crate::ids::Tool;
 use crate::json_tree::{Malformed, Member, Node, Value, parse, place};
 use crate::splice::{Splice, spliced};
 use layout::{Layout, New};
-use own::program_of;
+pub use own::OwnCall;
+use own::{own_call, program_of};
 use registration::Wanted;
 pub use registration::{Form, Registration, StopGate};
 pub use removal::plan_remove;
@@ -142,6 +143,24 @@ pub fn inspect(
         Ok((event, state))
     };
     events().map(state_of).collect()
+}
+
+/// What the file has Claude call of ours, whichever version and wherever it lies.
+pub fn own_calls(text: &str) -> Result<Vec<OwnCall>, Refusal> {
+    if is_blank(text) {
+        return Ok(Vec::new());
+    }
+    let root = parse_settings(text)?;
+    let Some(hooks) = root.get("hooks") else { return Ok(Vec::new()) };
+    let events = hooks.members().iter().enumerate();
+    let events = events.filter(|(index, _)| is_effective(hooks, *index));
+    let groups = events.flat_map(|(_, event)| match &event.value.value {
+        Value::Array(groups) => groups.as_slice(),
+        _ => std::slice::from_ref(&event.value),
+    });
+    let handlers =
+        groups.flat_map(|group| group.get("hooks").map(Node::elements).unwrap_or_default());
+    Ok(handlers.filter_map(own_call).collect())
 }
 
 /// Whether the user has switched all hooks off (`disableAllHooks`): ours will not run either.

@@ -9,26 +9,38 @@ pub enum Program {
     Notify,
 }
 
+/// An entry of ours as it is written: the path of its program, and the arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnCall {
+    pub program: String,
+    pub arguments: Vec<String>,
+}
+
 /// Which of our programs a handler calls on behalf of the settings; `None`: it is not ours. Where
 /// the program lies does not matter: it may have been moved.
 pub fn program_of(handler: &Node) -> Option<Program> {
+    program_named(&own_call(handler)?.program)
+}
+
+pub fn own_call(handler: &Node) -> Option<OwnCall> {
     let kind = handler.get("type").map_or(Some("command"), Node::as_str);
     let command = handler.get("command")?.as_str()?;
     if kind != Some("command") {
         return None;
     }
-    match handler.get("args") {
+    let call = match handler.get("args") {
         Some(args) => {
-            let args: Vec<&str> = args.elements().iter().filter_map(Node::as_str).collect();
-            program_named(command).filter(|_| names_settings(&args))
+            let arguments = args.elements().iter().filter_map(Node::as_str);
+            let arguments = arguments.map(str::to_owned).collect();
+            OwnCall { program: command.to_owned(), arguments }
         }
         None => {
-            let words = words(command);
-            let (program, args) = words.split_first()?;
-            let args: Vec<&str> = args.iter().map(String::as_str).collect();
-            program_named(program).filter(|_| names_settings(&args))
+            let mut words = words(command).into_iter();
+            OwnCall { program: words.next()?, arguments: words.collect() }
         }
-    }
+    };
+    let is_ours = program_named(&call.program).is_some() && names_settings(&call.arguments);
+    is_ours.then_some(call)
 }
 
 fn program_named(path: &str) -> Option<Program> {
@@ -41,8 +53,8 @@ fn program_named(path: &str) -> Option<Program> {
     }
 }
 
-fn names_settings(args: &[&str]) -> bool {
-    args.windows(2).any(|pair| pair == ["--origin", "settings"])
+fn names_settings(arguments: &[String]) -> bool {
+    arguments.windows(2).any(|pair| pair == ["--origin", "settings"])
 }
 
 /// For `sh`, and for the bash in which Claude Code runs hooks on Windows.

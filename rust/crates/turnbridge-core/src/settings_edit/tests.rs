@@ -185,3 +185,27 @@ fn kt_t2_every_case_is_applied_and_removed_as_its_folder_says() {
     assert!(cases.len() >= 45, "{}", cases.len());
     cases.iter().for_each(|case| check(case));
 }
+
+#[test]
+fn our_calls_are_read_in_either_form_and_others_are_not() {
+    let exec = apply("", &registration());
+    let shell = apply("", &Registration { form: Form::Shell, ..registration() });
+    let calls = own_calls(&exec).unwrap();
+    assert_eq!(calls, own_calls(&shell).unwrap());
+    assert_eq!(calls.len(), 17);
+    let stop = calls.iter().find(|call| call.program.ends_with("stop-gate")).unwrap();
+    assert_eq!(stop.program, registration().stop_gate);
+    assert_eq!(stop.arguments, ["--origin", "settings", "--no-gate"]);
+    let ours = r#"{"command": "/x/turnbridge-status", "args": ["--origin", "settings"]}"#;
+    let single = format!(r#"{{"hooks": {{"Stop": [7], "Stop": {{"hooks": [{ours}, 1]}}}}}}"#);
+    assert_eq!(own_calls(&single).unwrap()[0].program, "/x/turnbridge-status");
+    for text in [
+        "",
+        "{}",
+        r#"{"hooks": {"Stop": 1}}"#,
+        &format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{ours}]}}], "Stop": []}}}}"#),
+    ] {
+        assert_eq!(own_calls(text).unwrap(), [], "{text}");
+    }
+    assert!(own_calls("{").is_err());
+}
