@@ -54,3 +54,4 @@ pub mod turn_speech;
 pub mod turn_wire;
 pub mod tvine_wire;
 pub mod utf8_check;
+pub mod wsl;
