@@ -1,4 +1,5 @@
-//! Changes values of `config.toml` and keeps every other byte: comments, order, line ends.
+//! Changes values of `config.toml`, or adds to one list in it, and keeps every other byte: comments,
+//! order, line ends.
 //!
 //! The file is the user's. One that cannot be read is refused, never replaced.
 
@@ -6,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 use turnbridge_store::atomic_file::write_durably;
 use turnbridge_store::file_lock::FileLock;
 
@@ -36,13 +37,22 @@ pub fn set(table: &str, key: &str, value: Option<Value>) -> Result<bool, Problem
 /// The same for several at once: all of them, or none. What would not be a valid config is refused
 /// if the file was one before.
 pub fn set_all(settings: Vec<Setting<'_>>) -> Result<bool, Problem> {
+    change(|text| settings.into_iter().try_fold(text, edited))
+}
+
+/// Adds texts to the list `[table] key`, each that is not in it yet, behind what is there. Says
+/// whether the file has changed.
+pub fn extend(table: &str, key: &str, texts: &[String]) -> Result<bool, Problem> {
+    change(|text| extended(&text, table, key, texts))
+}
+
+fn change(edit: impl FnOnce(String) -> Result<String, Problem>) -> Result<bool, Problem> {
     let path = path()?;
     let lock = path.with_file_name("config.toml.lock");
     let _lock = FileLock::acquire(&lock, PATIENCE)
         .map_err(|error| Problem::of_file("lock", &lock, &error))?;
     let before = read_text(&path)?.unwrap_or_default();
-    let after = settings.into_iter().try_fold(before.clone(), edited);
-    let after = after.map_err(|problem| problem.in_file(&path))?;
+    let after = edit(before.clone()).map_err(|problem| problem.in_file(&path))?;
     if after == before {
         return Ok(false);
     }
@@ -55,19 +65,71 @@ pub fn set_all(settings: Vec<Setting<'_>>) -> Result<bool, Problem> {
 }
 
 fn edited(text: String, setting: Setting<'_>) -> Result<String, Problem> {
-    let mut document: DocumentMut =
-        text.parse().map_err(|error| Problem::of_syntax(&text, &error))?;
+    let mut document = parsed(&text, setting.section)?;
     let before = document.to_string();
-    // An editable document has forgotten where things stand.
-    let document_with_places =
-        toml_edit::Document::parse(&*text).map_err(|error| Problem::of_syntax(&text, &error))?;
-    Section::of(&document_with_places, setting.section, &text)?;
     let Setting { section, key, value } = setting;
     match value {
         Some(value) => insert(&mut document, section, key, value),
         None => remove(&mut document, section, key),
     }
     Ok(with_changed_lines(&text, &before, &document.to_string()))
+}
+
+/// A text whose `section`, if it is there, is one.
+fn parsed(text: &str, section: &[&str]) -> Result<DocumentMut, Problem> {
+    let document: DocumentMut = text.parse().map_err(|error| Problem::of_syntax(text, &error))?;
+    // An editable document has forgotten where things stand.
+    let document_with_places =
+        toml_edit::Document::parse(text).map_err(|error| Problem::of_syntax(text, &error))?;
+    Section::of(&document_with_places, section, text)?;
+    Ok(document)
+}
+
+fn extended(text: &str, table: &str, key: &str, texts: &[String]) -> Result<String, Problem> {
+    let mut document = parsed(text, &[table])?;
+    let before = document.to_string();
+    let section = document.get_mut(table).and_then(Item::as_table_like_mut);
+    let list = section.and_then(|section| section.get_mut(key));
+    match list.map(|item| item.as_array_mut()) {
+        Some(Some(list)) => texts.iter().for_each(|text| push(list, text)),
+        Some(None) => {
+            let with_places = toml_edit::Document::parse(text).ok();
+            let span = with_places.and_then(|document| document.get(table)?.get(key)?.span());
+            let message = format!("`{table}.{key}` must be a list");
+            return Err(Problem::at(text, span.unwrap_or(0..0), message));
+        }
+        None if texts.is_empty() => {}
+        None => insert(&mut document, &[table], key, Value::Array(texts.iter().collect())),
+    }
+    Ok(with_changed_lines(text, &before, &document.to_string()))
+}
+
+/// Unless it is there; in a list of several lines on a line of its own.
+fn push(list: &mut Array, text: &str) {
+    if list.iter().any(|value| value.as_str() == Some(text)) {
+        return;
+    }
+    let own_line = list.iter().last().and_then(|last| {
+        let prefix = last.decor().prefix()?.as_str()?;
+        prefix.contains('\n').then(|| format!("\n{}", prefix.rsplit('\n').next().unwrap_or("")))
+    });
+    let Some(prefix) = own_line else { return list.push(text) };
+    // What stands behind the last value, a comment perhaps, stands before the comma then; behind a
+    // trailing comma it is the list's own.
+    if !list.trailing_comma() {
+        let end = list.iter_mut().last().and_then(|last| {
+            let end = last.decor().suffix()?.as_str()?.to_owned();
+            last.decor_mut().set_suffix("");
+            Some(end)
+        });
+        list.set_trailing(end.unwrap_or_default());
+        list.set_trailing_comma(true);
+    }
+    let trailing = list.trailing().as_str().unwrap_or_default().to_owned();
+    let (comments, end) = trailing.rsplit_once('\n').unwrap_or((&trailing, ""));
+    let end = format!("\n{end}");
+    list.push_formatted(Value::from(text).decorated(format!("{comments}{prefix}"), ""));
+    list.set_trailing(end);
 }
 
 fn insert(document: &mut DocumentMut, path: &[&str], key: &str, value: Value) {
@@ -236,6 +298,46 @@ mod tests {
         check("[voice]\n\n# a\nrate = 1 # b\n# c\n", None, "[voice]\n\n# a\n# c\n");
         check("# a\n[voice]\n# a\nrate = 1\n# a\n", None, "# a\n[voice]\n# a\n# a\n");
         check("voice = { rate = 1, mute = true }", None, "voice = { mute = true }\n");
+    }
+
+    #[track_caller]
+    fn check_homes(before: &str, after: &str) {
+        let more = ["b".to_owned(), r"\\c\d".to_owned()];
+        let text = extended(before, "codex", "homes", &more).unwrap();
+        assert_eq!(text, after);
+        assert_eq!(extended(&text, "codex", "homes", &more).unwrap(), text, "twice is once");
+        let document: DocumentMut = text.parse().unwrap();
+        let homes = document["codex"]["homes"].as_array().unwrap();
+        let homes: Vec<_> = homes.iter().map(|home| home.as_str().unwrap()).collect();
+        assert!(homes.ends_with(&["b", r"\\c\d"]), "{homes:?}");
+    }
+
+    #[test]
+    fn a_list_grows_and_what_is_in_it_stays() {
+        check_homes("", "[codex]\nhomes = [\"b\", '\\\\c\\d']\n");
+        check_homes("[codex]\nx = 1\r\n", "[codex]\nx = 1\r\nhomes = [\"b\", '\\\\c\\d']\r\n");
+        check_homes("[codex]\nhomes = []\n", "[codex]\nhomes = [\"b\", '\\\\c\\d']\n");
+        check_homes(
+            "# x\r\n[codex]\r\nhomes = [ 'a' ] # y\r\n[z]\r\n",
+            "# x\r\n[codex]\r\nhomes = [ 'a' , \"b\", '\\\\c\\d'] # y\r\n[z]\r\n",
+        );
+        check_homes(
+            "[codex]\nhomes = [\n  'a', # mine\n  # more\n]\n",
+            "[codex]\nhomes = [\n  'a', # mine\n  # more\n  \"b\",\n  '\\\\c\\d',\n]\n",
+        );
+        check_homes(
+            "[codex]\nhomes = [\n\t'a' # mine\n\t]\n",
+            "[codex]\nhomes = [\n\t'a', # mine\n\t\"b\",\n\t'\\\\c\\d',\n\t]\n",
+        );
+    }
+
+    #[test]
+    fn what_is_no_list_does_not_grow() {
+        for text in ["[codex]\nhomes = 'a'\n", "codex = 1\n", "[codex\n"] {
+            assert!(extended(text, "codex", "homes", &["b".to_owned()]).is_err(), "{text}");
+        }
+        let problem = extended("[codex]\nhomes = 1\n", "codex", "homes", &[]).unwrap_err();
+        assert_eq!(problem.to_string(), "`codex.homes` must be a list at line 2, column 9");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use turnbridge_core::resume::{ClaudeNewlines, Live};
 use turnbridge_slack::{Token, TokenKind};
 use turnbridge_store::paths;
 
-pub use edit::{Setting, set, set_all};
+pub use edit::{Setting, extend, set, set_all};
 pub use problem::Problem;
 use problem::read_text;
 use section::Section;
