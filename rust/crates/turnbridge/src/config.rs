@@ -37,6 +37,11 @@ pub fn set(table: &str, key: &str, value: Option<toml_edit::Value>) -> Result<bo
     turnbridge_config::set(table, key, value).map_err(explain)
 }
 
+/// Adds to a list; what is there stays.
+pub fn extend(table: &str, key: &str, texts: &[String]) -> Result<bool> {
+    turnbridge_config::extend(table, key, texts).map_err(explain)
+}
+
 fn explain(problem: Problem) -> anyhow::Error {
     hinted(problem.to_string(), problem.hint)
 }

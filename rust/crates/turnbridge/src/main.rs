@@ -6,6 +6,7 @@ mod failure;
 mod programs;
 mod runner;
 mod speech;
+mod wsl;
 
 use std::process::ExitCode;
 

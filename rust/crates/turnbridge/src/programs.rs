@@ -146,7 +146,7 @@ pub fn version_of(program: &Path) -> Option<[u32; 3]> {
 }
 
 /// `2.1.197 (Claude Code)`, `codex-cli 0.166.0`: the first word that is three numbers.
-fn version_in(text: &str) -> Option<[u32; 3]> {
+pub fn version_in(text: &str) -> Option<[u32; 3]> {
     text.split_whitespace().find_map(|word| {
         let mut numbers = word.splitn(3, '.').map(str::parse);
         let mut next = || numbers.next()?.ok();

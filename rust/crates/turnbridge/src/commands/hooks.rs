@@ -2,7 +2,7 @@
 //! plugin. Only on an explicit command, only that file (KT-5, KT-15, X7).
 
 mod executables;
-mod status;
+pub mod status;
 
 use std::path::PathBuf;
 
@@ -11,11 +11,13 @@ use clap::{Args, Subcommand, ValueEnum};
 use turnbridge_core::settings_edit::{
     Form, Plan, Refusal, Registration, StopGate, all_hooks_are_off, plan_apply, plan_remove,
 };
+use turnbridge_core::wsl::Environment;
 use turnbridge_store::foreign_file::{Applied, Before, Change, Current, ForeignFile};
 use turnbridge_store::paths::claude_config_dir;
 
 use super::consent::{Answer, Consent, explain, refused, say, told};
 use crate::failure::{hinted, note};
+use crate::wsl::{Place, Target, TargetFile};
 
 /// Register Turnbridge's hooks in Claude Code's own settings, or take them out
 ///
@@ -25,6 +27,8 @@ use crate::failure::{hinted, note};
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
+    #[command(flatten)]
+    place: Place,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -41,16 +45,22 @@ enum Action {
         consent: Consent,
         #[command(flatten)]
         wanted: Wanted,
+        #[command(flatten)]
+        place: Place,
     },
     /// Take our hooks out of `settings.json`; everything else stays
     Remove {
         #[command(flatten)]
         consent: Consent,
+        #[command(flatten)]
+        place: Place,
     },
     /// Show for each event whether our hook is registered
     Status {
         #[command(flatten)]
         wanted: Wanted,
+        #[command(flatten)]
+        place: Place,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -59,6 +69,8 @@ enum Action {
     Restore {
         #[command(flatten)]
         consent: Consent,
+        #[command(flatten)]
+        place: Place,
     },
 }
 
@@ -82,24 +94,36 @@ enum FormName {
 
 impl Wanted {
     pub fn registration(self) -> Result<Registration> {
+        self.registration_in(&Target::Here)
+    }
+
+    pub fn registration_in(self, target: &Target) -> Result<Registration> {
+        let [status, stop_gate, notify] = executables::paths(target)?;
         let form = match self.form {
             Some(FormName::Exec) => Form::Exec,
             Some(FormName::Shell) => Form::Shell,
-            None => executables::form_of_installed_claude(),
+            None => executables::form_of_installed_claude(target)?,
         };
         let stop_gate_is = if self.gate { StopGate::On } else { StopGate::Off };
-        let [status, stop_gate, notify] = executables::paths()?;
         Ok(Registration { status, stop_gate, notify, form, stop_gate_is })
     }
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.action {
-        None => status::run(&settings_file()?, Wanted::default(), arguments.json),
-        Some(Action::Status { wanted, json }) => status::run(&settings_file()?, *wanted, *json),
-        Some(Action::Apply { consent, wanted }) => apply(*consent, *wanted),
-        Some(Action::Remove { consent }) => remove(*consent),
-        Some(Action::Restore { consent }) => restore(*consent),
+        None => status::run(&arguments.place.target()?, Wanted::default(), arguments.json),
+        Some(Action::Status { wanted, place, json }) => {
+            status::run(&place.target()?, *wanted, *json)
+        }
+        Some(Action::Apply { consent, wanted, place }) => match place.target()? {
+            Target::Here => apply(*consent, *wanted),
+            there => apply_to(&there, *consent, &wanted.registration_in(&there)?),
+        },
+        Some(Action::Remove { consent, place }) => match place.target()? {
+            Target::Here => remove(*consent),
+            there => remove_from(&there, *consent),
+        },
+        Some(Action::Restore { consent, place }) => restore(&place.target()?, *consent),
     }
 }
 
@@ -109,12 +133,21 @@ pub fn settings_file() -> Result<ForeignFile> {
     Ok(ForeignFile::new(&super::state_paths()?, &folder.join("settings.json")))
 }
 
+/// KT-19: the settings of a distribution are a target too.
+pub fn settings_file_of(target: &Target) -> Result<TargetFile<'_>> {
+    target.file(&super::state_paths()?, settings_file, Environment::claude_settings)
+}
+
 pub fn apply(consent: Consent, wanted: Wanted) -> Result<()> {
-    let registration = wanted.registration()?;
-    let file = settings_file()?;
+    apply_to(&Target::Here, consent, &wanted.registration()?)
+}
+
+fn apply_to(target: &Target, consent: Consent, registration: &Registration) -> Result<()> {
+    let target_file = settings_file_of(target)?;
+    let file = &target_file.file;
     let failed = |failure| explain(failure, file.path());
     let shown = file.current::<String>().map_err(failed)?;
-    let applied = applied(&shown, &registration).map_err(|reason| refused(&reason, file.path()))?;
+    let applied = applied(&shown, registration).map_err(|reason| refused(&reason, file.path()))?;
     if all_hooks_are_off(&applied.text) {
         note("`disableAllHooks` is set in it: no hook will run");
     }
@@ -125,9 +158,9 @@ pub fn apply(consent: Consent, wanted: Wanted) -> Result<()> {
     }
     let change = file.apply(|current| {
         consent.check_shown(&shown, current)?;
-        self::applied(current, &registration)
+        self::applied(current, registration)
     });
-    finish(change.map_err(failed)?, &file)
+    finish(change.map_err(failed)?, &target_file)
 }
 
 /// What `apply` comes to.
@@ -143,7 +176,12 @@ fn applied(current: &Current, registration: &Registration) -> Result<Applied, St
 }
 
 pub fn remove(consent: Consent) -> Result<()> {
-    let file = settings_file()?;
+    remove_from(&Target::Here, consent)
+}
+
+fn remove_from(target: &Target, consent: Consent) -> Result<()> {
+    let target_file = settings_file_of(target)?;
+    let file = &target_file.file;
     let failed = |failure| explain(failure, file.path());
     let shown = file.current::<String>().map_err(failed)?;
     let after = removed(&shown).map_err(|reason| refused(&reason, file.path()))?;
@@ -158,7 +196,7 @@ pub fn remove(consent: Consent) -> Result<()> {
         consent.check_shown(&shown, current)?;
         without_us(current)
     });
-    finish(change.map_err(failed)?, &file)
+    finish(change.map_err(failed)?, &target_file)
 }
 
 /// What `remove` comes to; `None`: no file.
@@ -176,8 +214,9 @@ fn without_us(current: &Current) -> Result<String, String> {
     Ok(plan.applied_to(text))
 }
 
-fn restore(consent: Consent) -> Result<()> {
-    let file = settings_file()?;
+fn restore(target: &Target, consent: Consent) -> Result<()> {
+    let target_file = settings_file_of(target)?;
+    let file = &target_file.file;
     let failed = |failure| explain::<String>(failure, file.path());
     let shown = file.current().map_err(failed)?;
     let backup = file.backup().map_err(failed)?;
@@ -186,12 +225,13 @@ fn restore(consent: Consent) -> Result<()> {
         Answer::NothingToDo => return say(&told(Change::Unchanged, file.path())),
         Answer::Yes => {}
     }
-    finish(file.restore().map_err(failed)?, &file)
+    finish(file.restore().map_err(failed)?, &target_file)
 }
 
 /// KT-16: Claude Code reads its hooks when it starts.
-fn finish(change: Change, file: &ForeignFile) -> Result<()> {
-    say(&told(change, file.path()))?;
+fn finish(change: Change, target_file: &TargetFile<'_>) -> Result<()> {
+    target_file.settle(change)?;
+    say(&told(change, target_file.file.path()))?;
     if change != Change::Unchanged {
         say("sessions that run already take it up after `/hooks` or a restart")?;
     }

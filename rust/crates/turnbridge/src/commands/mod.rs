@@ -16,6 +16,7 @@ mod run_reply;
 mod sessions;
 mod speak;
 mod voice;
+mod wsl;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -45,6 +46,7 @@ enum Command {
     Notify(notify::Arguments),
     Speak(speak::Arguments),
     Voice(voice::Arguments),
+    Wsl(wsl::Arguments),
     Mcp(mcp::Arguments),
     Completions(completions::Arguments),
     RunReply(run_reply::Arguments),
@@ -65,6 +67,7 @@ impl Cli {
             Command::Notify(arguments) => notify::run(&arguments),
             Command::Speak(arguments) => speak::run(&arguments),
             Command::Voice(arguments) => voice::run(&arguments),
+            Command::Wsl(arguments) => wsl::run(&arguments),
             Command::Mcp(arguments) => mcp::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments),
             Command::RunReply(arguments) => run_reply::run(&arguments),

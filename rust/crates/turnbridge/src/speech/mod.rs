@@ -19,6 +19,7 @@ use turnbridge_core::spoken_text::{Utterance, spoken_text};
 
 use crate::config;
 use crate::failure::{hinted, hinted_with_code};
+use crate::wsl;
 
 pub use engine::{Engine, Manner, code};
 pub use launch::tell_the_caller;
@@ -47,8 +48,9 @@ impl Speaker {
     }
 
     fn find(manner: &Manner, fits: impl Fn(Engine) -> bool) -> Vec<Speaker> {
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        let engines = engine::find(std::env::split_paths(&folders), fits).into_iter();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain(wsl::windows_program_folders());
+        let engines = engine::find(folders, fits).into_iter();
         engines.map(|(engine, path)| Speaker { engine, path, manner: manner.clone() }).collect()
     }
 

@@ -24,3 +24,5 @@ mod slack;
 mod speak;
 mod voice;
 mod world;
+#[cfg(unix)]
+mod wsl;

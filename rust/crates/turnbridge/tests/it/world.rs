@@ -24,7 +24,9 @@ impl World {
 
     /// As a user has it who has set nothing.
     pub fn with_gate() -> World {
+        // A developer's machine may be WSL, which has an engine that no PATH has to lead to.
         World { hermetic: Hermetic::new(), variables: Vec::new() }
+            .with("TURNBRIDGE_WSL_SIDE", "elsewhere")
     }
 
     /// Makes this the whole `config.toml`.

@@ -7,6 +7,7 @@ use serde_json::json;
 use turnbridge_config::codex_notify::{
     Mode, Outcome, Plan, Status, our_argv, plan_apply, plan_remove, status,
 };
+use turnbridge_core::wsl::Environment;
 use turnbridge_store::codex_chain;
 use turnbridge_store::foreign_file::{Applied, Before, Change, Current, ForeignFile};
 use turnbridge_store::paths::{StatePaths, codex_home};
@@ -15,6 +16,7 @@ use crate::commands::consent::{Answer, Consent, explain, refused, say, told};
 use crate::commands::state_paths;
 use crate::failure::hinted;
 use crate::programs;
+use crate::wsl::{Place, Target, TargetFile};
 
 /// Have Codex call Turnbridge when a turn has ended
 ///
@@ -24,6 +26,8 @@ use crate::programs;
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
+    #[command(flatten)]
+    place: Place,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -43,14 +47,20 @@ enum Action {
         /// Take the place of the program that is there
         #[arg(long, conflicts_with = "chain")]
         replace: bool,
+        #[command(flatten)]
+        place: Place,
     },
     /// Take ours out; what was there before comes back
     Remove {
         #[command(flatten)]
         consent: Consent,
+        #[command(flatten)]
+        place: Place,
     },
     /// Show which program Codex runs
     Status {
+        #[command(flatten)]
+        place: Place,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -59,17 +69,23 @@ enum Action {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.action {
-        None => show(arguments.json),
-        Some(Action::Status { json }) => show(*json),
-        Some(Action::Apply { consent, chain, replace }) => {
+        None => show(&arguments.place.target()?, arguments.json),
+        Some(Action::Status { place, json }) => show(&place.target()?, *json),
+        Some(Action::Apply { consent, chain, replace, place }) => {
             let mode = match (chain, replace) {
                 (true, _) => Mode::Chain,
                 (_, true) => Mode::Replace,
                 _ => Mode::LeaveExisting,
             };
-            apply(*consent, mode)
+            match place.target()? {
+                Target::Here => apply(*consent, mode),
+                there => apply_to(&there, *consent, mode),
+            }
         }
-        Some(Action::Remove { consent }) => remove(*consent),
+        Some(Action::Remove { consent, place }) => match place.target()? {
+            Target::Here => remove(*consent),
+            there => remove_from(&there, *consent),
+        },
     }
 }
 
@@ -83,9 +99,36 @@ pub fn argv() -> Result<Vec<String>> {
     Ok(our_argv(&programs::own_text("turnbridge")?))
 }
 
+fn config_file_of<'a>(target: &'a Target, paths: &StatePaths) -> Result<TargetFile<'a>> {
+    target.file(paths, || config_file(paths), Environment::codex_config)
+}
+
+/// Of the Turnbridge on the same side as Codex.
+fn argv_of(target: &Target) -> Result<Vec<String>> {
+    match target {
+        Target::Here => argv(),
+        Target::Wsl(distribution) => {
+            Ok(our_argv(&distribution.needed_turnbridge()?.path_of("turnbridge")))
+        }
+    }
+}
+
+/// Who will run the chain has to find it: a distribution's Turnbridge looks in its own state.
+fn chain_paths(target: &Target, paths: &StatePaths) -> Result<StatePaths> {
+    match target {
+        Target::Here => Ok(paths.clone()),
+        Target::Wsl(distribution) => distribution.state(),
+    }
+}
+
 pub fn apply(consent: Consent, mode: Mode) -> Result<()> {
+    apply_to(&Target::Here, consent, mode)
+}
+
+fn apply_to(target: &Target, consent: Consent, mode: Mode) -> Result<()> {
     let paths = state_paths()?;
-    let (file, argv) = (config_file(&paths)?, argv()?);
+    let (target_file, argv) = (config_file_of(target, &paths)?, argv_of(target)?);
+    let (file, paths) = (&target_file.file, chain_paths(target, &paths)?);
     let failed = |failure| explain(failure, file.path());
     let shown = file.current::<String>().map_err(failed)?;
     let plan = planned(&shown, &argv, mode).map_err(|reason| refused(&reason, file.path()))?;
@@ -100,6 +143,9 @@ pub fn apply(consent: Consent, mode: Mode) -> Result<()> {
         Answer::NothingToDo => return say(&told(Change::Unchanged, file.path())),
         Answer::Yes => {}
     }
+    if let (Target::Wsl(distribution), Outcome::Chained(_)) = (target, &plan.outcome) {
+        distribution.make_state_folder()?;
+    }
     let change = file.apply(|current| {
         consent.check_shown(&shown, current)?;
         let plan = planned(current, &argv, mode)?;
@@ -112,7 +158,7 @@ pub fn apply(consent: Consent, mode: Mode) -> Result<()> {
     if let Outcome::Chained(existing) = &plan.outcome {
         say(&format!("`{}` goes on being run, behind ours", existing.join(" ")))?;
     }
-    finish(change, &file)
+    finish(change, &target_file)
 }
 
 fn planned(current: &Current, argv: &[String], mode: Mode) -> Result<Plan, String> {
@@ -131,8 +177,13 @@ fn keep_chain(paths: &StatePaths, outcome: &Outcome) -> Result<(), String> {
 }
 
 pub fn remove(consent: Consent) -> Result<()> {
+    remove_from(&Target::Here, consent)
+}
+
+fn remove_from(target: &Target, consent: Consent) -> Result<()> {
     let paths = state_paths()?;
-    let file = config_file(&paths)?;
+    let target_file = config_file_of(target, &paths)?;
+    let (file, paths) = (&target_file.file, chain_paths(target, &paths)?);
     let failed = |failure| explain(failure, file.path());
     let shown = file.current::<String>().map_err(failed)?;
     let after = removed(&paths, &shown).map_err(|reason| refused(&reason, file.path()))?;
@@ -149,7 +200,7 @@ pub fn remove(consent: Consent) -> Result<()> {
     });
     let change = change.map_err(failed)?;
     codex_chain::forget(&paths).context("could not forget the earlier program")?;
-    finish(change, &file)
+    finish(change, &target_file)
 }
 
 /// What `remove` comes to; `None`: no file.
@@ -168,17 +219,19 @@ fn removal(paths: &StatePaths, current: &Current) -> Result<Plan, String> {
         .map_err(|problem| problem.to_string())
 }
 
-fn finish(change: Change, file: &ForeignFile) -> Result<()> {
-    say(&told(change, file.path()))?;
+fn finish(change: Change, target_file: &TargetFile<'_>) -> Result<()> {
+    target_file.settle(change)?;
+    say(&told(change, target_file.file.path()))?;
     if change != Change::Unchanged {
         say("a Codex that runs already takes it up when it is started anew")?;
     }
     Ok(())
 }
 
-fn show(as_json: bool) -> Result<()> {
+fn show(target: &Target, as_json: bool) -> Result<()> {
     let paths = state_paths()?;
-    let (file, argv) = (config_file(&paths)?, argv()?);
+    let (target_file, argv) = (config_file_of(target, &paths)?, argv_of(target)?);
+    let (file, paths) = (&target_file.file, chain_paths(target, &paths)?);
     let current = file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
     let found = status(current.text_or_empty(), &argv)
         .map_err(|problem| refused(&problem.to_string(), file.path()))?;

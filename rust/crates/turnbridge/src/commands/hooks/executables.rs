@@ -4,23 +4,48 @@ use anyhow::Result;
 use turnbridge_core::ids::Tool;
 use turnbridge_core::settings_edit::Form;
 
+use crate::failure::note;
+use crate::wsl::Target;
 use crate::{config, programs};
 
 /// The first Claude Code that knows `args`.
 const FIRST_WITH_ARGS: [u32; 3] = [2, 1, 139];
+const NAMES: [&str; 3] = ["turnbridge-status", "turnbridge-stop-gate", "turnbridge-notify"];
 
-/// The absolute paths of `turnbridge-status`, `turnbridge-stop-gate` and `turnbridge-notify`.
-pub fn paths() -> Result<[String; 3]> {
-    let own = programs::own_text;
-    Ok([own("turnbridge-status")?, own("turnbridge-stop-gate")?, own("turnbridge-notify")?])
+/// The absolute paths of `turnbridge-status`, `turnbridge-stop-gate` and `turnbridge-notify`. In a
+/// distribution, those of Linux: never ours, which are Windows'.
+pub fn paths(target: &Target) -> Result<[String; 3]> {
+    match target {
+        Target::Here => {
+            let [status, stop_gate, notify] = NAMES.map(programs::own_text);
+            Ok([status?, stop_gate?, notify?])
+        }
+        Target::Wsl(distribution) => {
+            let installed = distribution.needed_turnbridge()?;
+            if Some(installed.version) != programs::version_in(env!("CARGO_PKG_VERSION")) {
+                let [major, minor, patch] = installed.version;
+                let name = &distribution.name;
+                note(&format!(
+                    "the Turnbridge in `{name}` is another one: {major}.{minor}.{patch}"
+                ));
+            }
+            Ok(NAMES.map(|name| installed.path_of(name)))
+        }
+    }
 }
 
 /// The one that knows no `args` would run our programs without them. One that does not tell its
 /// version, or is not there, is taken for a new one.
-pub fn form_of_installed_claude() -> Form {
-    let claude = programs::agent(Tool::Claude, &config::read_or_default());
-    match claude.and_then(|claude| programs::version_of(&claude)) {
+pub fn form_of_installed_claude(target: &Target) -> Result<Form> {
+    let version = match target {
+        Target::Here => {
+            let claude = programs::agent(Tool::Claude, &config::read_or_default());
+            claude.and_then(|claude| programs::version_of(&claude))
+        }
+        Target::Wsl(distribution) => distribution.claude_version()?,
+    };
+    Ok(match version {
         Some(version) if version < FIRST_WITH_ARGS => Form::Shell,
         _ => Form::Exec,
-    }
+    })
 }

@@ -2,25 +2,22 @@
 
 use anyhow::Result;
 use serde_json::json;
+use turnbridge_core::event::HookEventName;
 use turnbridge_core::settings_edit::{Registered, all_hooks_are_off, inspect};
-use turnbridge_store::foreign_file::ForeignFile;
 
-use super::Wanted;
+use super::{Wanted, settings_file_of};
 use crate::commands::consent::{explain, refused, say};
 use crate::failure::note;
+use crate::wsl::Target;
 
-pub fn run(file: &ForeignFile, wanted: Wanted, as_json: bool) -> Result<()> {
-    let registration = wanted.registration()?;
+pub fn run(target: &Target, wanted: Wanted, as_json: bool) -> Result<()> {
+    let registration = wanted.registration_in(target)?;
+    let file = settings_file_of(target)?.file;
     let current = file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
     let text = current.text_or_empty();
     let states = inspect(text, &registration)
         .map_err(|refusal| refused(&refusal.to_string(), file.path()))?;
-    let count = |wanted| states.iter().filter(|(_, state)| *state == wanted).count();
-    let summary = match (count(Registered::Yes), count(Registered::No)) {
-        (_, none) if none == states.len() => "no",
-        (all, _) if all == states.len() => "yes",
-        _ => "partly",
-    };
+    let summary = summary(&states);
     let is_off = all_hooks_are_off(text);
     let backup = file.backup_path();
     if as_json {
@@ -49,12 +46,22 @@ pub fn run(file: &ForeignFile, wanted: Wanted, as_json: bool) -> Result<()> {
         for (event, state) in states {
             say(&format!("  {:<20} {}", event.as_str(), word(state)))?;
         }
-        note("`turnbridge hooks apply` brings it up to date");
+        note(&format!("`turnbridge hooks apply{}` brings it up to date", target.option()));
     }
     if is_off {
         note("`disableAllHooks` is set in it: no hook runs");
     }
     Ok(())
+}
+
+/// All events in a word.
+pub fn summary(states: &[(HookEventName, Registered)]) -> &'static str {
+    let count = |wanted| states.iter().filter(|(_, state)| *state == wanted).count();
+    match (count(Registered::Yes), count(Registered::No)) {
+        (_, none) if none == states.len() => "no",
+        (all, _) if all == states.len() => "yes",
+        _ => "partly",
+    }
 }
 
 const fn word(state: Registered) -> &'static str {

@@ -1,0 +1,153 @@
+//! `turnbridge wsl` in Windows: the distributions, and how each that runs is set up. Looking into one
+//! that is stopped would start it, so that is left to the commands that name it.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use turnbridge_core::settings_edit::{Form, Registration, StopGate, inspect};
+use turnbridge_core::wsl::DistributionName;
+
+use super::{codex_homes, wslenv};
+use crate::commands::consent::say;
+use crate::commands::hooks::{self, Wanted};
+use crate::config;
+use crate::failure::note;
+use crate::wsl::{Distribution, Distributions, Target};
+
+/// How one distribution is set up.
+struct Report {
+    home: String,
+    settings: String,
+    /// `yes`, `no`, `partly`, or `unreadable`.
+    hooks: &'static str,
+    /// Where our programs lie, and their version.
+    turnbridge: Option<(String, String)>,
+    /// `None`: no Codex has been run there.
+    codex_home: Option<String>,
+    /// The daemon reads the threads there.
+    codex_is_followed: bool,
+}
+
+enum State {
+    Stopped,
+    Running(Result<Report>),
+}
+
+pub fn run(as_json: bool) -> Result<()> {
+    let distributions = Distributions::find()?;
+    let (internal, installed): (Vec<_>, Vec<_>) =
+        distributions.installed()?.into_iter().partition(DistributionName::is_internal);
+    let running = distributions.running()?;
+    let states: Vec<(DistributionName, State)> = installed
+        .into_iter()
+        .map(|name| match running.contains(&name) {
+            true => (name.clone(), State::Running(report(&distributions, name))),
+            false => (name, State::Stopped),
+        })
+        .collect();
+    for name in internal {
+        note(&format!("`{name}` belongs to a program for containers and is left out"));
+    }
+    if as_json {
+        let list: Vec<Value> = states.iter().map(|(name, state)| to_json(name, state)).collect();
+        return say(&json!({
+            "version": 1,
+            "side": "windows",
+            "distributions": list,
+            "wslenv": wslenv(),
+        })
+        .to_string());
+    }
+    for (name, state) in &states {
+        show(name, state)?;
+    }
+    say("for a terminal of Windows to hear of agents in WSL, set this variable:")?;
+    say(&format!("  {}", wslenv()))
+}
+
+fn report(distributions: &Distributions, name: DistributionName) -> Result<Report> {
+    let distribution = Distribution::open(distributions, name)?;
+    let installed = distribution.turnbridge()?;
+    let codex_home = codex_homes::home_of(&distribution)?;
+    let environment = &distribution.environment;
+    let (home, settings) = (environment.home.clone(), environment.claude_settings());
+    let codex_linux_home = environment.codex_home();
+    let homes = config::read_or_default().codex.homes;
+    let turnbridge = installed.map(|installed| {
+        let version = installed.version.map(|number| number.to_string()).join(".");
+        (installed.folder, version)
+    });
+    let is_installed = turnbridge.is_some();
+    Ok(Report {
+        home,
+        settings,
+        hooks: registered(&Target::Wsl(Box::new(distribution)), is_installed)?,
+        turnbridge,
+        codex_is_followed: codex_home.as_ref().is_some_and(|home| codex_homes::has(&homes, home)),
+        codex_home: codex_home.map(|_| codex_linux_home),
+    })
+}
+
+/// Whether the settings call us. Without programs there, whatever calls us calls nobody.
+fn registered(target: &Target, is_installed: bool) -> Result<&'static str> {
+    let registration = match is_installed {
+        true => Wanted::default().registration_in(target)?,
+        false => nobody(),
+    };
+    let file = hooks::settings_file_of(target)?.file;
+    let Ok(current) = file.current::<String>() else { return Ok("unreadable") };
+    let states = inspect(current.text_or_empty(), &registration);
+    Ok(states.map_or("unreadable", |states| hooks::status::summary(&states)))
+}
+
+fn nobody() -> Registration {
+    let [status, stop_gate, notify] = [const { String::new() }; 3];
+    let (form, stop_gate_is) = (Form::Exec, StopGate::Off);
+    Registration { status, stop_gate, notify, form, stop_gate_is }
+}
+
+fn show(name: &DistributionName, state: &State) -> Result<()> {
+    let report = match state {
+        State::Stopped => return say(&format!("{name}: stopped, and not started to look into it")),
+        State::Running(Err(error)) => return say(&format!("{name}: {error:#}")),
+        State::Running(Ok(report)) => report,
+    };
+    say(&format!("{name}: running, home `{}`", report.home))?;
+    say(&match &report.turnbridge {
+        Some((folder, version)) => format!("  Turnbridge {version} in `{folder}`"),
+        None => "  no Turnbridge for Linux; install it there first".to_owned(),
+    })?;
+    say(&match report.hooks {
+        "yes" => format!("  hooks registered in `{}`", report.settings),
+        "no" => format!("  hooks not registered in `{}`", report.settings),
+        "partly" => {
+            format!("  hooks registered in part, or for another one, in `{}`", report.settings)
+        }
+        _ => format!("  `{}` cannot be understood", report.settings),
+    })?;
+    say(&match (&report.codex_home, report.codex_is_followed) {
+        (None, _) => "  no Codex".to_owned(),
+        (Some(home), true) => format!("  Codex in `{home}`, followed"),
+        (Some(home), false) => format!("  Codex in `{home}`, not in `[codex] homes`"),
+    })
+}
+
+fn to_json(name: &DistributionName, state: &State) -> Value {
+    match state {
+        State::Stopped => json!({"name": name.as_str(), "running": false}),
+        State::Running(Err(error)) => {
+            json!({"name": name.as_str(), "running": true, "problem": format!("{error:#}")})
+        }
+        State::Running(Ok(report)) => json!({
+            "name": name.as_str(),
+            "running": true,
+            "home": report.home,
+            "settings": report.settings,
+            "hooks": report.hooks,
+            "turnbridge": report.turnbridge.as_ref().map(
+                |(folder, version)| json!({"folder": folder, "version": version})
+            ),
+            "codex_home": report.codex_home,
+            "codex_followed": report.codex_is_followed,
+        }),
+    }
+}

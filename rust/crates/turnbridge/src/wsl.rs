@@ -1,0 +1,49 @@
+//! WSL from both sides: from Windows, the distributions and their users' files; from inside one,
+//! what it shares with Windows.
+//!
+//! Everything is compiled everywhere. Tests of any system stand in for the outside by a `wsl.exe` of
+//! their own on the PATH, by `TURNBRIDGE_WSL_SIDE` (`windows`, `inside` or `elsewhere`), and by
+//! `TURNBRIDGE_WSL_ROOT`: the folder of the distributions' files, or of the own ones when inside.
+
+mod distribution;
+mod distributions;
+mod inside;
+mod target;
+
+use std::path::PathBuf;
+
+pub use distribution::Distribution;
+pub use distributions::Distributions;
+pub use inside::Inside;
+pub use target::{Place, Target, TargetFile};
+
+/// Where this program runs.
+#[derive(Debug)]
+pub enum Side {
+    Windows,
+    Inside(Inside),
+    /// Neither Windows nor WSL.
+    Elsewhere,
+}
+
+pub fn side() -> Side {
+    match std::env::var("TURNBRIDGE_WSL_SIDE").as_deref() {
+        Ok("windows") => Side::Windows,
+        Ok("inside") => Side::Inside(Inside::look(&root_for_tests().unwrap_or("/".into()))),
+        Ok("elsewhere") => Side::Elsewhere,
+        _ if cfg!(windows) => Side::Windows,
+        _ => Inside::recognise().map_or(Side::Elsewhere, Side::Inside),
+    }
+}
+
+/// Where programs of Windows lie when the PATH does not say; empty outside of WSL.
+pub fn windows_program_folders() -> Vec<PathBuf> {
+    match side() {
+        Side::Inside(inside) => vec![inside.powershell_folder()],
+        _ => Vec::new(),
+    }
+}
+
+fn root_for_tests() -> Option<PathBuf> {
+    std::env::var_os("TURNBRIDGE_WSL_ROOT").map(PathBuf::from).filter(|root| root.is_absolute())
+}

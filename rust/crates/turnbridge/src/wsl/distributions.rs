@@ -1,0 +1,132 @@
+//! The distributions of this Windows, by `wsl.exe`: the one way to them, and what tests replace.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+use turnbridge_core::wsl::{DistributionName, decode_output, distributions_in, unc_roots};
+
+use super::{Side, root_for_tests, side};
+use crate::failure::{hinted, note};
+use crate::programs::{self, Answer};
+
+/// A machine that starts WSL for the first time after its own start takes its time.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer texts are the help of `wsl.exe`.
+const LONGEST_REASON: usize = 5;
+
+#[derive(Debug, Clone)]
+pub struct Distributions {
+    program: PathBuf,
+    patience: Duration,
+}
+
+impl Distributions {
+    pub fn find() -> Result<Distributions> {
+        if !matches!(side(), Side::Windows) {
+            let hint = "inside a distribution, run the command without `--wsl` for that one";
+            return Err(hinted("distributions of WSL are reached from Windows only", hint));
+        }
+        let program = find_program().ok_or_else(|| {
+            hinted("there is no `wsl.exe` on this machine", "`wsl --install` in Windows adds WSL")
+        })?;
+        let patience = std::env::var("TURNBRIDGE_WSL_PATIENCE_MS").ok();
+        let patience = patience.and_then(|text| text.parse().ok()).map(Duration::from_millis);
+        Ok(Distributions { program, patience: patience.unwrap_or(PATIENCE) })
+    }
+
+    /// All that are installed, the default one first. Starts none.
+    pub fn installed(&self) -> Result<Vec<DistributionName>> {
+        let answer = self.run(&["-l", "-q"])?;
+        let (names, others) = distributions_in(&answer.stdout);
+        if !answer.status.success() || names.is_empty() {
+            let reason = reason_in(&answer);
+            let hint = "`wsl --install` adds a distribution, `wsl --status` says more";
+            return Err(hinted(format!("`wsl.exe` lists no distribution{reason}"), hint));
+        }
+        for other in others {
+            note(&format!("{other:?} is no name of a distribution; it is left out"));
+        }
+        Ok(names)
+    }
+
+    /// Those that run now. Starts none.
+    pub fn running(&self) -> Result<Vec<DistributionName>> {
+        let answer = self.run(&["-l", "-q", "--running"])?;
+        // That none runs is a failure, too, and a sentence in the user's language.
+        Ok(if answer.status.success() { distributions_in(&answer.stdout).0 } else { Vec::new() })
+    }
+
+    /// The installed one of that name, in whatever case.
+    pub fn named(&self, name: &str) -> Result<DistributionName> {
+        let wanted = DistributionName::parse(name).ok_or_else(|| {
+            hinted(format!("{name:?} is no name of a distribution"), "`wsl.exe -l -q` lists them")
+        })?;
+        let installed = self.installed()?;
+        let found = installed.iter().find(|installed| installed.is_called(wanted.as_str()));
+        let Some(found) = found else {
+            let names: Vec<_> = installed.iter().map(|name| format!("`{name}`")).collect();
+            let hint = format!("there are {}", names.join(", "));
+            return Err(hinted(format!("there is no distribution `{wanted}`"), hint));
+        };
+        if found.is_internal() {
+            let hint = "name the distribution that you work in; `turnbridge wsl` lists them";
+            return Err(hinted(format!("`{found}` belongs to a program for containers"), hint));
+        }
+        Ok(found.clone())
+    }
+
+    /// Runs a program inside, without a shell: the PATH is not the one of a login. Starts the
+    /// distribution if it does not run.
+    pub fn ask(&self, name: &DistributionName, argv: &[&str]) -> Result<Answer> {
+        let mut arguments = vec!["-d", name.as_str(), "--exec"];
+        arguments.extend(argv);
+        self.run(&arguments)
+    }
+
+    /// The folder that is `/` of a distribution. Looking there starts it.
+    pub fn root(&self, name: &DistributionName) -> Result<PathBuf> {
+        let roots = match root_for_tests() {
+            Some(folder) => vec![folder.join(name.as_str())],
+            None => unc_roots(name).map(PathBuf::from).to_vec(),
+        };
+        roots.into_iter().find(|root| root.is_dir()).ok_or_else(|| {
+            let [newer, older] = unc_roots(name);
+            let hint = format!("open `{newer}` or `{older}` in the Explorer to see why");
+            hinted(format!("the files of `{name}` cannot be reached"), hint)
+        })
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<Answer> {
+        programs::ask(Command::new(&self.program).args(arguments), self.patience).map_err(|error| {
+            if error.kind() != io::ErrorKind::TimedOut {
+                let what = format!("could not run `{}`", self.program.display());
+                return anyhow::Error::from(error).context(what);
+            }
+            let error = format!("`wsl.exe` did not answer within {:?}", self.patience);
+            hinted(error, "`wsl --shutdown` ends a WSL that hangs, with all that runs in it")
+        })
+    }
+}
+
+fn find_program() -> Option<PathBuf> {
+    let name = if cfg!(windows) { "wsl" } else { "wsl.exe" };
+    let in_windows = || {
+        let folder = PathBuf::from(std::env::var_os("SystemRoot")?).join("System32");
+        programs::find("wsl.exe", Some(&folder.join("wsl.exe")))
+    };
+    programs::find(name, None).or_else(in_windows)
+}
+
+/// What `wsl.exe` says of its own failure, to be put behind ours.
+pub(super) fn reason_in(answer: &Answer) -> String {
+    let said = [&answer.stdout, &answer.stderr].map(|stream| decode_output(stream)).concat();
+    let lines: Vec<&str> =
+        said.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty()).collect();
+    match lines.len() {
+        1..=LONGEST_REASON => format!(": {}", lines.join(" ")),
+        _ => String::new(),
+    }
+}

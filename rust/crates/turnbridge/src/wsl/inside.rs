@@ -1,0 +1,59 @@
+//! The distribution that this program runs in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use turnbridge_core::wsl::{Traces, automount_root, can_run_windows_programs, is_wsl};
+
+/// Where the kernel keeps the entry for programs of Windows; systemd has it made anew, late.
+const BINFMT: [&str; 2] =
+    ["proc/sys/fs/binfmt_misc/WSLInterop", "proc/sys/fs/binfmt_misc/WSLInterop-late"];
+
+#[derive(Debug)]
+pub struct Inside {
+    /// `None`: nobody has told; `sudo` drops the variable.
+    pub distribution: Option<String>,
+    pub can_run_windows_programs: bool,
+    /// The folder of Windows' drives.
+    drives: PathBuf,
+}
+
+impl Inside {
+    /// `None` when this is no WSL.
+    pub fn recognise() -> Option<Inside> {
+        if !cfg!(target_os = "linux") {
+            return None;
+        }
+        let variable = |name: &str| std::env::var(name).ok();
+        let (interop, distribution) = (variable("WSL_INTEROP"), variable("WSL_DISTRO_NAME"));
+        let traces = Traces {
+            osrelease: &read(Path::new("/proc/sys/kernel/osrelease")),
+            interop: interop.as_deref(),
+            distribution: distribution.as_deref(),
+            is_in_a_container: ["/.dockerenv", "/run/.containerenv"]
+                .iter()
+                .any(|mark| Path::new(mark).exists()),
+        };
+        is_wsl(&traces).then(|| Inside::look(Path::new("/")))
+    }
+
+    pub(super) fn look(root: &Path) -> Inside {
+        let drives = automount_root(&read(&root.join("etc/wsl.conf")));
+        Inside {
+            distribution: std::env::var("WSL_DISTRO_NAME").ok().filter(|name| !name.is_empty()),
+            can_run_windows_programs: BINFMT
+                .iter()
+                .any(|entry| can_run_windows_programs(&read(&root.join(entry)))),
+            drives: root.join(drives.trim_start_matches('/')),
+        }
+    }
+
+    /// With `appendWindowsPath=false` in `/etc/wsl.conf` the PATH does not lead there.
+    pub fn powershell_folder(&self) -> PathBuf {
+        self.drives.join("c/Windows/System32/WindowsPowerShell/v1.0")
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,79 @@
+//! Whose files a command is about: those of this system, or those of a distribution.
+
+use anyhow::Result;
+use clap::Args;
+
+use turnbridge_core::wsl::Environment;
+use turnbridge_store::foreign_file::{Change, ForeignFile};
+use turnbridge_store::paths::StatePaths;
+
+use super::distribution::LinuxFile;
+use super::{Distribution, Distributions};
+
+#[derive(Debug, Clone, Default, Args)]
+pub struct Place {
+    /// From Windows: that of this distribution of WSL, which is started if it does not run
+    #[arg(long = "wsl", value_name = "DISTRO")]
+    distribution: Option<String>,
+}
+
+#[derive(Debug)]
+pub enum Target {
+    Here,
+    Wsl(Box<Distribution>),
+}
+
+impl Place {
+    pub fn target(&self) -> Result<Target> {
+        let Some(name) = &self.distribution else { return Ok(Target::Here) };
+        let distributions = Distributions::find()?;
+        let name = distributions.named(name)?;
+        Ok(Target::Wsl(Box::new(Distribution::open(&distributions, name)?)))
+    }
+}
+
+/// A file of somebody else's there.
+#[derive(Debug)]
+pub struct TargetFile<'a> {
+    pub file: ForeignFile,
+    shared_with: Option<(&'a Distribution, LinuxFile)>,
+}
+
+impl TargetFile<'_> {
+    /// What is left to do when the file has been changed.
+    pub fn settle(&self, change: Change) -> Result<()> {
+        match &self.shared_with {
+            Some((distribution, linux)) if change == Change::Written => {
+                distribution.give_mode_back(&self.file, linux)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Target {
+    /// `here` is the file on this system, `there` its path in a distribution.
+    pub fn file(
+        &self,
+        state: &StatePaths,
+        here: impl FnOnce() -> Result<ForeignFile>,
+        there: impl FnOnce(&Environment) -> String,
+    ) -> Result<TargetFile<'_>> {
+        match self {
+            Target::Here => Ok(TargetFile { file: here()?, shared_with: None }),
+            Target::Wsl(distribution) => {
+                let (file, linux) = distribution.file(state, &there(&distribution.environment))?;
+                Ok(TargetFile { file, shared_with: Some((&**distribution, linux)) })
+            }
+        }
+    }
+
+    /// The option that leads there once more.
+    pub fn option(&self) -> String {
+        match self {
+            Target::Here => String::new(),
+            // A name may have blanks.
+            Target::Wsl(distribution) => format!(" --wsl \"{}\"", distribution.name),
+        }
+    }
+}
