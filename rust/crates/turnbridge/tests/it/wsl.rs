@@ -245,7 +245,8 @@ fn without_our_linux_programs_nothing_is_registered_in_a_distribution() {
         windows.install("/home/kim/bin", &format!("{program}.exe"), "turnbridge 0.1.0");
         let folder = windows.file("Ubuntu", "/opt/tools");
         fs::create_dir_all(&folder).unwrap();
-        write_program(&folder.join(program), "MZ\u{90}");
+        // It would even run.
+        write_program(&folder.join(program), "MZ=1; echo 'turnbridge 0.1.0'\n");
     }
     windows.install("/home/kim/.local/bin", "turnbridge-status", "turnbridge 0.1.0");
     windows.refused(&apply);
