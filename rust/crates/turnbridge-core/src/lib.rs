@@ -36,6 +36,7 @@ pub mod rollout;
 pub mod rollout_prompt;
 pub mod rollout_wire;
 pub mod sandbox;
+pub mod service_files;
 pub mod session;
 pub mod session_wire;
 pub mod settings_edit;

@@ -1,0 +1,118 @@
+//! The task of the Windows Task Scheduler.
+//!
+//! A task has no environment of its own, and none is written: it starts with the user's variables
+//! from the registry, PATH included, which is where people on Windows set them.
+
+use super::xml::escape;
+use super::{Job, Unwritable, check, refuse_if};
+
+pub const TASK: &str = r"\Turnbridge\Daemon";
+
+/// A console program gets a window, and whoever closes it ends the program; `Hidden` only hides the
+/// task in the list of tasks. This runs it in a console without one. It keeps the exit code to
+/// itself (microsoft/terminal#17178), so that `RestartOnFailure` does not see every failure: hence
+/// the second trigger, every minute, which does nothing while the daemon runs (`IgnoreNew`).
+const CONSOLE: &str = r"%SystemRoot%\System32\conhost.exe";
+
+/// `user`: whose logon starts it, `DOMAIN\name`. Nobody needs an administrator for a task that is
+/// one's own.
+pub fn render(job: &Job, user: &str) -> Result<String, Unwritable> {
+    job.check()?;
+    check(user)?;
+    let words = [&job.program].into_iter().chain(&job.arguments);
+    let words: Vec<_> = words.map(|word| argument(word)).collect::<Result<_, _>>()?;
+    let arguments = escape(&format!("--headless {}", words.join(" ")));
+    let user = escape(user);
+    Ok(format!(
+        r#"<?xml version="1.0" encoding="UTF-16"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <RegistrationInfo>
+    <Description>Turnbridge: replies to coding agents</Description>
+  </RegistrationInfo>
+  <Triggers>
+    <LogonTrigger>
+      <Enabled>true</Enabled>
+      <UserId>{user}</UserId>
+    </LogonTrigger>
+    <TimeTrigger>
+      <Enabled>true</Enabled>
+      <StartBoundary>2020-01-01T00:00:00</StartBoundary>
+      <Repetition>
+        <Interval>PT1M</Interval>
+        <StopAtDurationEnd>false</StopAtDurationEnd>
+      </Repetition>
+    </TimeTrigger>
+  </Triggers>
+  <Principals>
+    <Principal id="Author">
+      <UserId>{user}</UserId>
+      <LogonType>InteractiveToken</LogonType>
+      <RunLevel>LeastPrivilege</RunLevel>
+    </Principal>
+  </Principals>
+  <Settings>
+    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <AllowHardTerminate>true</AllowHardTerminate>
+    <StartWhenAvailable>true</StartWhenAvailable>
+    <RunOnlyIfNetworkAvailable>false</RunOnlyIfNetworkAvailable>
+    <IdleSettings>
+      <StopOnIdleEnd>false</StopOnIdleEnd>
+      <RestartOnIdle>false</RestartOnIdle>
+    </IdleSettings>
+    <AllowStartOnDemand>true</AllowStartOnDemand>
+    <Enabled>true</Enabled>
+    <Hidden>true</Hidden>
+    <RunOnlyIfIdle>false</RunOnlyIfIdle>
+    <WakeToRun>false</WakeToRun>
+    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
+    <Priority>5</Priority>
+    <RestartOnFailure>
+      <Interval>PT1M</Interval>
+      <Count>255</Count>
+    </RestartOnFailure>
+  </Settings>
+  <Actions Context="Author">
+    <Exec>
+      <Command>{CONSOLE}</Command>
+      <Arguments>{arguments}</Arguments>
+    </Exec>
+  </Actions>
+</Task>
+"#
+    ))
+}
+
+/// One argument as Windows programs split their command line. The Task Scheduler puts variables
+/// into it first, and there is no way to write them as text.
+fn argument(text: &str) -> Result<String, Unwritable> {
+    refuse_if(text.contains('"'), text, "has a quote, which no path on Windows has")?;
+    let is_variable = text.matches('%').count() > 1 || text.contains("$(");
+    refuse_if(is_variable, text, "has what the Task Scheduler takes for a variable")?;
+    if !text.is_empty() && !text.contains(' ') {
+        return Ok(text.to_owned());
+    }
+    // Before the closing quote a backslash would make it part of the text.
+    let backslashes = text.len() - text.trim_end_matches('\\').len();
+    Ok(format!("\"{text}{}\"", "\\".repeat(backslashes)))
+}
+
+/// The bytes that `schtasks` reads: it takes the declaration of the encoding at its word.
+pub fn encode(definition: &str) -> Vec<u8> {
+    let units = std::iter::once(0xfeff).chain(definition.encode_utf16());
+    units.flat_map(u16::to_le_bytes).collect()
+}
+
+/// Whether one of the lines of `schtasks /Query /FO CSV /V /NH` is about a run that goes on. Their
+/// words are in the user's language; the last result is a number (`SCHED_S_TASK_RUNNING`).
+pub fn is_running(csv: &str) -> bool {
+    const LAST_RESULT: usize = 6;
+    csv.lines().any(|line| fields(line).nth(LAST_RESULT).is_some_and(|field| field == "267009"))
+}
+
+/// The fields as long as all are in quotes, which is how `schtasks` writes them.
+fn fields(line: &str) -> impl Iterator<Item = &str> {
+    let line = line.trim();
+    line.strip_prefix('"').unwrap_or(line).split("\",\"")
+}
