@@ -5,6 +5,7 @@ mod config;
 mod failure;
 mod programs;
 mod runner;
+mod service;
 mod speech;
 mod wsl;
 

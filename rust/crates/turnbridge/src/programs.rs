@@ -33,7 +33,8 @@ pub fn agent(tool: Tool, config: &Config) -> Option<PathBuf> {
     find(tool.as_str(), chosen.as_deref())
 }
 
-fn find_in(name: &str, path: &OsStr) -> Option<PathBuf> {
+/// The first in the folders of such a list.
+pub fn find_in(name: &str, path: &OsStr) -> Option<PathBuf> {
     let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd"] } else { &[""] };
     // A relative folder would mean another program in every session's folder.
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());

@@ -3,7 +3,7 @@
 mod codex;
 mod completions;
 mod consent;
-mod daemon;
+pub mod daemon;
 mod gate;
 mod hooks;
 mod inbox;
@@ -13,6 +13,7 @@ mod notify;
 mod outbox;
 mod routes;
 mod run_reply;
+mod service;
 mod sessions;
 mod speak;
 mod voice;
@@ -38,6 +39,8 @@ enum Command {
     Gate(gate::Arguments),
     Hooks(hooks::Arguments),
     Daemon(daemon::Arguments),
+    #[command(alias = "launchd")]
+    Service(service::Arguments),
     Codex(codex::Arguments),
     Inbox(inbox::Arguments),
     Outbox(outbox::Arguments),
@@ -59,6 +62,7 @@ impl Cli {
             Command::Gate(arguments) => gate::run(&arguments),
             Command::Hooks(arguments) => hooks::run(&arguments),
             Command::Daemon(arguments) => daemon::run(&arguments),
+            Command::Service(arguments) => service::run(&arguments),
             Command::Codex(arguments) => codex::run(&arguments),
             Command::Inbox(arguments) => inbox::run(&arguments),
             Command::Outbox(arguments) => outbox::run(&arguments),
@@ -75,7 +79,7 @@ impl Cli {
     }
 }
 
-fn state_paths() -> Result<StatePaths> {
+pub fn state_paths() -> Result<StatePaths> {
     let hint = "set HOME (on Windows USERPROFILE)";
     StatePaths::from_env().ok_or_else(|| hinted("could not find your home folder", hint))
 }

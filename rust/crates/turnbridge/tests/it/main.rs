@@ -18,6 +18,8 @@ mod mcp;
 #[cfg(unix)]
 mod real_codex;
 mod recordings;
+#[cfg(unix)]
+mod service;
 mod sessions_command;
 mod sinks;
 mod slack;

@@ -1,0 +1,103 @@
+//! `turnbridge service`: the daemon under launchd, systemd or the Task Scheduler.
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::consent::say;
+use crate::failure::note;
+use crate::service::{self, State};
+
+/// Have the daemon started at login, and again whenever it ends
+///
+/// By launchd on macOS, by your own systemd on Linux, by the Task Scheduler on Windows. Nobody needs
+/// to be an administrator. Without a command: `status`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Install the service and start it, or bring it up to date
+    Install,
+    /// Stop the service and remove everything that belongs to it
+    Uninstall,
+    /// Show whether the service is installed, up to date and running
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End the daemon and start it anew; agents at work go on
+    Restart,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.action {
+        None => status(arguments.json),
+        Some(Action::Status { json }) => status(*json),
+        Some(Action::Install) => {
+            let state = service::install()?;
+            say(&format!("installed `{}`", state.definition.display()))?;
+            tell(&state)
+        }
+        Some(Action::Uninstall) => match service::uninstall()? {
+            true => say("the service is gone"),
+            false => say("no service is installed"),
+        },
+        Some(Action::Restart) => {
+            service::restart()?;
+            say("the daemon was started anew")
+        }
+    }
+}
+
+fn status(as_json: bool) -> Result<()> {
+    let state = service::state()?;
+    if as_json {
+        let state = state.as_ref();
+        let is = |field: fn(&State) -> bool| state.is_some_and(field);
+        let shown = json!({
+            "manager": state.map(|state| state.manager.as_str()),
+            "definition": state.map(|state| state.definition.display().to_string()),
+            "installed": is(|state| state.is_installed),
+            "current": is(|state| state.is_current),
+            "running": is(|state| state.is_running),
+            "pid": state.and_then(|state| state.pid),
+            "note": state.and_then(|state| state.note.as_deref()),
+        });
+        return say(&shown.to_string());
+    }
+    let Some(state) = state else {
+        return say("no service manager here; `turnbridge daemon` starts the daemon by hand");
+    };
+    let definition = state.definition.display();
+    let manager = state.manager.as_str();
+    match (state.is_installed, state.is_current) {
+        (false, _) => say(&format!("not installed ({manager})"))?,
+        (true, true) => say(&format!("installed ({manager}, `{definition}`)"))?,
+        (true, false) => {
+            say(&format!("installed, but outdated ({manager}, `{definition}`)"))?;
+            say("`turnbridge service install` brings it up to date")?;
+        }
+    }
+    tell(&state)
+}
+
+fn tell(state: &State) -> Result<()> {
+    match state.pid {
+        Some(pid) => say(&format!("running (pid {pid})"))?,
+        None if state.is_running => say("running")?,
+        None => say("not running")?,
+    }
+    if let Some(text) = &state.note {
+        note(text);
+    }
+    Ok(())
+}

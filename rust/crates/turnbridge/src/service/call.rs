@@ -1,0 +1,54 @@
+//! Calls the programs of service managers: arguments only, no shell, and never for ever.
+
+use std::io::ErrorKind;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use turnbridge_core::one_line::one_line;
+
+use crate::programs::{self, Answer};
+
+/// Milliseconds instead of a minute, for tests of managers that do not answer.
+const VARIABLE: &str = "TURNBRIDGE_SERVICE_PATIENCE_MS";
+
+/// Whoever stops a service waits for it, and a daemon that waits for Slack has half a minute.
+pub fn patience() -> Duration {
+    let chosen = std::env::var(VARIABLE).ok().and_then(|text| text.parse().ok());
+    chosen.map_or(Duration::from_secs(60), Duration::from_millis)
+}
+
+/// Whatever it answers.
+pub fn ask(program: &str, arguments: &[&str]) -> Result<Answer> {
+    let path = programs::find(program, None)
+        .ok_or_else(|| anyhow!("there is no `{program}` on the PATH"))?;
+    programs::ask(Command::new(path).args(arguments), patience()).map_err(|error| {
+        let shown = shown(program, arguments);
+        match error.kind() {
+            ErrorKind::TimedOut => anyhow!("`{shown}` did not answer within {:?}", patience()),
+            _ => anyhow!("could not run `{shown}`: {error}"),
+        }
+    })
+}
+
+/// Anything but success is an error.
+pub fn demand(program: &str, arguments: &[&str]) -> Result<()> {
+    let answer = ask(program, arguments)?;
+    if answer.status.success() {
+        return Ok(());
+    }
+    Err(refused(program, arguments, &answer))
+}
+
+pub fn refused(program: &str, arguments: &[&str], answer: &Answer) -> anyhow::Error {
+    let said = one_line(&String::from_utf8_lossy(&answer.stderr));
+    let said = if said.is_empty() { one_line(&answer.text()) } else { said };
+    let ended =
+        answer.status.code().map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+    let separator = if said.is_empty() { "" } else { ": " };
+    anyhow!("`{}` failed ({ended}){separator}{said}", shown(program, arguments))
+}
+
+fn shown(program: &str, arguments: &[&str]) -> String {
+    [&[program], arguments].concat().join(" ")
+}

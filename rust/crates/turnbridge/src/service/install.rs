@@ -1,0 +1,117 @@
+//! Installs the service, or leaves everything as it was.
+
+use anyhow::{Context, Result, anyhow};
+use turnbridge_store::atomic_file::write_durably;
+use turnbridge_store::paths::StatePaths;
+
+use super::uninstall::remove;
+use super::{
+    BY_HAND, Manager, Seen, Service, State, environment, no_manager, read_definition, state_of,
+    wait_until_it_runs, with_hint,
+};
+use crate::commands::{daemon, state_paths};
+use crate::config;
+use crate::failure::{hinted, note};
+
+/// What there was before.
+struct Before<'a> {
+    service: &'a dyn Service,
+    paths: StatePaths,
+    definition: Option<Vec<u8>>,
+    seen: Seen,
+    /// Somebody has started a daemon that no manager knows of.
+    is_by_hand: bool,
+}
+
+/// Does nothing if everything is as it should be: agents at work are not disturbed.
+pub fn install() -> Result<State> {
+    try_install().map_err(|error| with_hint(error, BY_HAND))
+}
+
+fn try_install() -> Result<State> {
+    let manager = Manager::of_this_system().ok_or_else(no_manager)?;
+    let config = config::read()?;
+    if !config.features.reply_resume {
+        let hint = "set `reply_resume = true` under `[features]` in `config.toml`; without replies a \
+                    service has nothing to do";
+        return Err(hinted("`features.reply_resume` is off", hint));
+    }
+    let service = manager.service()?;
+    let wanted = service.render(&environment::job(&config)?);
+    let wanted = wanted.map_err(|refusal| anyhow!("could not define the service: {refusal}"))?;
+    let before = Before::of(&*service)?;
+    let is_done = before.definition.as_ref() == Some(&wanted)
+        && before.seen.is_registered
+        && before.seen.is_running;
+    let seen =
+        if is_done { enable().and_then(|()| service.look()) } else { before.replace(&wanted) };
+    let mut state = state_of(manager, &*service, seen?)?;
+    if !state.is_running {
+        let slow = "it is installed but does not run yet; `turnbridge logs daemon` may say why";
+        state.note = Some(state.note.map_or(slow.to_owned(), |note| format!("{slow}; {note}")));
+    }
+    Ok(state)
+}
+
+fn enable() -> Result<()> {
+    config::set("features", "service_enabled", Some(true.into())).map(drop)
+}
+
+impl Before<'_> {
+    fn of(service: &dyn Service) -> Result<Before<'_>> {
+        let paths = state_paths()?;
+        let seen = service.look()?;
+        let is_by_hand = daemon::is_running(&paths) && !seen.is_running;
+        let definition = read_definition(service.definition())?;
+        Ok(Before { service, paths, definition, seen, is_by_hand })
+    }
+
+    fn replace(&self, wanted: &[u8]) -> Result<Seen> {
+        if self.is_by_hand {
+            daemon::stop(&self.paths)?;
+        }
+        let written = self.write(wanted);
+        let replaced = written.and_then(|()| self.take_up().inspect_err(|_| self.put_back()));
+        if replaced.is_err() && self.is_by_hand {
+            self.start_by_hand();
+        }
+        replaced
+    }
+
+    fn take_up(&self) -> Result<Seen> {
+        self.service.take_up()?;
+        let seen = wait_until_it_runs(self.service)?;
+        enable()?;
+        Ok(seen)
+    }
+
+    fn write(&self, definition: &[u8]) -> Result<()> {
+        let path = self.service.definition();
+        write_durably(path, definition)
+            .with_context(|| format!("could not write `{}`", path.display()))
+    }
+
+    /// What cannot be put back is told, besides the error that led here.
+    fn put_back(&self) {
+        // It may not have come so far.
+        let _ = self.service.let_go();
+        let put_back = match &self.definition {
+            Some(definition) => self.write(definition),
+            None => remove(self.service),
+        };
+        self.service.forget();
+        let put_back = put_back.and_then(|()| match self.seen.is_registered {
+            true => self.service.take_up(),
+            false => Ok(()),
+        });
+        if let Err(error) = put_back {
+            note(&format!("the service that was there could not be put back: {error:#}"));
+        }
+    }
+
+    fn start_by_hand(&self) {
+        if let Err(error) = daemon::start(&self.paths) {
+            note(&format!("the daemon that was running could not be started again: {error:#}"));
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A launch agent of macOS. Only `bootstrap`, `bootout`, `kickstart` and `print` (SLV-97..100).
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use turnbridge_core::service_files::launchd::{self, LABEL};
+use turnbridge_core::service_files::{Environment, Job, Unwritable};
+use turnbridge_store::atomic_file::make_private_folder;
+use turnbridge_store::paths::home_dir;
+
+use super::call::{ask, demand, patience, refused};
+use super::{PAUSE, Seen, Service, user_id};
+use crate::failure::hinted;
+
+/// launchd says so while the one before is still ending: EIO, EALREADY.
+const STILL_ENDING: [i32; 2] = [5, 37];
+/// It has been told to end, and does: EINPROGRESS.
+const IN_PROGRESS: i32 = 36;
+/// It gives a job twenty seconds to end.
+const ENDING: Duration = Duration::from_secs(25);
+
+pub struct Launchd {
+    definition: PathBuf,
+    output: PathBuf,
+    domain: String,
+    target: String,
+}
+
+impl Launchd {
+    pub fn new() -> Result<Launchd> {
+        let library = home_dir()
+            .ok_or_else(|| hinted("could not find your home folder", "set HOME"))?
+            .join("Library");
+        let domain = format!("gui/{}", user_id());
+        Ok(Launchd {
+            definition: library.join("LaunchAgents").join(format!("{LABEL}.plist")),
+            // Not `daemon.log`, which is JSON, and rotated by those who write it.
+            output: library.join("Logs").join("turnbridge").join("daemon.out.log"),
+            target: format!("{domain}/{LABEL}"),
+            domain,
+        })
+    }
+
+    fn bootstrap(&self) -> Result<()> {
+        let plist = self.definition.to_string_lossy();
+        let arguments = ["bootstrap", &self.domain, &plist];
+        let deadline = Instant::now() + ENDING.min(patience());
+        loop {
+            let answer = ask("launchctl", &arguments)?;
+            if answer.status.success() {
+                return Ok(());
+            }
+            let is_ending = answer.status.code().is_some_and(|code| STILL_ENDING.contains(&code));
+            if !is_ending || Instant::now() >= deadline {
+                let hint = "log in at the Mac itself, and look whether Turnbridge is switched off in \
+                            System Settings, Login Items; `turnbridge daemon` starts it by hand";
+                let error = refused("launchctl", &arguments, &answer);
+                return Err(hinted(error.to_string(), hint));
+            }
+            std::thread::sleep(PAUSE * 5);
+        }
+    }
+}
+
+impl Service for Launchd {
+    fn definition(&self) -> &Path {
+        &self.definition
+    }
+
+    fn render(&self, job: &Job) -> Result<Vec<u8>, Unwritable> {
+        launchd::render(job, &self.output.to_string_lossy()).map(String::into_bytes)
+    }
+
+    fn environment_in(&self, definition: &[u8]) -> Environment {
+        launchd::environment_in(&String::from_utf8_lossy(definition))
+    }
+
+    fn look(&self) -> Result<Seen> {
+        let answer = ask("launchctl", &["print", &self.target])?;
+        if !answer.status.success() {
+            return Ok(Seen::default());
+        }
+        let text = answer.text();
+        // What is nested deeper comes later.
+        let value = |key: &str| text.lines().find_map(|line| line.trim().strip_prefix(key));
+        let pid = value("pid = ").and_then(|pid| pid.parse().ok());
+        let is_running = value("state = ") == Some("running");
+        Ok(Seen { is_registered: true, is_running, pid: pid.filter(|_| is_running), note: None })
+    }
+
+    fn take_up(&self) -> Result<()> {
+        // launchd opens it, but makes no folder for it.
+        if let Some(folder) = self.output.parent() {
+            make_private_folder(folder)
+                .with_context(|| format!("could not make `{}`", folder.display()))?;
+        }
+        if self.look()?.is_registered {
+            self.let_go()?;
+        }
+        self.bootstrap()
+    }
+
+    fn let_go(&self) -> Result<()> {
+        let arguments = ["bootout", &self.target];
+        let answer = ask("launchctl", &arguments)?;
+        let is_ending = answer.status.success() || answer.status.code() == Some(IN_PROGRESS);
+        let deadline = Instant::now() + ENDING.min(patience());
+        while is_ending && Instant::now() < deadline {
+            if !self.look()?.is_registered {
+                return Ok(());
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Err(refused("launchctl", &arguments, &answer))
+    }
+
+    fn restart(&self) -> Result<()> {
+        demand("launchctl", &["kickstart", "-k", &self.target])
+    }
+
+    fn leavings(&self) -> Vec<PathBuf> {
+        let folder = self.output.parent().map(Path::to_owned);
+        [Some(self.output.clone()), folder].into_iter().flatten().collect()
+    }
+}

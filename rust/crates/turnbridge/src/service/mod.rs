@@ -1,0 +1,236 @@
+//! The daemon as a service: something else starts it at login, and again whenever it ends.
+//!
+//! launchd, systemd and the Task Scheduler behind one small interface. What they are told is made in
+//! `turnbridge_core::service_files`; here it is put in its place, and they are asked to take it up.
+//! An installation that fails leaves everything as it was.
+
+mod call;
+mod environment;
+mod install;
+mod launchd;
+mod systemd;
+mod task_scheduler;
+mod uninstall;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use turnbridge_core::service_files::{Environment, Job, Unwritable};
+
+use crate::config;
+use crate::failure::{Hinted, hinted};
+use crate::programs;
+pub use install::install;
+use launchd::Launchd;
+use systemd::Systemd;
+use task_scheduler::TaskScheduler;
+pub use uninstall::uninstall;
+
+/// Chooses the manager in tests, so that all of them are tried on one system.
+const CHOSEN: &str = "TURNBRIDGE_SERVICE_MANAGER";
+
+/// What is left to those who cannot have a service.
+const BY_HAND: &str = "`turnbridge daemon` starts it by hand, until you log out";
+
+/// How long a daemon may take until its manager says that it runs.
+const START: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manager {
+    Launchd,
+    Systemd,
+    TaskScheduler,
+}
+
+#[derive(Debug)]
+pub struct State {
+    pub manager: Manager,
+    pub definition: PathBuf,
+    /// The manager has it, and starts it at login.
+    pub is_installed: bool,
+    /// The definition is what `install` would write now.
+    pub is_current: bool,
+    pub is_running: bool,
+    pub pid: Option<u32>,
+    /// Something worth knowing, and what to do about it.
+    pub note: Option<String>,
+}
+
+/// What a manager says of the daemon.
+#[derive(Debug, Default)]
+struct Seen {
+    is_registered: bool,
+    is_running: bool,
+    pid: Option<u32>,
+    note: Option<String>,
+}
+
+/// What each manager can do.
+trait Service {
+    fn definition(&self) -> &Path;
+
+    /// The bytes of the definition.
+    fn render(&self, job: &Job) -> Result<Vec<u8>, Unwritable>;
+
+    /// The variables in a definition that was rendered earlier.
+    fn environment_in(&self, definition: &[u8]) -> Environment;
+
+    fn look(&self) -> Result<Seen>;
+
+    /// Has the manager take up the definition that lies there now, and run it.
+    fn take_up(&self) -> Result<()>;
+
+    /// Ends the daemon and has the manager forget it; the definition still lies there.
+    fn let_go(&self) -> Result<()>;
+
+    /// The definition has been taken away.
+    fn forget(&self) {}
+
+    fn restart(&self) -> Result<()>;
+
+    /// Files besides the definition, and folders if they are empty, that are there because of it.
+    fn leavings(&self) -> Vec<PathBuf>;
+}
+
+impl Manager {
+    /// The one that can have a service here; `None` in containers, and under other inits.
+    pub fn of_this_system() -> Option<Manager> {
+        if let Some(chosen) = Manager::chosen() {
+            return Some(chosen);
+        }
+        let manager = Manager::of_this_platform()?;
+        (manager != Manager::Systemd || systemd::answers()).then_some(manager)
+    }
+
+    fn of_this_platform() -> Option<Manager> {
+        Manager::chosen().or(match std::env::consts::OS {
+            "macos" => Some(Manager::Launchd),
+            "linux" => Some(Manager::Systemd),
+            "windows" => Some(Manager::TaskScheduler),
+            _ => None,
+        })
+    }
+
+    fn chosen() -> Option<Manager> {
+        let chosen = std::env::var(CHOSEN).ok()?;
+        Manager::ALL.into_iter().find(|manager| manager.as_str() == chosen)
+    }
+
+    const ALL: [Manager; 3] = [Manager::Launchd, Manager::Systemd, Manager::TaskScheduler];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Manager::Launchd => "launchd",
+            Manager::Systemd => "systemd",
+            Manager::TaskScheduler => "task-scheduler",
+        }
+    }
+
+    fn service(self) -> Result<Box<dyn Service>> {
+        Ok(match self {
+            Manager::Launchd => Box::new(Launchd::new()?),
+            Manager::Systemd => Box::new(Systemd::new()?),
+            Manager::TaskScheduler => Box::new(TaskScheduler::new()?),
+        })
+    }
+}
+
+/// `None`: nothing here can have a service.
+pub fn state() -> Result<Option<State>> {
+    let Some(manager) = Manager::of_this_system() else { return Ok(None) };
+    let service = manager.service()?;
+    let state = service.look().and_then(|seen| state_of(manager, &*service, seen));
+    let hint = "`turnbridge daemon status` says whether a daemon runs";
+    state.map(Some).map_err(|error| with_hint(error, hint))
+}
+
+fn state_of(manager: Manager, service: &dyn Service, seen: Seen) -> Result<State> {
+    let definition = read_definition(service.definition())?;
+    Ok(State {
+        manager,
+        definition: service.definition().to_owned(),
+        is_installed: seen.is_registered && definition.is_some(),
+        is_current: definition.is_some_and(|definition| is_current(service, &definition)),
+        is_running: seen.is_running,
+        pid: seen.pid,
+        note: seen.note,
+    })
+}
+
+/// Another terminal has another PATH, which says nothing about the service: see
+/// `environment::as_installed`.
+fn is_current(service: &dyn Service, definition: &[u8]) -> bool {
+    let config = config::Config::read().unwrap_or_default();
+    let Ok(job) = environment::job(&config) else { return false };
+    let job = environment::as_installed(job, service.environment_in(definition));
+    service.render(&job).is_ok_and(|wanted| wanted == definition)
+}
+
+pub fn restart() -> Result<()> {
+    let manager = Manager::of_this_system().ok_or_else(no_manager)?;
+    let service = manager.service()?;
+    restart_it(&*service).map_err(|error| {
+        let hint = "`turnbridge service status` shows how it stands; `turnbridge logs daemon` and \
+                    `turnbridge daemon --foreground` may say why";
+        with_hint(error, hint)
+    })
+}
+
+fn restart_it(service: &dyn Service) -> Result<()> {
+    if !service.look()?.is_registered {
+        let hint = "`turnbridge service install` makes one; `turnbridge daemon stop` and \
+                    `turnbridge daemon` restart one that was started by hand";
+        return Err(hinted("there is no service to restart", hint));
+    }
+    service.restart()?;
+    let seen = wait_until_it_runs(service)?;
+    if seen.is_running { Ok(()) } else { Err(anyhow!("the daemon did not come up again")) }
+}
+
+fn wait_until_it_runs(service: &dyn Service) -> Result<Seen> {
+    let deadline = Instant::now() + START.min(call::patience());
+    loop {
+        let seen = service.look()?;
+        if seen.is_running || Instant::now() >= deadline {
+            return Ok(seen);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Unless it has a better one.
+fn with_hint(error: anyhow::Error, hint: &str) -> anyhow::Error {
+    if error.is::<Hinted>() { error } else { hinted(format!("{error:#}"), hint) }
+}
+
+fn no_manager() -> anyhow::Error {
+    let error = match programs::find("systemctl", None) {
+        Some(_) => "no systemd of yours answers here",
+        None => "there is no service manager here that Turnbridge knows",
+    };
+    hinted(error, BY_HAND)
+}
+
+fn read_definition(path: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("could not read `{}`", path.display())),
+    }
+}
+
+/// As managers name a user.
+#[cfg(unix)]
+fn user_id() -> String {
+    rustix::process::getuid().as_raw().to_string()
+}
+
+/// Only those of Unix do.
+#[cfg(not(unix))]
+fn user_id() -> String {
+    String::new()
+}

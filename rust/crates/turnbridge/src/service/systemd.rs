@@ -1,0 +1,118 @@
+//! A unit of the user's own systemd, and whether it outlives the user's last session.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+use turnbridge_core::service_files::systemd::{self, UNIT};
+use turnbridge_core::service_files::{Environment, Job, Unwritable};
+use turnbridge_store::paths::config_file;
+
+use super::call::{ask, demand, refused};
+use super::{Seen, Service, user_id};
+use crate::failure::hinted;
+use crate::programs;
+
+/// A manager that lives answers this in milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub struct Systemd {
+    /// `systemd/user`.
+    folder: PathBuf,
+    definition: PathBuf,
+}
+
+/// In containers and under other inits there may well be a `systemctl` that has nobody to talk to.
+pub fn answers() -> bool {
+    let Some(program) = programs::find("systemctl", None) else { return false };
+    let mut command = Command::new(program);
+    command.args(["--user", "show", "--property=Version"]);
+    programs::ask(&mut command, PATIENCE)
+        .is_ok_and(|answer| answer.status.success() && answer.text().starts_with("Version="))
+}
+
+impl Systemd {
+    pub fn new() -> Result<Systemd> {
+        // `~/.config` or `$XDG_CONFIG_HOME`, where our own folder is too.
+        let config = config_file().and_then(|file| Some(file.parent()?.parent()?.to_owned()));
+        let config = config.ok_or_else(|| hinted("could not find your home folder", "set HOME"))?;
+        let folder = config.join("systemd").join("user");
+        Ok(Systemd { definition: folder.join(UNIT), folder })
+    }
+}
+
+impl Service for Systemd {
+    fn definition(&self) -> &Path {
+        &self.definition
+    }
+
+    fn render(&self, job: &Job) -> Result<Vec<u8>, Unwritable> {
+        systemd::render(job).map(String::into_bytes)
+    }
+
+    fn environment_in(&self, definition: &[u8]) -> Environment {
+        systemd::environment_in(&String::from_utf8_lossy(definition))
+    }
+
+    fn look(&self) -> Result<Seen> {
+        let properties = "--property=LoadState,UnitFileState,ActiveState,MainPID";
+        let arguments = ["--user", "show", UNIT, properties];
+        let answer = ask("systemctl", &arguments)?;
+        // One that does not exist is shown too, as `not-found`.
+        if !answer.status.success() {
+            return Err(refused("systemctl", &arguments, &answer));
+        }
+        let text = answer.text();
+        let value = |key: &str| {
+            let mut lines = text.lines();
+            lines.find_map(|line| line.split_once('=').filter(|(name, _)| *name == key)?.1.into())
+        };
+        // One that was disabled by hand does not start at login: that is not installed.
+        let is_enabled = value("UnitFileState").is_some_and(|state: &str| state == "enabled");
+        let is_registered = value("LoadState") == Some("loaded") && is_enabled;
+        let is_running = value("ActiveState") == Some("active");
+        let pid = value("MainPID").and_then(|pid| pid.parse().ok()).filter(|pid| *pid != 0);
+        let note = if is_registered { linger_note() } else { None };
+        Ok(Seen { is_registered, is_running, pid: pid.filter(|_| is_running), note })
+    }
+
+    fn take_up(&self) -> Result<()> {
+        demand("systemctl", &["--user", "daemon-reload"])?;
+        let was_running = self.look()?.is_running;
+        demand("systemctl", &["--user", "enable", "--now", UNIT])?;
+        // One that runs goes on as it was started.
+        if was_running { self.restart() } else { Ok(()) }
+    }
+
+    fn let_go(&self) -> Result<()> {
+        demand("systemctl", &["--user", "disable", "--now", UNIT])
+    }
+
+    fn forget(&self) {
+        // It is gone at the next login in any case.
+        let _ = demand("systemctl", &["--user", "daemon-reload"]);
+    }
+
+    fn restart(&self) -> Result<()> {
+        demand("systemctl", &["--user", "restart", UNIT])
+    }
+
+    fn leavings(&self) -> Vec<PathBuf> {
+        let wants = self.folder.join("default.target.wants");
+        let mut leavings = vec![wants.join(UNIT), wants, self.folder.clone()];
+        leavings.extend(self.folder.parent().map(Path::to_owned));
+        leavings
+    }
+}
+
+/// Without lingering a user's systemd ends with the last session. To switch it on is the user's own
+/// decision: it holds for everything that the user runs.
+fn linger_note() -> Option<String> {
+    let answer = ask("loginctl", &["show-user", &user_id(), "--property=Linger"]).ok()?;
+    (answer.text() == "Linger=no").then(|| {
+        "it ends when you log out; `loginctl enable-linger` keeps it running, and starts it with \
+         the machine"
+            .to_owned()
+    })
+}

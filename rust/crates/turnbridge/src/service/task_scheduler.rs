@@ -1,0 +1,103 @@
+//! A task of the Windows Task Scheduler, which keeps its own copy of the definition, in its own
+//! words. So ours is kept too: only that can be compared.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use turnbridge_core::service_files::task_scheduler::{self, TASK};
+use turnbridge_core::service_files::{Environment, Job, Unwritable};
+use turnbridge_store::paths::StatePaths;
+
+use super::call::{ask, demand};
+use super::{Seen, Service};
+use crate::commands::{daemon, state_paths};
+use crate::failure::hinted;
+
+pub struct TaskScheduler {
+    paths: StatePaths,
+    definition: PathBuf,
+    user: String,
+}
+
+impl TaskScheduler {
+    pub fn new() -> Result<TaskScheduler> {
+        let paths = state_paths()?;
+        let name = std::env::var("USERNAME").ok().filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| hinted("could not find your name", "set USERNAME"))?;
+        let user = match std::env::var("USERDOMAIN") {
+            Ok(domain) if !domain.is_empty() => format!("{domain}\\{name}"),
+            _ => name,
+        };
+        Ok(TaskScheduler { definition: paths.state_dir().join("daemon.task.xml"), paths, user })
+    }
+
+    /// `/End` takes down all that the task has started, agents at work too. So the daemon is asked
+    /// first, and they live on.
+    fn stop(&self) -> Result<()> {
+        if self.look()?.is_running {
+            self.ask_the_daemon();
+            // It fails if nothing runs any more.
+            ask("schtasks", &["/End", "/TN", TASK])?;
+        }
+        Ok(())
+    }
+
+    fn ask_the_daemon(&self) {
+        if daemon::is_running(&self.paths) {
+            let _ = daemon::stop(&self.paths);
+        }
+    }
+}
+
+impl Service for TaskScheduler {
+    fn definition(&self) -> &Path {
+        &self.definition
+    }
+
+    fn render(&self, job: &Job) -> Result<Vec<u8>, Unwritable> {
+        task_scheduler::render(job, &self.user).map(|text| task_scheduler::encode(&text))
+    }
+
+    fn environment_in(&self, _definition: &[u8]) -> Environment {
+        Environment::new()
+    }
+
+    fn look(&self) -> Result<Seen> {
+        let answer = ask("schtasks", &["/Query", "/TN", TASK, "/FO", "CSV", "/V", "/NH"])?;
+        if !answer.status.success() {
+            return Ok(Seen::default());
+        }
+        let is_running = task_scheduler::is_running(&answer.text());
+        // What the task runs is the console; the daemon itself says who it is.
+        let status = daemon::read_status(&self.paths).filter(|_| daemon::is_running(&self.paths));
+        let pid = status.map(|status| status.pid).filter(|_| is_running);
+        Ok(Seen { is_registered: true, is_running, pid, note: None })
+    }
+
+    fn take_up(&self) -> Result<()> {
+        self.stop()?;
+        let definition = self.definition.to_string_lossy();
+        demand("schtasks", &["/Create", "/TN", TASK, "/XML", &definition, "/F"])?;
+        demand("schtasks", &["/Run", "/TN", TASK])
+    }
+
+    fn let_go(&self) -> Result<()> {
+        let was_running = self.look()?.is_running;
+        self.stop()?;
+        demand("schtasks", &["/Delete", "/TN", TASK, "/F"])?;
+        // Its minute may have come in between, and a run outlives its task.
+        if was_running {
+            self.ask_the_daemon();
+        }
+        Ok(())
+    }
+
+    fn restart(&self) -> Result<()> {
+        self.stop()?;
+        demand("schtasks", &["/Run", "/TN", TASK])
+    }
+
+    fn leavings(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}

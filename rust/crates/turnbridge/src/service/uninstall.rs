@@ -1,0 +1,74 @@
+//! Takes the service away, and everything that was there because of it.
+
+use std::fs;
+use std::io;
+
+use anyhow::{Context, Result};
+
+use super::{Manager, Service, read_definition, with_hint};
+use crate::config;
+use crate::failure::note;
+
+/// Says whether anything was there.
+pub fn uninstall() -> Result<bool> {
+    // What was installed while there was a manager goes also when there is none any more.
+    let Some(manager) = Manager::of_this_platform() else { return Ok(false) };
+    let service = manager.service()?;
+    let was_registered = service.look().is_ok_and(|seen| seen.is_registered || seen.is_running);
+    let was_there = was_registered || read_definition(service.definition())?.is_some();
+    if was_there {
+        let hint = "nothing was removed; run this again when the reason is gone";
+        let_go(manager, &*service).map_err(|error| with_hint(error, hint))?;
+        remove(&*service)?;
+        service.forget();
+    }
+    switch_off()?;
+    Ok(was_there)
+}
+
+/// It counts as gone when the manager says so, whatever it said on the way.
+fn let_go(manager: Manager, service: &dyn Service) -> Result<()> {
+    let Err(error) = service.let_go() else { return Ok(()) };
+    match service.look() {
+        Ok(seen) if !seen.is_registered && !seen.is_running => Ok(()),
+        // Nobody is there who could run it.
+        Err(_) if Manager::of_this_system() != Some(manager) => Ok(()),
+        _ => Err(error),
+    }
+}
+
+pub(super) fn remove(service: &dyn Service) -> Result<()> {
+    let path = service.definition();
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("could not remove `{}`", path.display()));
+        }
+        _ => {}
+    }
+    for path in service.leavings() {
+        // It may not be there, and a folder may have something else in it.
+        let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
+    }
+    Ok(())
+}
+
+/// In the config, if it is on there. That may be what makes the config invalid, so that it is
+/// looked for without the rest.
+fn switch_off() -> Result<()> {
+    let text = fs::read_to_string(config::path()?).unwrap_or_default();
+    let is_on = |document: &toml_edit::DocumentMut| {
+        let features = document.get("features")?;
+        let value = |key: &str| features.get(key)?.as_bool();
+        value("service_enabled").or_else(|| value("launchd_enabled"))
+    };
+    match text.parse() {
+        Ok(document) if is_on(&document) == Some(true) => {
+            config::set("features", "service_enabled", Some(false.into())).map(drop)
+        }
+        Ok(_) => Ok(()),
+        Err(_) => {
+            note("`config.toml` cannot be read, so `features.service_enabled` was left as it is");
+            Ok(())
+        }
+    }
+}
