@@ -136,6 +136,30 @@ catalogue! {
     CodexWithoutNotify:
         "Codex のターンは、デーモンが rollout ファイルからも読み取ります。",
         "The daemon sees Codex's turns in its rollout files too.";
+    ChangeLikeThis:
+        "`{0}` をこのように変更しますか？",
+        "Change `{0}` like this?";
+    LeftAsItWas:
+        "変更しませんでした",
+        "left as it was";
+    IsAsItShouldBe:
+        "`{0}` は設定済みです",
+        "`{0}` is as it should be";
+    Changed:
+        "変更しました：`{0}`",
+        "changed `{0}`";
+    Deleted:
+        "元々なかったため削除しました：`{0}`",
+        "removed `{0}`, which was not there before";
+    ClaudeTakesItUp:
+        "実行中のセッションには、`/hooks` での確認か再起動の後に反映されます",
+        "sessions that run already take it up after `/hooks` or a restart";
+    CodexTakesItUp:
+        "実行中の Codex には、再起動の後に反映されます",
+        "a Codex that runs already takes it up when it is started anew";
+    RunBehindOurs:
+        "`{0}` も引き続き実行されます",
+        "`{0}` goes on being run, behind ours";
     ServiceQuestion:
         "ログイン時にデーモンを自動的に起動しますか（{0}）？",
         "Have the daemon started whenever you log in ({0})?";

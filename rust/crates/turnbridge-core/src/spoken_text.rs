@@ -14,9 +14,10 @@ pub struct Utterance {
     pub text: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Language {
     Japanese,
+    #[default]
     English,
 }
 

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use turnbridge_config::Problem;
 pub use turnbridge_config::{Config, RATES, Voice, check_voice_name};
+use turnbridge_config::{Problem, Setting};
 
 use crate::failure::{hinted, note};
 
@@ -31,6 +31,10 @@ pub fn read_or_default() -> Config {
 
 pub fn path() -> Result<PathBuf> {
     turnbridge_config::path().map_err(explain)
+}
+
+pub fn set_all(settings: Vec<Setting<'_>>) -> Result<bool> {
+    turnbridge_config::set_all(settings).map_err(explain)
 }
 
 pub fn set(table: &str, key: &str, value: Option<toml_edit::Value>) -> Result<bool> {

@@ -6,6 +6,7 @@ mod failure;
 mod programs;
 mod runner;
 mod service;
+mod setup;
 mod speech;
 mod wsl;
 

@@ -4,7 +4,7 @@
 //! into files and nowhere else; the log has their lengths. A prompt is an argument or a file that
 //! the agent reads, never part of a command line.
 
-mod agent;
+pub mod agent;
 mod codex_holder;
 mod stop;
 

@@ -27,6 +27,7 @@ mod registrations;
 mod replies;
 mod scene;
 mod service;
+mod setup;
 mod side_run;
 mod slack;
 mod stop_gate;

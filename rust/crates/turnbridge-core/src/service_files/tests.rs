@@ -15,12 +15,12 @@ fn job(program: &str, value: &str) -> Job {
 }
 
 fn usual() -> Job {
-    job("/home/ann/.local/bin/turnbridge", "/home/ann/.codex")
+    job("/home/user/.local/bin/turnbridge", "/home/user/.codex")
 }
 
 #[test]
 fn slv_90_91_93_94_96_a_property_list_says_what_to_run_and_to_keep_it_running() {
-    let text = launchd::render(&usual(), "/Users/ann/Library/Logs/turnbridge/daemon.out.log");
+    let text = launchd::render(&usual(), "/Users/user/Library/Logs/turnbridge/daemon.out.log");
     insta::assert_snapshot!(text.unwrap(), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -30,7 +30,7 @@ fn slv_90_91_93_94_96_a_property_list_says_what_to_run_and_to_keep_it_running() 
     	<string>dev.turnbridge.daemon</string>
     	<key>ProgramArguments</key>
     	<array>
-    		<string>/home/ann/.local/bin/turnbridge</string>
+    		<string>/home/user/.local/bin/turnbridge</string>
     		<string>daemon</string>
     		<string>--foreground</string>
     	</array>
@@ -39,7 +39,7 @@ fn slv_90_91_93_94_96_a_property_list_says_what_to_run_and_to_keep_it_running() 
     		<key>PATH</key>
     		<string>/usr/bin:/bin</string>
     		<key>CODEX_HOME</key>
-    		<string>/home/ann/.codex</string>
+    		<string>/home/user/.codex</string>
     	</dict>
     	<key>RunAtLoad</key>
     	<true/>
@@ -48,9 +48,9 @@ fn slv_90_91_93_94_96_a_property_list_says_what_to_run_and_to_keep_it_running() 
     	<key>ThrottleInterval</key>
     	<integer>10</integer>
     	<key>StandardOutPath</key>
-    	<string>/Users/ann/Library/Logs/turnbridge/daemon.out.log</string>
+    	<string>/Users/user/Library/Logs/turnbridge/daemon.out.log</string>
     	<key>StandardErrorPath</key>
-    	<string>/Users/ann/Library/Logs/turnbridge/daemon.out.log</string>
+    	<string>/Users/user/Library/Logs/turnbridge/daemon.out.log</string>
     </dict>
     </plist>
     "#);
@@ -86,9 +86,9 @@ fn a_unit_says_what_to_run_and_to_start_it_again() {
 
     [Service]
     Type=exec
-    ExecStart=/home/ann/.local/bin/turnbridge daemon --foreground
+    ExecStart=/home/user/.local/bin/turnbridge daemon --foreground
     Environment=PATH=/usr/bin:/bin
-    Environment=CODEX_HOME=/home/ann/.codex
+    Environment=CODEX_HOME=/home/user/.codex
     Restart=always
     RestartSec=5
     # It answers SIGTERM at once, unless Slack is slow.

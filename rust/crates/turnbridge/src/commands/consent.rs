@@ -7,6 +7,8 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 use turnbridge_core::line_diff::diff;
+use turnbridge_core::setup_texts::SetupText;
+use turnbridge_core::texts::Language;
 use turnbridge_store::foreign_file::{Change, Current, Failure};
 
 use crate::failure::hinted;
@@ -19,6 +21,9 @@ pub struct Consent {
     /// Change it without asking
     #[arg(long, short, conflicts_with = "dry_run")]
     pub yes: bool,
+    /// The set-up's; commands speak English.
+    #[arg(skip)]
+    pub language: Language,
 }
 
 /// What came of it.
@@ -49,14 +54,16 @@ impl Consent {
             let hint = "there is no terminal to ask at; `--yes` changes it without asking";
             return Err(hinted(format!("`{}` was left as it was", path.display()), hint));
         }
-        write!(stdout, "Change `{}` like this? [y/N] ", path.display())?;
+        let question =
+            SetupText::ChangeLikeThis.filled(self.language, &[&path.display().to_string()]);
+        write!(stdout, "{question} [y/N] ")?;
         stdout.flush()?;
         let mut answer = String::new();
         std::io::stdin().lock().read_line(&mut answer)?;
-        if matches!(answer.trim(), "y" | "Y" | "yes") {
+        if matches!(answer.trim(), "y" | "Y" | "yes" | "はい" | "ｙ") {
             return Ok(Answer::Yes);
         }
-        writeln!(stdout, "left as it was")?;
+        writeln!(stdout, "{}", SetupText::LeftAsItWas.text(self.language))?;
         Ok(Answer::No)
     }
 
@@ -76,12 +83,13 @@ pub fn say(line: &str) -> Result<()> {
 }
 
 /// The outcome of a change in words.
-pub fn told(change: Change, path: &Path) -> String {
-    match change {
-        Change::Unchanged => format!("`{}` is as it should be", path.display()),
-        Change::Written => format!("changed `{}`", path.display()),
-        Change::Deleted => format!("removed `{}`, which was not there before", path.display()),
-    }
+pub fn told(language: Language, change: Change, path: &Path) -> String {
+    let text = match change {
+        Change::Unchanged => SetupText::IsAsItShouldBe,
+        Change::Written => SetupText::Changed,
+        Change::Deleted => SetupText::Deleted,
+    };
+    text.filled(language, &[&path.display().to_string()])
 }
 
 /// The plan says no.

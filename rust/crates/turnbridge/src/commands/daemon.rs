@@ -76,7 +76,14 @@ fn running() -> anyhow::Error {
     )
 }
 
-pub fn start(paths: &StatePaths) -> Result<()> {
+fn start(paths: &StatePaths) -> Result<()> {
+    let pid = launch(paths)?;
+    writeln!(std::io::stdout().lock(), "the daemon runs (pid {pid})")?;
+    Ok(())
+}
+
+/// In the background; gives its pid when it is up.
+pub fn launch(paths: &StatePaths) -> Result<u32> {
     if is_running(paths) {
         return Err(running());
     }
@@ -95,8 +102,7 @@ pub fn start(paths: &StatePaths) -> Result<()> {
         }
         std::thread::sleep(PAUSE);
     }
-    writeln!(std::io::stdout().lock(), "the daemon runs (pid {})", child.id())?;
-    Ok(())
+    Ok(child.id())
 }
 
 fn status(paths: &StatePaths, as_json: bool) -> Result<()> {

@@ -11,6 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use turnbridge_core::settings_edit::{
     Form, Plan, Refusal, Registration, StopGate, all_hooks_are_off, plan_apply, plan_remove,
 };
+use turnbridge_core::setup_texts::SetupText;
 use turnbridge_core::wsl::Environment;
 use turnbridge_store::foreign_file::{Applied, Before, Change, Current, ForeignFile};
 use turnbridge_store::paths::claude_config_dir;
@@ -116,8 +117,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             status::run(&place.target()?, *wanted, *json)
         }
         Some(Action::Apply { consent, wanted, place }) => match place.target()? {
-            Target::Here => apply(*consent, *wanted),
-            there => apply_to(&there, *consent, &wanted.registration_in(&there)?),
+            Target::Here => apply(*consent, *wanted).map(drop),
+            there => apply_to(&there, *consent, &wanted.registration_in(&there)?).map(drop),
         },
         Some(Action::Remove { consent, place }) => match place.target()? {
             Target::Here => remove(*consent),
@@ -138,11 +139,12 @@ pub fn settings_file_of(target: &Target) -> Result<TargetFile<'_>> {
     target.file(&super::state_paths()?, settings_file, Environment::claude_settings)
 }
 
-pub fn apply(consent: Consent, wanted: Wanted) -> Result<()> {
+/// Whether the file is as it should be then: the user may have said no.
+pub fn apply(consent: Consent, wanted: Wanted) -> Result<bool> {
     apply_to(&Target::Here, consent, &wanted.registration()?)
 }
 
-fn apply_to(target: &Target, consent: Consent, registration: &Registration) -> Result<()> {
+fn apply_to(target: &Target, consent: Consent, registration: &Registration) -> Result<bool> {
     let target_file = settings_file_of(target)?;
     let file = &target_file.file;
     let failed = |failure| explain(failure, file.path());
@@ -152,15 +154,19 @@ fn apply_to(target: &Target, consent: Consent, registration: &Registration) -> R
         note("`disableAllHooks` is set in it: no hook will run");
     }
     match consent.ask(file.path(), shown.text.as_deref(), Some(&applied.text))? {
-        Answer::No => return Ok(()),
-        Answer::NothingToDo => return say(&told(Change::Unchanged, file.path())),
+        Answer::No => return Ok(false),
+        Answer::NothingToDo => {
+            say(&told(consent.language, Change::Unchanged, file.path()))?;
+            return Ok(true);
+        }
         Answer::Yes => {}
     }
     let change = file.apply(|current| {
         consent.check_shown(&shown, current)?;
         self::applied(current, registration)
     });
-    finish(change.map_err(failed)?, &target_file)
+    finish(consent, change.map_err(failed)?, &target_file)?;
+    Ok(true)
 }
 
 /// What `apply` comes to.
@@ -196,7 +202,7 @@ fn remove_from(target: &Target, consent: Consent) -> Result<()> {
         consent.check_shown(&shown, current)?;
         without_us(current)
     });
-    finish(change.map_err(failed)?, &target_file)
+    finish(consent, change.map_err(failed)?, &target_file)
 }
 
 /// What `remove` comes to; `None`: no file.
@@ -222,18 +228,18 @@ fn restore(target: &Target, consent: Consent) -> Result<()> {
     let backup = file.backup().map_err(failed)?;
     match consent.ask(file.path(), shown.text.as_deref(), Some(&backup))? {
         Answer::No => return Ok(()),
-        Answer::NothingToDo => return say(&told(Change::Unchanged, file.path())),
+        Answer::NothingToDo => return say(&told(consent.language, Change::Unchanged, file.path())),
         Answer::Yes => {}
     }
-    finish(file.restore().map_err(failed)?, &target_file)
+    finish(consent, file.restore().map_err(failed)?, &target_file)
 }
 
 /// KT-16: Claude Code reads its hooks when it starts.
-fn finish(change: Change, target_file: &TargetFile<'_>) -> Result<()> {
+fn finish(consent: Consent, change: Change, target_file: &TargetFile<'_>) -> Result<()> {
     target_file.settle(change)?;
-    say(&told(change, target_file.file.path()))?;
+    say(&told(consent.language, change, target_file.file.path()))?;
     if change != Change::Unchanged {
-        say("sessions that run already take it up after `/hooks` or a restart")?;
+        say(SetupText::ClaudeTakesItUp.text(consent.language))?;
     }
     Ok(())
 }

@@ -1,13 +1,14 @@
 //! The commands, one file each.
 
-mod codex;
+pub mod codex;
 mod completions;
-mod consent;
+pub mod consent;
 pub mod daemon;
 mod gate;
-mod hooks;
+pub mod hooks;
 mod inbox;
 mod logs;
+mod man;
 mod mcp;
 mod notify;
 mod outbox;
@@ -15,26 +16,34 @@ mod routes;
 mod run_reply;
 mod service;
 mod sessions;
+mod setup;
 mod speak;
+mod uninstall;
 mod voice;
 mod wsl;
 
+use std::io::IsTerminal;
+
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 use turnbridge_store::paths::StatePaths;
 
 use crate::failure::hinted;
 
 /// Keeps you in touch with coding agents that work without you
+///
+/// Alone, in a terminal, it sets everything up: see `turnbridge setup --help`.
 #[derive(Debug, Parser)]
-#[command(name = "turnbridge", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "turnbridge", version, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Setup(setup::Arguments),
     Sessions(sessions::Arguments),
     Gate(gate::Arguments),
     Hooks(hooks::Arguments),
@@ -51,13 +60,17 @@ enum Command {
     Voice(voice::Arguments),
     Wsl(wsl::Arguments),
     Mcp(mcp::Arguments),
+    Uninstall(uninstall::Arguments),
     Completions(completions::Arguments),
+    Man(man::Arguments),
     RunReply(run_reply::Arguments),
 }
 
 impl Cli {
     pub fn run(self) -> Result<()> {
-        match self.command {
+        let Some(command) = self.command else { return alone() };
+        match command {
+            Command::Setup(arguments) => setup::run(arguments),
             Command::Sessions(arguments) => sessions::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
             Command::Hooks(arguments) => hooks::run(&arguments),
@@ -73,10 +86,21 @@ impl Cli {
             Command::Voice(arguments) => voice::run(&arguments),
             Command::Wsl(arguments) => wsl::run(&arguments),
             Command::Mcp(arguments) => mcp::run(&arguments),
+            Command::Uninstall(arguments) => uninstall::run(&arguments),
+            Command::Man(arguments) => man::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments),
             Command::RunReply(arguments) => run_reply::run(&arguments),
         }
     }
+}
+
+/// X35.
+fn alone() -> Result<()> {
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        return setup::run(setup::Arguments::default());
+    }
+    let help = Cli::command().render_help();
+    Cli::command().error(ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, help).exit()
 }
 
 pub fn state_paths() -> Result<StatePaths> {

@@ -126,13 +126,13 @@ mod tests {
 
     #[test]
     fn slv_96_the_path_finds_the_agents_first_and_leaves_out_what_will_be_gone() {
-        let found = ["/opt/claude", "/home/ann/.local/bin"].map(PathBuf::from).to_vec();
-        let current = "/home/ann/.nvm/bin:/home/ann/.local/bin:relative::/run/x/bin:\
-                       /home/ann/app/node_modules/.bin:/usr/bin:/bad\nfolder:/snap/bin";
+        let found = ["/opt/claude", "/home/user/.local/bin"].map(PathBuf::from).to_vec();
+        let current = "/home/user/.nvm/bin:/home/user/.local/bin:relative::/run/x/bin:\
+                       /home/user/app/node_modules/.bin:/usr/bin:/bad\nfolder:/snap/bin";
         let path = joined(found, &current.into(), &["/run/x".into()]);
         assert_eq!(
             path,
-            "/opt/claude:/home/ann/.local/bin:/home/ann/.nvm/bin:/usr/bin:/snap/bin:\
+            "/opt/claude:/home/user/.local/bin:/home/user/.nvm/bin:/usr/bin:/snap/bin:\
              /usr/local/bin:/opt/homebrew/bin:/bin:/usr/sbin:/sbin"
         );
         let found = vec![PathBuf::from("/with:colon"), PathBuf::from("/run/x/claude")];

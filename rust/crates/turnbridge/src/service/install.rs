@@ -110,7 +110,7 @@ impl Before<'_> {
     }
 
     fn start_by_hand(&self) {
-        if let Err(error) = daemon::start(&self.paths) {
+        if let Err(error) = daemon::launch(&self.paths) {
             note(&format!("the daemon that was running could not be started again: {error:#}"));
         }
     }

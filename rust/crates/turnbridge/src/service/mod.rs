@@ -130,6 +130,15 @@ impl Manager {
         }
     }
 
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Manager::Launchd => "launchd",
+            Manager::Systemd => "systemd",
+            Manager::TaskScheduler => "Task Scheduler",
+        }
+    }
+
     fn service(self) -> Result<Box<dyn Service>> {
         Ok(match self {
             Manager::Launchd => Box::new(Launchd::new()?),

@@ -21,9 +21,12 @@ mod recordings;
 #[cfg(unix)]
 mod service;
 mod sessions_command;
+#[cfg(unix)]
+mod setup;
 mod sinks;
 mod slack;
 mod speak;
+mod uninstall;
 mod voice;
 mod world;
 #[cfg(unix)]

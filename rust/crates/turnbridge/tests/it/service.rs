@@ -52,7 +52,7 @@ case "$1" in
     /End) rm "$state/active" ;;
     /Delete) rm "$state/task" ;;
     /Query) [ -e "$state/active" ] && result=267009 || result=267011
-        printf '"PC","\\Turnbridge\\Daemon","Nicht zutreffend","?","x, y","16.11.2026 18:00:00","%s","ann"\r\n' "$result" ;;
+        printf '"PC","\\Turnbridge\\Daemon","Nicht zutreffend","?","x, y","16.11.2026 18:00:00","%s","user"\r\n' "$result" ;;
 esac"#;
 
 struct Managed {
@@ -92,7 +92,7 @@ impl Managed {
         let world = managed
             .world
             .with("PATH", &path)
-            .with("USERNAME", "ann")
+            .with("USERNAME", "user")
             .with("USERDOMAIN", "DESK&TOP")
             .with("TURNBRIDGE_SERVICE_MANAGER", manager);
         Managed { world, programs }
@@ -268,7 +268,7 @@ fn a_definition_is_private_and_without_tokens() {
             .world
             .with("ANTHROPIC_API_KEY", "sk-secret")
             .with("SLACK_BOT_TOKEN", "xoxb-secret")
-            .with("HTTPS_PROXY", "http://ann:pass@proxy:8080");
+            .with("HTTPS_PROXY", "http://user:pass@proxy:8080");
         managed.service("install");
         let path = match manager {
             "systemd" => managed.unit(),
@@ -277,7 +277,7 @@ fn a_definition_is_private_and_without_tokens() {
         };
         let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).replace('\0', "");
         assert!(!text.contains("secret"), "SLV-95: {text}");
-        assert_eq!(text.contains("ann:pass@proxy"), manager != "task-scheduler", "{text}");
+        assert_eq!(text.contains("user:pass@proxy"), manager != "task-scheduler", "{text}");
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use turnbridge_config::codex_notify::{
     Mode, Outcome, Plan, Status, our_argv, plan_apply, plan_remove, status,
 };
+use turnbridge_core::setup_texts::SetupText;
 use turnbridge_core::wsl::Environment;
 use turnbridge_store::codex_chain;
 use turnbridge_store::foreign_file::{Applied, Before, Change, Current, ForeignFile};
@@ -140,7 +141,7 @@ fn apply_to(target: &Target, consent: Consent, mode: Mode) -> Result<()> {
     let after = plan.applied_to(shown.text_or_empty());
     match consent.ask(file.path(), shown.text.as_deref(), Some(&after))? {
         Answer::No => return Ok(()),
-        Answer::NothingToDo => return say(&told(Change::Unchanged, file.path())),
+        Answer::NothingToDo => return say(&told(consent.language, Change::Unchanged, file.path())),
         Answer::Yes => {}
     }
     if let (Target::Wsl(distribution), Outcome::Chained(_)) = (target, &plan.outcome) {
@@ -156,9 +157,9 @@ fn apply_to(target: &Target, consent: Consent, mode: Mode) -> Result<()> {
     });
     let change = change.map_err(failed)?;
     if let Outcome::Chained(existing) = &plan.outcome {
-        say(&format!("`{}` goes on being run, behind ours", existing.join(" ")))?;
+        say(&SetupText::RunBehindOurs.filled(consent.language, &[&existing.join(" ")]))?;
     }
-    finish(change, &target_file)
+    finish(consent, change, &target_file)
 }
 
 fn planned(current: &Current, argv: &[String], mode: Mode) -> Result<Plan, String> {
@@ -200,7 +201,7 @@ fn remove_from(target: &Target, consent: Consent) -> Result<()> {
     });
     let change = change.map_err(failed)?;
     codex_chain::forget(&paths).context("could not forget the earlier program")?;
-    finish(change, &target_file)
+    finish(consent, change, &target_file)
 }
 
 /// What `remove` comes to; `None`: no file.
@@ -219,11 +220,11 @@ fn removal(paths: &StatePaths, current: &Current) -> Result<Plan, String> {
         .map_err(|problem| problem.to_string())
 }
 
-fn finish(change: Change, target_file: &TargetFile<'_>) -> Result<()> {
+fn finish(consent: Consent, change: Change, target_file: &TargetFile<'_>) -> Result<()> {
     target_file.settle(change)?;
-    say(&told(change, target_file.file.path()))?;
+    say(&told(consent.language, change, target_file.file.path()))?;
     if change != Change::Unchanged {
-        say("a Codex that runs already takes it up when it is started anew")?;
+        say(SetupText::CodexTakesItUp.text(consent.language))?;
     }
     Ok(())
 }

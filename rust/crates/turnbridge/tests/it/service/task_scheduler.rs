@@ -48,7 +48,7 @@ fn a_task_runs_for_the_user_who_installed_it() {
     let units: Vec<u16> =
         bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
     let text = String::from_utf16(&units).unwrap();
-    assert_eq!(text.matches(r"<UserId>DESK&amp;TOP\ann</UserId>").count(), 2, "{text}");
+    assert_eq!(text.matches(r"<UserId>DESK&amp;TOP\user</UserId>").count(), 2, "{text}");
     let program = env!("CARGO_BIN_EXE_turnbridge");
     assert!(text.contains(&format!("--headless {program} daemon --foreground")), "SLV-91: {text}");
 }

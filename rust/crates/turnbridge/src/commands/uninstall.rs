@@ -1,0 +1,131 @@
+//! `turnbridge uninstall`: undoes what set-up did. Each step is tried, whatever became of the one
+//! before; what is kept of your files is deleted only when they have been given back.
+
+use std::fs;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use turnbridge_store::paths::StatePaths;
+
+use super::consent::{Consent, say};
+use super::{codex, daemon, hooks, state_paths};
+use crate::failure::{hinted, note};
+use crate::{config, service};
+
+/// Undo what set-up did: service, daemon, hooks, Codex's notify
+///
+/// Sessions, turns and the config stay, unless --purge is given. The executables and the plugin are
+/// left to whoever installed them.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Delete the config (with its tokens), all state and the logs too
+    #[arg(long)]
+    purge: bool,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let paths = state_paths()?;
+    let Consent { dry_run, yes, language } = arguments.consent;
+    let doomed = if arguments.purge { purged(&paths)? } else { Vec::new() };
+    if !dry_run && !yes && !is_agreed(&doomed)? {
+        return say("everything was left as it was");
+    }
+    let inner = Consent { dry_run, yes: !dry_run, language };
+    let steps: [(&str, Result<()>); 4] = [
+        ("the service", remove_service(dry_run)),
+        ("the daemon", stop_daemon(&paths, dry_run)),
+        ("the hooks", hooks::remove(inner)),
+        ("Codex's notify", codex::notify::remove(inner)),
+    ];
+    let mut failed = Vec::new();
+    for (what, result) in steps {
+        if let Err(error) = result {
+            note(&format!("{what}: {error:#}"));
+            failed.push(what);
+        }
+    }
+    if !failed.is_empty() {
+        let kept = if doomed.is_empty() { "" } else { "; nothing was deleted" };
+        return Err(hinted(
+            format!("not everything could be undone: {}{kept}", failed.join(", ")),
+            "mend what the notes say, then run this again",
+        ));
+    }
+    for path in &doomed {
+        match dry_run {
+            true => say(&format!("would delete `{}`", path.display()))?,
+            false => delete(path)?,
+        }
+    }
+    if dry_run {
+        return Ok(());
+    }
+    // Whose they are cannot be told for sure, and they are the last word on what was.
+    for file in [hooks::settings_file()?, codex::notify::config_file(&paths)?] {
+        let backup = file.backup_path();
+        if backup.exists() {
+            say(&format!("`{}` stays: it is as the file was before", backup.display()))?;
+        }
+    }
+    say("uninstalled; the plugin goes with `claude plugin uninstall turnbridge`")
+}
+
+fn is_agreed(doomed: &[PathBuf]) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        let hint = "there is no terminal to ask at; `--yes` does it without asking";
+        return Err(hinted("nothing was changed", hint));
+    }
+    say("This ends the daemon and its service, and takes our hooks and Codex's notify out.")?;
+    for path in doomed {
+        say(&format!("It deletes `{}`.", path.display()))?;
+    }
+    write!(io::stdout().lock(), "Go on? [y/N] ")?;
+    io::stdout().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn remove_service(dry_run: bool) -> Result<()> {
+    if dry_run {
+        let state = service::state()?.filter(|state| state.is_installed);
+        return match state {
+            Some(state) => say(&format!("would remove `{}`", state.definition.display())),
+            None => say("there is no service of ours"),
+        };
+    }
+    match service::uninstall()? {
+        true => say("removed the service"),
+        false => say("there is no service of ours"),
+    }
+}
+
+fn stop_daemon(paths: &StatePaths, dry_run: bool) -> Result<()> {
+    if dry_run && daemon::is_running(paths) {
+        return say("would stop the daemon");
+    }
+    daemon::stop(paths)
+}
+
+/// What is ours alone. The config's folder may hold what is not.
+fn purged(paths: &StatePaths) -> Result<Vec<PathBuf>> {
+    let config = config::path()?;
+    let lock = config.with_file_name("config.toml.lock");
+    let logs = paths.daemon_log().parent().map(Path::to_owned);
+    let all = [Some(config), Some(lock), logs, Some(paths.state_dir())];
+    Ok(all.into_iter().flatten().filter(|path| path.exists()).collect())
+}
+
+fn delete(path: &Path) -> Result<()> {
+    let deleted = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match deleted {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("could not delete `{}`", path.display()))
+        }
+        _ => say(&format!("deleted `{}`", path.display())),
+    }
+}

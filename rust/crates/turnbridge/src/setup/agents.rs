@@ -1,0 +1,164 @@
+//! The agents' step: how each comes to call us. What is written into their files is shown and asked
+//! for by the very commands that do it alone.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use turnbridge_config::Config;
+use turnbridge_config::codex_notify::{Mode, Status, status};
+use turnbridge_core::ids::Tool;
+use turnbridge_core::settings_edit::{Registered as EventState, inspect};
+use turnbridge_core::setup_texts::SetupText;
+use turnbridge_store::paths::claude_config_dir;
+
+use super::{ClaudeWay, CodexWay, Enabled, Setup};
+use crate::commands::consent::{Consent, refused};
+use crate::commands::{codex, hooks};
+use crate::{config, programs};
+
+/// An agent whose turns we hear of.
+pub struct Registered {
+    pub tool: Tool,
+    pub program: PathBuf,
+    /// Claude Code only: it has to be told of the plugin.
+    pub plugin_folder: Option<PathBuf>,
+}
+
+impl Setup<'_> {
+    pub fn register_agents(&self) -> Result<Enabled> {
+        let config = config::read()?;
+        let mut enabled = Vec::new();
+        if let Some(program) = programs::agent(Tool::Claude, &config) {
+            self.dialogue.heading(super::name_of(Tool::Claude))?;
+            enabled.extend(self.register_claude(program)?);
+        }
+        if let Some(program) = programs::agent(Tool::Codex, &config) {
+            self.dialogue.heading(super::name_of(Tool::Codex))?;
+            enabled.extend(self.register_codex(program)?);
+        }
+        Ok(enabled)
+    }
+
+    /// Who calls us already, for a test alone.
+    pub fn registered_before(&self, config: &Config) -> Result<Enabled> {
+        let mut enabled = Vec::new();
+        if let Some(program) = programs::agent(Tool::Claude, config) {
+            let file = hooks::settings_file()?;
+            let current =
+                file.current::<String>().map_err(|_| refused("it cannot be read", file.path()))?;
+            let registration = hooks::Wanted::default().registration()?;
+            let is_ours = inspect(current.text_or_empty(), &registration)
+                .is_ok_and(|events| events.iter().any(|(_, state)| *state != EventState::No));
+            if is_ours || plugin_is_enabled() {
+                enabled.push(Registered { tool: Tool::Claude, program, plugin_folder: None });
+            }
+        }
+        if let Some(program) = programs::agent(Tool::Codex, config) {
+            enabled.push(Registered { tool: Tool::Codex, program, plugin_folder: None });
+        }
+        Ok(enabled)
+    }
+
+    /// SLV-9: on by default where there is a settings file.
+    fn register_claude(&self, program: PathBuf) -> Result<Option<Registered>> {
+        let registered =
+            |plugin_folder| Some(Registered { tool: Tool::Claude, program, plugin_folder });
+        let plugin = plugin_folder();
+        match self.options.claude {
+            Some(ClaudeWay::None) => return Ok(None),
+            Some(ClaudeWay::Plugin) => {
+                if let Some(folder) = &plugin {
+                    let folder = folder.display().to_string();
+                    self.dialogue.say(SetupText::ClaudePluginHint, &[&folder])?;
+                }
+                return Ok(registered(plugin));
+            }
+            None if plugin_is_enabled() => {
+                self.dialogue.say(SetupText::ClaudeByPlugin, &[])?;
+                return Ok(registered(None));
+            }
+            Some(ClaudeWay::Settings) | None => {}
+        }
+        let file = hooks::settings_file()?;
+        let path = file.path().display().to_string();
+        let question = self.dialogue.text(SetupText::ClaudeQuestion, &[&path]);
+        let is_wanted = self.options.claude.is_some()
+            || self.dialogue.ask_yes(&question, file.path().exists())?;
+        if !is_wanted {
+            if let Some(folder) = plugin {
+                let folder = folder.display().to_string();
+                self.dialogue.say(SetupText::ClaudePluginHint, &[&folder])?;
+            }
+            return Ok(None);
+        }
+        let is_applied =
+            hooks::apply(self.consent(self.options.claude.is_some()), hooks::Wanted::default())?;
+        Ok(registered(None).filter(|_| is_applied))
+    }
+
+    /// X1: asked for by itself, and another program that is there stays unless the user says more.
+    fn register_codex(&self, program: PathBuf) -> Result<Option<Registered>> {
+        // The daemon reads the rollouts, so that there is something to test either way.
+        let registered = Some(Registered { tool: Tool::Codex, program, plugin_folder: None });
+        let file = codex::notify::config_file(&self.paths)?;
+        let path = file.path().display().to_string();
+        let current =
+            file.current::<String>().map_err(|_| refused("it cannot be read", file.path()))?;
+        let found = status(current.text_or_empty(), &codex::notify::argv()?)
+            .map_err(|problem| refused(&problem.to_string(), file.path()))?;
+        let mode = match (self.options.codex, &found) {
+            (Some(CodexWay::None), _) => None,
+            (Some(CodexWay::Chain), _) => Some(Mode::Chain),
+            (Some(CodexWay::Replace), _) => Some(Mode::Replace),
+            (Some(CodexWay::Notify), Status::Foreign(_)) => {
+                self.say_what_codex_has(&found)?;
+                None
+            }
+            (Some(CodexWay::Notify), _) => Some(Mode::LeaveExisting),
+            (None, Status::Foreign(_)) => {
+                self.say_what_codex_has(&found)?;
+                let question = self.dialogue.text(SetupText::CodexChainQuestion, &[]);
+                self.dialogue.ask_yes(&question, false)?.then_some(Mode::Chain)
+            }
+            (None, _) => {
+                let question = self.dialogue.text(SetupText::CodexQuestion, &[&path]);
+                let is_wanted = self.dialogue.ask_yes(&question, file.path().exists())?;
+                is_wanted.then_some(Mode::LeaveExisting)
+            }
+        };
+        match mode {
+            Some(mode) => codex::notify::apply(self.consent(self.options.codex.is_some()), mode)?,
+            None => self.dialogue.say(SetupText::CodexWithoutNotify, &[])?,
+        }
+        Ok(registered)
+    }
+
+    fn say_what_codex_has(&self, found: &Status) -> Result<()> {
+        let Status::Foreign(argv) = found else { return Ok(()) };
+        self.dialogue.say(SetupText::CodexHasNotify, &[&argv.join(" ")])
+    }
+
+    /// The change itself is shown, and asked for unless a flag or nobody is there to say so.
+    fn consent(&self, is_given: bool) -> Consent {
+        let yes = is_given || !self.dialogue.is_interactive;
+        Consent { dry_run: false, yes, language: self.dialogue.language }
+    }
+}
+
+/// The folder that Claude Code can load as a plugin, if these executables lie in one.
+fn plugin_folder() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let folder = program.parent()?.parent()?;
+    folder.join(".claude-plugin/plugin.json").is_file().then(|| folder.to_owned())
+}
+
+/// Whether Claude Code loads our plugin by itself.
+fn plugin_is_enabled() -> bool {
+    let settings = claude_config_dir().map(|folder| folder.join("settings.json"));
+    let text = settings.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+    let settings: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let plugins = settings["enabledPlugins"].as_object();
+    plugins.is_some_and(|plugins| {
+        plugins.iter().any(|(name, is_on)| name.starts_with("turnbridge@") && is_on == true)
+    })
+}

@@ -1,0 +1,222 @@
+//! `turnbridge setup`: from nothing to a turn that arrives in Slack and a reply that runs (SLV-6,
+//! SLV-9 to SLV-14). Each step tells what it does, asks, does it, and says what it did; what it needs
+//! to know can be given as a flag instead. Nothing is half written: the config is one write, and other
+//! people's files are changed as `turnbridge hooks` and `turnbridge codex notify` change them.
+
+mod agents;
+mod dialogue;
+mod running;
+mod secret_line;
+mod slack;
+pub mod slack_app;
+mod trial;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use turnbridge_config::{Config, Setting, Slack};
+use turnbridge_core::ids::Tool;
+use turnbridge_core::setup_texts::SetupText;
+use turnbridge_core::texts::Language;
+use turnbridge_daemon::notifier;
+use turnbridge_store::paths::StatePaths;
+
+use crate::commands::daemon;
+use crate::{config, programs};
+use agents::Registered;
+use dialogue::Dialogue;
+use slack::{Entered, SlackStep};
+
+/// What the user has decided beforehand.
+#[derive(Debug, Default)]
+pub struct Options {
+    pub language: Option<LanguageName>,
+    pub no_questions: bool,
+    pub no_slack: bool,
+    pub bot_token_stdin: bool,
+    pub app_token_stdin: bool,
+    pub user: Option<String>,
+    pub claude: Option<ClaudeWay>,
+    pub codex: Option<CodexWay>,
+    pub no_service: bool,
+    pub no_test: bool,
+    pub no_reply_test: bool,
+    pub only_test: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LanguageName {
+    Ja,
+    En,
+}
+
+impl LanguageName {
+    const fn language(self) -> Language {
+        match self {
+            LanguageName::Ja => Language::Japanese,
+            LanguageName::En => Language::English,
+        }
+    }
+}
+
+/// How Claude Code comes to call us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ClaudeWay {
+    /// Hooks in its `settings.json`
+    Settings,
+    /// The plugin, which you start or install yourself
+    Plugin,
+    /// Not at all
+    None,
+}
+
+/// How Codex comes to call us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CodexWay {
+    /// `notify` in its `config.toml`; another one that is there stays
+    Notify,
+    /// The same; another one that is there is run behind ours
+    Chain,
+    /// The same; another one that is there goes
+    Replace,
+    /// Not at all; the daemon still reads its rollouts
+    None,
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    let paths = crate::commands::state_paths()?;
+    let before = config::read()?;
+    let language = options.language.map_or(notifier::language(&before), LanguageName::language);
+    let setup = Setup { dialogue: Dialogue::new(language, !options.no_questions), options, paths };
+    if options.only_test {
+        let config = config::read()?;
+        return setup.try_out(&setup.registered_before(&config)?);
+    }
+    setup.run(&before)
+}
+
+struct Setup<'a> {
+    dialogue: Dialogue,
+    options: &'a Options,
+    paths: StatePaths,
+}
+
+impl Setup<'_> {
+    fn run(&self, before: &Config) -> Result<()> {
+        let welcome = self.dialogue.text(SetupText::Welcome, &[env!("CARGO_PKG_VERSION")]);
+        self.dialogue.heading(&welcome)?;
+        self.show_agents(before)?;
+        self.dialogue.heading("Slack")?;
+        let has_slack = self.slack(before)?;
+        let registered = self.register_agents()?;
+        if has_slack {
+            self.keep_running()?;
+            if !self.options.no_test {
+                self.try_out(&registered)?;
+            }
+        }
+        self.dialogue.heading(&self.dialogue.text(SetupText::Finished, &[]))
+    }
+
+    fn show_agents(&self, config: &Config) -> Result<()> {
+        self.dialogue.heading(&self.dialogue.text(SetupText::AgentsHeading, &[]))?;
+        let mut found = 0;
+        for tool in Tool::ALL {
+            let name = name_of(tool);
+            let Some(program) = programs::agent(tool, config) else {
+                self.dialogue.say(SetupText::AgentMissing, &[name])?;
+                continue;
+            };
+            found += 1;
+            let version = programs::version_of(&program);
+            let version = version.map_or(String::new(), |[a, b, c]| format!(" {a}.{b}.{c}"));
+            self.dialogue.print(&format!("{name}{version} (`{}`)", program.display()))?;
+        }
+        if found == 0 {
+            self.dialogue.say(SetupText::NoAgents, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is a Slack at the end. Whatever was decided is written in one go.
+    fn slack(&self, before: &Config) -> Result<bool> {
+        let entered = self.ask_for_slack(before)?;
+        let has_slack = entered.is_some() || (before.slack.is_some() && !self.options.no_slack);
+        let changed = self.save(entered.as_ref())?;
+        if changed {
+            self.dialogue.say(SetupText::Saved, &[&config::path()?.display().to_string()])?;
+        }
+        Ok(has_slack)
+    }
+
+    fn ask_for_slack(&self, before: &Config) -> Result<Option<Entered>> {
+        if self.options.no_slack {
+            self.dialogue.say(SetupText::NoSlack, &[])?;
+            return Ok(None);
+        }
+        self.dialogue.say(SetupText::SlackAbout, &[])?;
+        let is_given = self.options.bot_token_stdin
+            || self.options.app_token_stdin
+            || self.options.user.is_some();
+        let is_whole = |slack: &&Slack| {
+            slack.app_token.is_some()
+                && slack.target_user_id.is_some()
+                && before.features.reply_resume
+        };
+        if let Some(slack) = before.slack.as_ref().filter(is_whole)
+            && !is_given
+        {
+            let user = slack.target_user_id.as_deref().unwrap_or_default();
+            self.dialogue.say(SetupText::SlackIsSet, &[user])?;
+            let question = self.dialogue.text(SetupText::ChangeIt, &[]);
+            if !self.dialogue.ask_yes(&question, false)? {
+                return Ok(None);
+            }
+        } else if !is_given && before.slack.is_none() {
+            let question = self.dialogue.text(SetupText::UseSlack, &[]);
+            if !self.dialogue.ask_yes(&question, true)? {
+                self.dialogue.say(SetupText::NoSlack, &[])?;
+                return Ok(None);
+            }
+        }
+        let step = SlackStep {
+            dialogue: &self.dialogue,
+            options: self.options,
+            before: before.slack.as_ref(),
+            daemon_listens: daemon::is_running(&self.paths),
+        };
+        step.run().map(Some)
+    }
+
+    /// SLV-25, X37: a service has no locale to go by.
+    fn save(&self, entered: Option<&Entered>) -> Result<bool> {
+        let language = match self.dialogue.language {
+            Language::Japanese => "ja",
+            Language::English => "en",
+        };
+        let set = |section: &'static [&'static str], key: &'static str, value: toml_edit::Value| {
+            Setting { section, key, value: Some(value) }
+        };
+        let mut settings = vec![set(&[], "language", language.into())];
+        if let Some(Entered { bot_token, app_token, user_id }) = entered {
+            settings.extend([
+                set(&["slack"], "bot_token", bot_token.expose().into()),
+                set(&["slack"], "app_token", app_token.expose().into()),
+                set(&["destinations", "dm"], "enabled", true.into()),
+                set(&["destinations", "dm"], "target_user_id", user_id.as_str().into()),
+                set(&["features"], "reply_resume", true.into()),
+            ]);
+        }
+        config::set_all(settings)
+    }
+}
+
+/// As their makers write them.
+const fn name_of(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Claude => "Claude Code",
+        Tool::Codex => "Codex",
+    }
+}
+
+/// An agent that calls us, and how the test starts it.
+type Enabled = Vec<Registered>;

@@ -1,0 +1,97 @@
+//! The daemon's step (SLV-11): a service of the system, else in the background, else by hand. Whichever
+//! it is, it must get through to Slack.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use turnbridge_core::daemon_wire::SlackStatus;
+use turnbridge_core::setup_texts::SetupText;
+
+use super::Setup;
+use crate::commands::daemon;
+use crate::failure::hinted;
+use crate::service;
+
+/// For a name server, a proxy and a handshake.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(100);
+
+impl Setup<'_> {
+    pub fn keep_running(&self) -> Result<()> {
+        self.dialogue.heading("Daemon")?;
+        if !self.as_service()? {
+            self.in_the_background()?;
+        }
+        self.wait_for_slack()
+    }
+
+    /// Whether a service runs it now.
+    fn as_service(&self) -> Result<bool> {
+        // A system without any is no failure.
+        let Some(state) = service::state().ok().flatten().filter(|_| !self.options.no_service)
+        else {
+            return Ok(false);
+        };
+        let question = self.dialogue.text(SetupText::ServiceQuestion, &[state.manager.title()]);
+        if !self.dialogue.ask_yes(&question, true)? {
+            return Ok(false);
+        }
+        match service::install() {
+            Ok(state) => {
+                let definition = state.definition.display().to_string();
+                self.dialogue.say(SetupText::ServiceInstalled, &[&definition])?;
+                state.note.map_or(Ok(()), |note| self.dialogue.print(&note))?;
+                Ok(true)
+            }
+            Err(trouble) => {
+                let cause = format!("{trouble:#}");
+                self.dialogue.say(SetupText::ServiceFailed, &[&cause])?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn in_the_background(&self) -> Result<()> {
+        // One that runs takes the new config up by itself.
+        if daemon::is_running(&self.paths) {
+            return Ok(());
+        }
+        let started = daemon::launch(&self.paths);
+        match started {
+            Ok(_) => self.dialogue.say(SetupText::DaemonStarted, &[]),
+            Err(trouble) => {
+                let cause = format!("{trouble:#}");
+                Err(self
+                    .dialogue
+                    .trouble((SetupText::DaemonFailed, &[&cause]), (SetupText::DaemonByHand, &[])))
+            }
+        }
+    }
+
+    fn wait_for_slack(&self) -> Result<()> {
+        self.dialogue.say(SetupText::Connecting, &[])?;
+        let deadline = Instant::now() + PATIENCE;
+        let mut status = None;
+        while Instant::now() < deadline {
+            status = daemon::read_status(&self.paths).map(|status| status.slack);
+            match &status {
+                Some(SlackStatus::Connected { .. }) if daemon::is_running(&self.paths) => {
+                    return self.dialogue.say(SetupText::Connected, &[]);
+                }
+                Some(SlackStatus::Refused { error, hint }) => {
+                    let what = self.dialogue.text(SetupText::NotConnected, &[error]);
+                    let by_hand = self.dialogue.text(SetupText::DaemonByHand, &[]);
+                    return Err(hinted(what, hint.clone().unwrap_or(by_hand)));
+                }
+                _ => std::thread::sleep(LOOK),
+            }
+        }
+        let cause = match status {
+            Some(SlackStatus::Off { reason }) => reason,
+            _ => self.dialogue.text(SetupText::Seconds, &[&PATIENCE.as_secs().to_string()]),
+        };
+        Err(self
+            .dialogue
+            .trouble((SetupText::NotConnected, &[&cause]), (SetupText::NetworkAdvice, &[])))
+    }
+}

@@ -1,0 +1,360 @@
+//! The Slack step: two tokens, each tried before it is taken, and whose messages count. Nothing is
+//! written here.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufRead};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use turnbridge_config::Slack;
+use turnbridge_core::reply_wire::{Reported, read_event};
+use turnbridge_core::setup_texts::{SetupText, slack_advice};
+use turnbridge_daemon::notifier::{haste, web_api};
+use turnbridge_slack::{
+    Accept, CallError, Envelope, Obstacle, SocketEvent, SocketMode, Timing, Token, TokenKind,
+    WebApi,
+};
+
+use super::Options;
+use super::dialogue::Dialogue;
+use super::slack_app::{self, BOT_SCOPES};
+use crate::failure::hinted;
+
+/// Long enough to find the app in Slack.
+const WAIT_FOR_OWNER: Duration = Duration::from_secs(300);
+/// How often Enter and Slack are looked for in turn.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What was entered, and works.
+pub struct Entered {
+    pub bot_token: Token,
+    pub app_token: Token,
+    pub user_id: String,
+}
+
+pub struct SlackStep<'a> {
+    pub dialogue: &'a Dialogue,
+    pub options: &'a Options,
+    /// What is in the config, if anything is.
+    pub before: Option<&'a Slack>,
+    /// A daemon listens with the old tokens: what is written to the app may go to it.
+    pub daemon_listens: bool,
+}
+
+impl SlackStep<'_> {
+    pub fn run(&self) -> Result<Entered> {
+        let piped = self.tokens_from_stdin()?;
+        let kept = |token: Option<&Token>| token.filter(|_| self.keeps()).cloned();
+        let bot =
+            piped.bot.or_else(|| kept(self.before.map(|slack| &slack.bot_token)).map(Given::Kept));
+        let before_app = self.before.and_then(|slack| slack.app_token.as_ref());
+        let app = piped.app.or_else(|| kept(before_app).map(Given::Kept));
+        if self.dialogue.is_interactive && (bot.is_none() || app.is_none()) {
+            self.dialogue.say(SetupText::MakeTheApp, &[&slack_app::link()])?;
+        }
+        let (bot_token, api, app_name) =
+            self.token(bot, TokenKind::Bot, |token| self.try_bot(token))?;
+        let (app_token, (), _) = {
+            let try_app = |token: &Token| self.try_app(&api, token);
+            self.token(app, TokenKind::App, try_app)?
+        };
+        let user_id = self.owner(&api, &bot_token, &app_token, &app_name)?;
+        Ok(Entered { bot_token, app_token, user_id })
+    }
+
+    /// Without questions, what is there stays unless something else is given.
+    fn keeps(&self) -> bool {
+        !self.dialogue.is_interactive
+    }
+
+    /// The bot's on the first line, or the app's if only that is announced.
+    fn tokens_from_stdin(&self) -> Result<Piped> {
+        let next = |is_wanted: bool| -> Result<Option<Given>> {
+            if !is_wanted {
+                return Ok(None);
+            }
+            let mut line = String::new();
+            io::stdin().lock().read_line(&mut line)?;
+            Ok(Some(Given::Text(line.trim().to_owned())))
+        };
+        let bot = next(self.options.bot_token_stdin)?;
+        Ok(Piped { bot, app: next(self.options.app_token_stdin)? })
+    }
+
+    /// Takes what was given, or asks until something works.
+    fn token<T>(
+        &self,
+        given: Option<Given>,
+        kind: TokenKind,
+        attempt: impl Fn(&Token) -> Result<(T, String)>,
+    ) -> Result<(Token, T, String)> {
+        let tried = |token: Token| attempt(&token).map(|(found, name)| (token, found, name));
+        match given {
+            Some(Given::Kept(token)) => return tried(token),
+            Some(Given::Text(text)) => return tried(self.parse(kind, &text)?),
+            None => {}
+        }
+        let (question, flag) = match kind {
+            TokenKind::Bot => (SetupText::BotTokenQuestion, "--bot-token-stdin"),
+            TokenKind::App => (SetupText::AppTokenQuestion, "--app-token-stdin"),
+        };
+        let before = self.before.and_then(|slack| match kind {
+            TokenKind::Bot => Some(&slack.bot_token),
+            TokenKind::App => slack.app_token.as_ref(),
+        });
+        loop {
+            let text = self.dialogue.ask_secret(&self.dialogue.text(question, &[]), flag)?;
+            // Enter keeps what is there.
+            let token = match before.filter(|_| text.is_empty()) {
+                Some(before) => Ok(before.clone()),
+                None => self.parse(kind, &text),
+            };
+            match token.and_then(tried) {
+                Ok(found) => return Ok(found),
+                Err(trouble) => self.dialogue.warn(&trouble)?,
+            }
+        }
+    }
+
+    fn parse(&self, kind: TokenKind, text: &str) -> Result<Token> {
+        let (wrong, place) = match kind {
+            TokenKind::Bot => (SetupText::NotABotToken, SetupText::BotTokenPlace),
+            TokenKind::App => (SetupText::NotAnAppToken, SetupText::AppTokenPlace),
+        };
+        let is_empty = text.is_empty();
+        let what = if is_empty { SetupText::EmptyAnswer } else { wrong };
+        Token::parse(kind, text).ok_or_else(|| self.dialogue.trouble((what, &[]), (place, &[])))
+    }
+
+    /// `auth.test`, and whether everything is allowed that will be needed.
+    fn try_bot(&self, token: &Token) -> Result<(Arc<WebApi>, String)> {
+        let slack = Slack {
+            bot_token: token.clone(),
+            app_token: None,
+            api_url: self.before.and_then(|slack| slack.api_url.clone()),
+            target_user_id: None,
+        };
+        let api = web_api(&slack).map_err(|obstacle| hinted(obstacle.text, obstacle.hint))?;
+        let identity = api.auth_test(token).map_err(|error| self.explain(&error))?;
+        let granted = identity.scopes.unwrap_or_default();
+        let is_missing = |scope: &&str| !granted.iter().any(|granted| granted == scope);
+        let missing: Vec<_> = BOT_SCOPES.into_iter().filter(is_missing).collect();
+        // A server that tells no scopes is asked for what needs them soon enough.
+        if !granted.is_empty() && !missing.is_empty() {
+            let missing = missing.join(", ");
+            return Err(self
+                .dialogue
+                .trouble((SetupText::ScopesMissing, &[&missing]), (SetupText::ScopesAdvice, &[])));
+        }
+        let name = identity.user.unwrap_or_default();
+        let team = identity.team.unwrap_or_default();
+        self.dialogue.say(SetupText::BotTokenIsGood, &[&name, &team])?;
+        Ok((Arc::new(api), name))
+    }
+
+    fn try_app(&self, api: &WebApi, token: &Token) -> Result<((), String)> {
+        api.open_socket(token).map_err(|error| self.explain(&error))?;
+        self.dialogue.say(SetupText::AppTokenIsGood, &[])?;
+        Ok(((), String::new()))
+    }
+
+    fn owner(&self, api: &Arc<WebApi>, bot: &Token, app: &Token, app_name: &str) -> Result<String> {
+        let before = self.before.and_then(|slack| slack.target_user_id.clone());
+        let given = self.options.user.clone().or(before.filter(|_| self.keeps()));
+        if let Some(user) = given {
+            return self.checked_user(api, bot, &user);
+        }
+        if self.dialogue.is_interactive {
+            self.dialogue.say(SetupText::OwnerAbout, &[])?;
+            if !self.daemon_listens
+                && let Some(user) = self.owner_who_writes(api, app, app_name)?
+            {
+                return self.checked_user(api, bot, &user);
+            }
+        }
+        loop {
+            let question = self.dialogue.text(SetupText::OwnerQuestion, &[]);
+            let user = self.dialogue.ask_line(&question, "--user")?;
+            match self.checked_user(api, bot, &user) {
+                Ok(user) => return Ok(user),
+                Err(trouble) => self.dialogue.warn(&trouble)?,
+            }
+        }
+    }
+
+    /// That the app can write to this user.
+    fn checked_user(&self, api: &WebApi, bot: &Token, user: &str) -> Result<String> {
+        let is_id = user.starts_with(['U', 'W'])
+            && user.len() > 1
+            && user.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+        if !is_id {
+            let what = if user.is_empty() { SetupText::EmptyAnswer } else { SetupText::NotAUserId };
+            return Err(self.dialogue.trouble((what, &[user]), (SetupText::UserIdForm, &[])));
+        }
+        api.open_dm(bot, user).map_err(|error| self.explain(&error))?;
+        Ok(user.to_owned())
+    }
+
+    /// Whoever writes the words that only this terminal shows is the user. It proves the whole way
+    /// back, too. `None`: nobody has, or the user would rather type.
+    fn owner_who_writes(
+        &self,
+        api: &Arc<WebApi>,
+        app: &Token,
+        app_name: &str,
+    ) -> Result<Option<String>> {
+        let words = format!("turnbridge {}", one_time_number());
+        let (sender, messages) = channel();
+        let keep = {
+            let words = words.clone();
+            move |envelope: &Envelope<'_>| {
+                tell_owner(envelope, &words, &sender);
+                Accept::Kept
+            }
+        };
+        let timing = Timing::hastened(haste());
+        let (socket, events) = SocketMode::start(Arc::clone(api), app.clone(), timing, keep)?;
+        self.dialogue.say(SetupText::WriteToTheApp, &[app_name, &words])?;
+        let found = self.wait_for_owner(&messages, &events);
+        socket.stop();
+        match found? {
+            Heard::Owner(user) => {
+                self.dialogue.say(SetupText::OwnerIs, &[&user])?;
+                Ok(Some(user))
+            }
+            Heard::Enter => Ok(None),
+            Heard::Nobody => {
+                self.dialogue.say(SetupText::NothingHeard, &[])?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn wait_for_owner(
+        &self,
+        messages: &Receiver<String>,
+        events: &Receiver<SocketEvent>,
+    ) -> Result<Heard> {
+        let deadline = Instant::now() + WAIT_FOR_OWNER;
+        while Instant::now() < deadline {
+            if let Ok(user) = messages.try_recv() {
+                return Ok(Heard::Owner(user));
+            }
+            if let Some(SocketEvent::Fatal { error, .. }) = events.try_iter().last() {
+                return Err(self.explain(&error));
+            }
+            if self.dialogue.enter_within(LOOK)? {
+                return Ok(Heard::Enter);
+            }
+        }
+        Ok(Heard::Nobody)
+    }
+
+    /// In the user's language.
+    fn explain(&self, error: &CallError) -> anyhow::Error {
+        let seconds;
+        let cause;
+        let (what, advice): ((SetupText, &[&str]), _) = match error {
+            CallError::Refused { error, needed, .. } => {
+                cause = match needed {
+                    Some(needed) => format!("{error}: {needed}"),
+                    None => error.clone(),
+                };
+                ((SetupText::SlackRefused, &[&cause]), slack_advice(error, needed.as_deref()))
+            }
+            CallError::RateLimited { after } => {
+                seconds = after.as_secs().to_string();
+                ((SetupText::SlackBusy, &[&seconds]), SetupText::TryAgainLater)
+            }
+            CallError::NotSent { cause: obstacle } => {
+                cause = obstacle.to_string();
+                let advice = match obstacle {
+                    Obstacle::Certificate(_) => SetupText::CertificateAdvice,
+                    _ => SetupText::NetworkAdvice,
+                };
+                ((SetupText::SlackUnreachable, &[&cause]), advice)
+            }
+            CallError::Invalid { .. } | CallError::Ambiguous { .. } => {
+                cause = error.to_string();
+                ((SetupText::SlackUnreachable, &[&cause]), SetupText::NetworkAdvice)
+            }
+        };
+        self.dialogue.trouble(what, (advice, &[]))
+    }
+}
+
+/// A token and where it is from.
+enum Given {
+    Kept(Token),
+    Text(String),
+}
+
+struct Piped {
+    bot: Option<Given>,
+    app: Option<Given>,
+}
+
+enum Heard {
+    Owner(String),
+    Enter,
+    Nobody,
+}
+
+/// Six digits that nobody else knows.
+fn one_time_number() -> u64 {
+    100_000 + RandomState::new().hash_one(std::process::id()) % 900_000
+}
+
+fn tell_owner(envelope: &Envelope<'_>, words: &str, sender: &Sender<String>) {
+    if let Some(user) =
+        read_event(envelope.payload.as_bytes()).and_then(|event| author(event, words))
+    {
+        // The question may have been answered otherwise.
+        let _ = sender.send(user);
+    }
+}
+
+/// Who has written the words in the direct messages with the app.
+fn author(reported: Reported, words: &str) -> Option<String> {
+    let is_person = reported.is_message
+        && !reported.is_by_bot
+        && reported.subtype.is_none()
+        && reported.channel_type.as_deref() == Some("im");
+    let said = reported.text.unwrap_or_default();
+    let said = said.trim().trim_matches('`').to_lowercase();
+    reported.user.filter(|_| is_person && said == words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_person_who_writes_the_very_words_to_the_app_is_the_user() {
+        let message = || Reported {
+            is_message: true,
+            channel_type: Some("im".to_owned()),
+            user: Some("U1".to_owned()),
+            text: Some(" Turnbridge 123456\n".to_owned()),
+            ..Reported::default()
+        };
+        let found = |reported| author(reported, "turnbridge 123456");
+        assert_eq!(found(message()).as_deref(), Some("U1"));
+        let others = [
+            Reported { is_by_bot: true, ..message() },
+            Reported { subtype: Some("message_changed".to_owned()), ..message() },
+            Reported { channel_type: Some("channel".to_owned()), ..message() },
+            Reported { text: Some("turnbridge 123457".to_owned()), ..message() },
+            Reported { text: Some("what is turnbridge 123456?".to_owned()), ..message() },
+            Reported { text: None, ..message() },
+            Reported { is_message: false, ..message() },
+            Reported { user: None, ..message() },
+        ];
+        for other in others {
+            assert_eq!(found(other.clone()), None, "{other:?}");
+        }
+        assert!((100_000..1_000_000).contains(&one_time_number()));
+    }
+}

@@ -1,0 +1,242 @@
+//! The last step: a real prompt to each agent, whose notice must arrive by the way that every turn
+//! takes, and a reply to it that is run (SLV-10, SLV-12 to SLV-14).
+
+use std::fs::{self, File};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use turnbridge_core::ids::Tool;
+use turnbridge_core::notice_wire::Route;
+use turnbridge_core::reply_wire::{Outcome, Reply, RunResult};
+use turnbridge_core::setup_texts::SetupText;
+use turnbridge_core::texts::Text;
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::atomic_file::make_private_folder;
+use turnbridge_store::{clock, inbox, outbox, routes, session_store};
+
+use super::agents::Registered;
+use super::{Setup, name_of};
+use crate::runner;
+
+/// A model may think for a while even about this.
+const WAIT_FOR_TURN: Duration = Duration::from_secs(300);
+/// From the turn's end to Slack; the daemon needs a second.
+const WAIT_FOR_NOTICE: Duration = Duration::from_secs(60);
+/// A person has to find the thread.
+const WAIT_FOR_REPLY: Duration = Duration::from_secs(600);
+const LOOK: Duration = Duration::from_millis(100);
+/// What an agent says last about its failure.
+const LAST_LINES: usize = 3;
+
+impl Setup<'_> {
+    pub fn try_out(&self, agents: &[Registered]) -> Result<()> {
+        if agents.is_empty() {
+            return Ok(());
+        }
+        self.dialogue.heading(&self.dialogue.text(SetupText::TestHeading, &[]))?;
+        for agent in agents {
+            let question = self.dialogue.text(SetupText::TestQuestion, &[name_of(agent.tool)]);
+            if self.dialogue.ask_yes(&question, true)? {
+                self.try_agent(agent)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn try_agent(&self, agent: &Registered) -> Result<()> {
+        let name = name_of(agent.tool);
+        let folder = self.folder(agent.tool)?;
+        let started = clock::now();
+        self.run_prompt(agent, &folder)?;
+        let route = self.wait(SetupText::WaitingForNotice, WAIT_FOR_NOTICE, || {
+            Ok(self.route(agent.tool, &folder, started))
+        })?;
+        let Some(route) = route else { return Err(self.no_notice(name, agent.tool, &folder)) };
+        self.dialogue.say(SetupText::NoticeArrived, &[])?;
+        if self.dialogue.is_interactive && !self.options.no_reply_test {
+            self.try_reply(agent.tool, &folder, &route)?;
+        }
+        Ok(())
+    }
+
+    /// It stays: a reply in the thread is run there.
+    fn folder(&self, tool: Tool) -> Result<PathBuf> {
+        let folder = self.paths.state_dir().join("setup-test").join(tool.as_str());
+        make_private_folder(&folder)
+            .with_context(|| format!("could not make `{}`", folder.display()))?;
+        Ok(folder.canonicalize().unwrap_or(folder))
+    }
+
+    /// SLV-13, SLV-14. Its streams go to files: whatever it leaves running may keep them.
+    fn run_prompt(&self, agent: &Registered, folder: &Path) -> Result<()> {
+        let name = name_of(agent.tool);
+        let said = folder.join(".said");
+        let failed = |cause: &str| {
+            let (name, folder) = (name, folder.display().to_string());
+            self.dialogue.trouble(
+                (SetupText::TestRunFailed, &[name, cause]),
+                (SetupText::TestRunAdvice, &[name, &folder]),
+            )
+        };
+        let out = File::create(&said).and_then(|out| Ok((out.try_clone()?, out)));
+        let (out, errors) = out.context("could not write to the state folder")?;
+        let mut command = Command::new(&agent.program);
+        let prompt = Text::TestPrompt.text(self.dialogue.language);
+        match agent.tool {
+            Tool::Claude => {
+                if let Some(folder) = &agent.plugin_folder {
+                    command.arg("--plugin-dir").arg(folder);
+                }
+                command.args(["-p", prompt]);
+            }
+            // The folder is no repository, and nothing in it is worth one.
+            Tool::Codex => drop(command.args(["exec", "--skip-git-repo-check", prompt])),
+        }
+        runner::agent::forget_surroundings(&mut command);
+        command.current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(errors);
+        let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
+        let running = self.dialogue.text(SetupText::TestRunning, &[name]);
+        let ended = self.wait_saying(&running, WAIT_FOR_TURN, || Ok(child.try_wait()?));
+        let status = match ended {
+            Ok(Some(status)) => status,
+            other => {
+                let _ = child.kill();
+                let _ = child.wait();
+                other?;
+                let limit = WAIT_FOR_TURN.as_secs().to_string();
+                return Err(failed(&self.dialogue.text(SetupText::Seconds, &[&limit])));
+            }
+        };
+        let text = fs::read(&said).unwrap_or_default();
+        let _ = fs::remove_file(&said);
+        if status.success() {
+            return Ok(());
+        }
+        Err(failed(&format!("{status}: {}", last_lines(&String::from_utf8_lossy(&text)))))
+    }
+
+    /// The thread of a turn in this folder since then.
+    fn route(&self, tool: Tool, folder: &Path, since: Timestamp) -> Option<Route> {
+        let is_it = |route: &Route| {
+            route.tool == tool.as_str()
+                && route.cwd.as_deref().is_some_and(|cwd| is_same_folder(cwd, folder))
+                && Timestamp::parse(&route.ts).is_some_and(|at| at >= since)
+        };
+        routes::read(&self.paths).unwrap_or_default().into_iter().rev().find(is_it)
+    }
+
+    /// As much as can be told about what is missing.
+    fn no_notice(&self, name: &str, tool: Tool, folder: &Path) -> anyhow::Error {
+        let of_folder = |cwd: Option<&str>| cwd.is_some_and(|cwd| is_same_folder(cwd, folder));
+        let waiting = outbox::entries(&self.paths).unwrap_or_default();
+        let stuck = waiting.into_iter().find(|entry| of_folder(entry.notice.cwd.as_deref()));
+        let sessions = session_store::read_all(&self.paths).unwrap_or_default();
+        let is_seen = sessions
+            .iter()
+            .any(|session| session.tool == tool && of_folder(session.cwd.as_deref()));
+        let what = self.dialogue.text(SetupText::NoNotice, &[name]);
+        let hint = match stuck {
+            Some(entry) => {
+                let cause = entry.progress.last_error.unwrap_or_else(|| "...".to_owned());
+                self.dialogue.text(SetupText::NoticeStuck, &[&cause])
+            }
+            None if is_seen => self.dialogue.text(SetupText::DaemonByHand, &[]),
+            None => self.dialogue.text(SetupText::HooksNotSeen, &[]),
+        };
+        crate::failure::hinted(what, hint)
+    }
+
+    /// What comes of it is said, but is no failure of the set-up: it may be done later.
+    fn try_reply(&self, tool: Tool, folder: &Path, route: &Route) -> Result<()> {
+        self.dialogue.say(SetupText::ReplyNow, &[])?;
+        let since = clock::now();
+        let deadline = Instant::now() + WAIT_FOR_REPLY;
+        let mut has_come = false;
+        while Instant::now() < deadline {
+            if !has_come && self.reply_to(route).is_some() {
+                has_come = true;
+                self.dialogue.say(SetupText::ReplyArrived, &[])?;
+            }
+            match self.reply_to(route).and_then(|(_, result)| result) {
+                Some(RunResult { outcome: Outcome::Failed, reason, .. }) => {
+                    let reason = reason.map_or("?", |reason| reason.as_str());
+                    return self.dialogue.say(SetupText::ReplyFailed, &[reason]);
+                }
+                Some(_) if self.route(tool, folder, since).is_some() => {
+                    return self.dialogue.say(SetupText::ReplyRan, &[]);
+                }
+                _ => {}
+            }
+            if self.dialogue.enter_within(LOOK)? {
+                return self.dialogue.say(SetupText::Skipped, &[]);
+            }
+        }
+        self.dialogue.say(SetupText::NoReply, &[])
+    }
+
+    /// The reply in a thread, and how its run ended.
+    fn reply_to(&self, route: &Route) -> Option<(Reply, Option<RunResult>)> {
+        let is_it = |reply: &Reply| reply.thread_ts.as_deref() == Some(&route.thread_ts);
+        let finished = inbox::finished(&self.paths).unwrap_or_default();
+        let waiting = inbox::entries(&self.paths).unwrap_or_default();
+        let waiting = waiting.into_iter().map(|entry| (entry.reply, None));
+        finished.into_iter().chain(waiting).find(|(reply, _)| is_it(reply))
+    }
+
+    fn wait<T>(
+        &self,
+        text: SetupText,
+        patience: Duration,
+        look: impl FnMut() -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        self.wait_saying(&self.dialogue.text(text, &[]), patience, look)
+    }
+
+    /// Looks again and again; at a terminal the seconds are counted meanwhile.
+    fn wait_saying<T>(
+        &self,
+        text: &str,
+        patience: Duration,
+        mut look: impl FnMut() -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let began = Instant::now();
+        let counts = std::io::stdout().is_terminal();
+        let mut shown = None;
+        let mut out = std::io::stdout().lock();
+        if !counts {
+            writeln!(out, "  {text}")?;
+        }
+        let found = loop {
+            let found = look()?;
+            let elapsed = began.elapsed();
+            if found.is_some() || elapsed >= patience {
+                break found;
+            }
+            if counts && shown != Some(elapsed.as_secs()) {
+                shown = Some(elapsed.as_secs());
+                let seconds = elapsed.as_secs().to_string();
+                let seconds = self.dialogue.text(SetupText::Seconds, &[&seconds]);
+                write!(out, "\r  {text} ({seconds})")?;
+                out.flush()?;
+            }
+            std::thread::sleep(LOOK);
+        };
+        if counts {
+            writeln!(out)?;
+        }
+        Ok(found)
+    }
+}
+
+fn is_same_folder(cwd: &str, folder: &Path) -> bool {
+    Path::new(cwd) == folder || Path::new(cwd).canonicalize().is_ok_and(|cwd| cwd == folder)
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines.len().saturating_sub(LAST_LINES);
+    lines[last..].join(" / ").chars().filter(|c| !c.is_control()).take(400).collect()
+}

@@ -1,0 +1,327 @@
+//! `turnbridge setup` without a terminal: flags and defaults decide, it never waits for anybody, and
+//! what goes wrong leaves nothing half written. What it is like at a terminal is in `setup/terminal`.
+
+mod terminal;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Output;
+
+use serde_json::Value;
+use testkit::{SlackApi, SlackSetup, StandIn};
+
+use crate::world::{World, feed};
+
+const TOKENS: &str = "xoxb-loopback-bot\nxapp-loopback-app\n";
+const BOTH: [&str; 2] = ["--bot-token-stdin", "--app-token-stdin"];
+
+/// A home with a Slack to set up, and agents that do what the real ones do at their ends.
+struct Site {
+    slack: SlackApi,
+    world: World,
+}
+
+impl Site {
+    fn new() -> Site {
+        Site::with(SlackSetup::default())
+    }
+
+    fn with(setup: SlackSetup) -> Site {
+        let slack = SlackApi::start(setup);
+        let world = World::with_gate();
+        let programs = world.hermetic.root().join("bin");
+        StandIn::new(&programs, "claude", &claude());
+        StandIn::new(&programs, "codex", "echo 'codex-cli 0.166.0'");
+        let world = world
+            .with("PATH", &format!("{}:/usr/bin:/bin", programs.display()))
+            .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
+            .with("TURNBRIDGE_SLACK_HASTE", "20");
+        Site { slack, world }
+    }
+
+    fn config(&self) -> PathBuf {
+        self.world.hermetic.config_dir().join("config.toml")
+    }
+
+    fn setup(&self, arguments: &[&str], stdin: &str) -> Output {
+        let mut command = self.world.command("turnbridge");
+        command.arg("setup").args(arguments);
+        feed(command, stdin.as_bytes())
+    }
+
+    /// What it says when it must succeed.
+    #[track_caller]
+    fn done(&self, arguments: &[&str], stdin: &str) -> String {
+        let output = self.setup(arguments, stdin);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        self.world.without_paths(&String::from_utf8(output.stdout).unwrap())
+    }
+
+    /// What it complains about; nothing of ours or of the agents' has been written.
+    #[track_caller]
+    fn refused(&self, arguments: &[&str], stdin: &str) -> String {
+        let output = self.setup(arguments, stdin);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(!self.config().exists(), "{}", fs::read_to_string(self.config()).unwrap());
+        assert!(!self.world.hermetic.claude_config_dir().join("settings.json").exists());
+        let said = [output.stdout, output.stderr.clone()].concat();
+        let said = String::from_utf8(said).unwrap();
+        assert!(!said.contains("loopback-"), "a token was shown: {said}");
+        self.world.without_paths(&String::from_utf8(output.stderr).unwrap())
+    }
+
+    fn daemon(&self) -> Value {
+        serde_json::from_str(&self.world.turnbridge(&["daemon", "status", "--json"])).unwrap()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.world.command("turnbridge").args(["daemon", "stop"]).output();
+    }
+}
+
+/// Does at both ends of a turn what Claude Code does: it calls the hooks.
+fn claude() -> String {
+    let hook = |program: &str, event: &str, more: &str| {
+        format!(
+            r#"printf '{{"session_id":"825c8529-ee09-4cb8-8902-dd785b12ca0a","cwd":"%s","prompt_id":"%s","hook_event_name":"{event}",{more}}}' "$PWD" "$$" | '{program}' --origin settings --no-gate"#,
+        )
+    };
+    let (status, gate) =
+        (env!("CARGO_BIN_EXE_turnbridge-status"), env!("CARGO_BIN_EXE_turnbridge-stop-gate"));
+    let prompt =
+        hook(status, "UserPromptSubmit", r#""prompt":"the test""#).replace(" --no-gate", "");
+    let stop = hook(gate, "Stop", r#""last_assistant_message":"This is a test run.""#);
+    format!("[ \"$1\" = --version ] && {{ echo '2.1.197 (Claude Code)'; exit; }}\n{prompt}\n{stop}")
+}
+
+#[test]
+fn slv_6_slv_10_unattended_it_ends_after_the_notice_has_arrived() {
+    let site = Site::new();
+    fs::write(site.world.hermetic.claude_config_dir().join("settings.json"), "{}").unwrap();
+    let mut arguments = vec!["--user", "U0OWNER", "--no-service", "--codex", "none"];
+    arguments.extend(BOTH);
+    // The stand-in for Codex answers no prompt.
+    let programs = site.world.hermetic.root().join("bin");
+    fs::remove_file(programs.join("codex")).unwrap();
+    let said = site.done(&arguments, TOKENS);
+    insta::assert_snapshot!(without_diff(&said), @"
+
+    Turnbridge 0.1.0: set-up. Nothing is changed without your answer, and Ctrl-C ends it at any time.
+
+    Agents
+      Claude Code 2.1.197 (`~/bin/claude`)
+      Codex: not found on the PATH
+
+    Slack
+      Every finished turn becomes a new thread in your direct messages with the app.
+      What you reply there is the next prompt of that session.
+      ok: the app `turnbridge` in the workspace `Loopback`
+      ok: Socket Mode can be used
+      saved `CONFIG/config.toml`
+
+    Claude Code
+    / No newline at end of file
+    / No newline at end of file
+    changed `~/home/.claude/settings.json`
+    sessions that run already take it up after `/hooks` or a restart
+
+    Daemon
+      the daemon runs
+      connecting to Slack
+      ok: the daemon is connected to Slack
+
+    End-to-end test
+      Claude Code is working
+      waiting for the notice in Slack
+      ok: the notice has arrived in Slack
+
+    All is set up. `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.
+    ");
+
+    let config = fs::read_to_string(site.config()).unwrap();
+    insta::assert_snapshot!(config, @r#"
+    language = "en"
+
+    [slack]
+    bot_token = "xoxb-loopback-bot"
+    app_token = "xapp-loopback-app"
+
+    [destinations.dm]
+    enabled = true
+    target_user_id = "U0OWNER"
+
+    [features]
+    reply_resume = true
+    "#);
+    assert_eq!(fs::metadata(site.config()).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(site.slack.threads().len(), 1);
+    assert_eq!(site.slack.threads()[0].parent.text, "the test");
+    let settings = site.world.hermetic.claude_config_dir().join("settings.json");
+    assert!(fs::read_to_string(settings).unwrap().contains("turnbridge-stop-gate"), "SLV-70");
+    assert_eq!(site.daemon()["daemon"]["slack"]["state"], "connected", "SLV-11");
+}
+
+/// The diff of `settings.json` is tested where it is made.
+fn without_diff(said: &str) -> String {
+    let is_diff = |line: &&str| !line.starts_with(['+', '-', '@', ' ']) || line.starts_with("  ");
+    said.lines().filter(is_diff).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_is_set_stays_when_it_is_run_again() {
+    let site = Site::new();
+    let mut arguments = vec!["--user", "U0OWNER", "--no-service", "--no-test"];
+    arguments.extend(["--claude", "none", "--codex", "none", "--language", "ja"]);
+    let first = site.done(&[&arguments[..], &BOTH].concat(), TOKENS);
+    assert!(first.contains("保存しました：`CONFIG/config.toml`"), "{first}");
+    let before = fs::read_to_string(site.config()).unwrap() + "# mine\n[gate]\nenabled = false\n";
+    fs::write(site.config(), &before).unwrap();
+    let arguments = ["--yes", "--no-service", "--no-test", "--claude", "none", "--codex", "none"];
+    let again = site.done(&arguments, "");
+    assert!(again.contains("Slack は設定済みです（トークンあり、利用者 U0OWNER）。"), "{again}");
+    assert!(!again.contains("保存しました"), "{again}");
+    assert_eq!(fs::read_to_string(site.config()).unwrap(), before);
+}
+
+#[test]
+fn slv_16_a_token_of_another_kind_is_told_apart() {
+    let site = Site::new();
+    let swapped = "xapp-loopback-app\nxoxb-loopback-bot\n";
+    let arguments = [&BOTH[..], &["--user", "U0OWNER"]].concat();
+    insta::assert_snapshot!(site.refused(&arguments, swapped), @"
+    error: this is no bot token: it must begin with `xoxb-`
+    hint: the bot token is on the app's page under OAuth & Permissions (Install App)
+    ");
+    insta::assert_snapshot!(site.refused(&arguments, "xoxb-loopback-bot\nxoxb-x\n"), @"
+    error: this is no app-level token: it must begin with `xapp-`
+    hint: the app-level token is on the app's page under Basic Information > App-Level Tokens
+    ");
+    insta::assert_snapshot!(site.refused(&arguments, ""), @"
+    error: nothing was entered
+    hint: the bot token is on the app's page under OAuth & Permissions (Install App)
+    ");
+    insta::assert_snapshot!(site.refused(&arguments, "xoxb-revoked\nxapp-loopback-app\n"), @"
+    error: Slack refused it (`invalid_auth`)
+    hint: copy the token anew from the app's page at api.slack.com/apps
+    ");
+    insta::assert_snapshot!(site.refused(&arguments, "xoxb-loopback-bot\nxapp-other\n"), @"
+    error: Slack refused it (`invalid_auth`)
+    hint: copy the token anew from the app's page at api.slack.com/apps
+    ");
+}
+
+#[test]
+fn missing_scopes_are_named_before_anything_is_written() {
+    let arguments = [&BOTH[..], &["--user", "U0OWNER"]].concat();
+    let bot_scopes = vec!["chat:write".to_owned()];
+    let site = Site::with(SlackSetup { bot_scopes, ..SlackSetup::default() });
+    insta::assert_snapshot!(site.refused(&arguments, TOKENS), @"
+    error: the app lacks these scopes: im:history, im:write
+    hint: add them under OAuth & Permissions > Bot Token Scopes, install the app again, and enter the token anew
+    ");
+    let site = Site::with(SlackSetup { app_scopes: Vec::new(), ..SlackSetup::default() });
+    insta::assert_snapshot!(site.refused(&arguments, TOKENS), @"
+    error: Slack refused it (`missing_scope: connections:write`)
+    hint: make an app-level token with the scope `connections:write` under Basic Information > App-Level Tokens
+    ");
+}
+
+#[test]
+fn a_user_who_does_not_exist_is_not_written_down() {
+    let site = Site::new();
+    let with = |user: &str| site.refused(&[&BOTH[..], &["--user", user]].concat(), TOKENS);
+    insta::assert_snapshot!(with("U0NOBODY"), @"
+    error: Slack refused it (`user_not_found`)
+    hint: check the member id: in Slack, profile > the three dots > Copy member ID (`U...`)
+    ");
+    insta::assert_snapshot!(with("someone"), @"
+    error: `someone` is no member id
+    hint: a member id begins with U or W, followed by capital letters and digits
+    ");
+}
+
+#[test]
+fn without_a_network_it_says_so() {
+    let site = Site::new();
+    site.slack.down();
+    let arguments = [&BOTH[..], &["--user", "U0OWNER"]].concat();
+    let said = site.refused(&arguments, TOKENS);
+    let (first, rest) = said.split_once('(').unwrap();
+    assert_eq!(first, "error: Slack could not be reached ");
+    assert!(
+        rest.ends_with(
+            "hint: check the network connection, and `HTTPS_PROXY` if there is a proxy\n"
+        )
+    );
+    let japanese = site.refused(&[&arguments[..], &["--language", "ja"]].concat(), TOKENS);
+    assert!(japanese.starts_with("error: Slack に接続できません（"), "{japanese}");
+}
+
+#[test]
+fn without_a_terminal_no_question_waits() {
+    let site = Site::new();
+    insta::assert_snapshot!(site.refused(&[], ""), @"
+    error: there is no terminal to ask at: Bot token (xoxb-..., it is not shown)
+    hint: `--bot-token-stdin` answers it
+    ");
+    insta::assert_snapshot!(site.refused(&["--bot-token-stdin"], TOKENS), @"
+    error: there is no terminal to ask at: App-level token (xapp-..., it is not shown)
+    hint: `--app-token-stdin` answers it
+    ");
+    insta::assert_snapshot!(site.refused(&BOTH, TOKENS), @"
+    error: there is no terminal to ask at: Your member id (in Slack: profile > the three dots > Copy member ID)
+    hint: `--user` answers it
+    ");
+    // X35.
+    let output = feed(site.world.command("turnbridge"), b"");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("Usage: turnbridge [COMMAND]"));
+}
+
+#[test]
+fn what_the_app_is_made_from_can_be_printed() {
+    let site = Site::new();
+    let manifest: Value = serde_json::from_str(&site.done(&["--print-manifest"], "")).unwrap();
+    assert_eq!(manifest["settings"]["socket_mode_enabled"], true);
+    let link = site.done(&["--print-link"], "");
+    assert!(
+        link.starts_with("https://api.slack.com/apps?new_app=1&manifest_json=%7B%22"),
+        "{link}"
+    );
+}
+
+#[test]
+fn a_broken_config_is_refused_and_left_alone() {
+    let site = Site::new();
+    site.world.configure("[slack\n");
+    let output = site.setup(&[&BOTH[..], &["--user", "U0OWNER"]].concat(), TOKENS);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(fs::read_to_string(site.config()).unwrap(), "[slack\n");
+    assert!(site.slack.calls().is_empty());
+}
+
+#[test]
+fn a_failed_test_run_says_what_to_do() {
+    let site = Site::new();
+    let programs = site.world.hermetic.root().join("bin");
+    StandIn::new(
+        &programs,
+        "claude",
+        "echo 2.1.197; [ \"$1\" = --version ] || { echo 'Not logged in' >&2; exit 1; }",
+    );
+    let mut arguments = vec!["--user", "U0OWNER", "--no-service", "--claude", "settings"];
+    arguments.extend(BOTH);
+    arguments.extend(["--codex", "none"]);
+    let output = site.setup(&arguments, TOKENS);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = site.world.without_paths(&String::from_utf8(output.stderr).unwrap());
+    insta::assert_snapshot!(said, @"
+    error: the test run of Claude Code failed: exit status: 1: 2.1.197 / Not logged in
+    hint: try Claude Code by itself in that folder: `~/home/.local/state/turnbridge/setup-test/claude`
+    ");
+    // All before it is done, and stays.
+    assert!(site.config().exists());
+}
