@@ -207,7 +207,16 @@ fn is_elsewhere(folder: &Path) -> bool {
     kind.is_ok_and(|kind| [NINE_P, NFS, CIFS, SMB2].contains(&kind))
 }
 
-#[cfg(not(target_os = "linux"))]
+/// `\\wsl.localhost\…` and other shares.
+#[cfg(windows)]
+fn is_elsewhere(folder: &Path) -> bool {
+    use std::path::{Component, Prefix};
+    let prefix = folder.components().next();
+    matches!(prefix, Some(Component::Prefix(prefix))
+        if matches!(prefix.kind(), Prefix::UNC(..) | Prefix::VerbatimUNC(..)))
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
 fn is_elsewhere(_folder: &Path) -> bool {
     false
 }
