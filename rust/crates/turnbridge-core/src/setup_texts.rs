@@ -136,6 +136,14 @@ catalogue! {
     CodexWithoutNotify:
         "Codex のターンは、デーモンが rollout ファイルからも読み取ります。",
         "The daemon sees Codex's turns in its rollout files too.";
+    /// From Windows. {0}: their names.
+    WslDistributions:
+        "WSL のディストリビューション：{0}。その中のエージェントには `turnbridge hooks apply --wsl 名前` を使います（docs/wsl.md）。",
+        "Distributions of WSL: {0}. For agents in one of them: `turnbridge hooks apply --wsl NAME` (docs/wsl.md).";
+    /// {0}: the line.
+    WslEnv:
+        "WSL の中です。Windows のターミナルから変数を渡すには、Windows 側で次を設定します：{0}",
+        "This is WSL. For a terminal of Windows to hand its variables over, set there: {0}";
     ChangeLikeThis:
         "`{0}` をこのように変更しますか？",
         "Change `{0}` like this?";

@@ -152,6 +152,17 @@ enum Memory {
     Forget,
 }
 
+/// The files that we have changed and not yet given back, by the names that were given for them.
+pub fn changed_files(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(paths.state_dir().join("foreign")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let records = paths.filter(|path| path.extension().is_some_and(|name| name == "json"));
+    Ok(records.filter_map(|path| Some(Record::read(&path)?.path().into())).collect())
+}
+
 impl ForeignFile {
     pub fn new(paths: &StatePaths, path: &Path) -> ForeignFile {
         let folder = paths.state_dir().join("foreign");

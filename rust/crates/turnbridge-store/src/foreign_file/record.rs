@@ -30,6 +30,10 @@ impl Record {
         Record { version: 1, path: path.display().to_string(), before, written: Vec::new() }
     }
 
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// `None` when nothing is remembered, or nothing that can be read.
     pub fn read(path: &Path) -> Option<Record> {
         let bytes = bounded_file::read(path, LONGEST).ok()?;

@@ -20,7 +20,7 @@ mod setup;
 mod speak;
 mod uninstall;
 mod voice;
-mod wsl;
+pub mod wsl;
 
 use std::io::IsTerminal;
 

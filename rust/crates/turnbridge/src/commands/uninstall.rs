@@ -5,8 +5,9 @@ use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
+use turnbridge_store::foreign_file::changed_files;
 use turnbridge_store::paths::StatePaths;
 
 use super::consent::{Consent, say};
@@ -35,11 +36,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return say("everything was left as it was");
     }
     let inner = Consent { dry_run, yes: !dry_run, language };
-    let steps: [(&str, Result<()>); 4] = [
+    let steps: [(&str, Result<()>); 5] = [
         ("the service", remove_service(dry_run)),
         ("the daemon", stop_daemon(&paths, dry_run)),
         ("the hooks", hooks::remove(inner)),
         ("Codex's notify", codex::notify::remove(inner)),
+        ("files elsewhere", check_elsewhere(&paths)),
     ];
     let mut failed = Vec::new();
     for (what, result) in steps {
@@ -109,6 +111,21 @@ fn stop_daemon(paths: &StatePaths, dry_run: bool) -> Result<()> {
         return say("would stop the daemon");
     }
     daemon::stop(paths)
+}
+
+/// What was changed from another `CLAUDE_CONFIG_DIR` or in a distribution of WSL is not found by
+/// itself; what we keep about it must not be deleted while it is changed.
+fn check_elsewhere(paths: &StatePaths) -> Result<()> {
+    let mut left = changed_files(paths).context("could not read the state folder")?;
+    let own = [hooks::settings_file()?, codex::notify::config_file(paths)?];
+    left.retain(|path| own.iter().all(|file| file.path() != path));
+    if left.is_empty() {
+        return Ok(());
+    }
+    let left: Vec<_> = left.iter().map(|path| format!("`{}`", path.display())).collect();
+    let hint = "`turnbridge hooks remove` and `turnbridge codex notify remove` give them back, with \
+                `--wsl DISTRO`, or with CLAUDE_CONFIG_DIR or CODEX_HOME as they were";
+    Err(anyhow!("{} still call us; {hint}", left.join(", ")))
 }
 
 /// What is ours alone. The config's folder may hold what is not.

@@ -73,6 +73,6 @@ fn show(as_json: bool) -> Result<()> {
 }
 
 /// KT-31.
-fn wslenv() -> String {
+pub fn wslenv() -> String {
     format!("WSLENV={}", merged_wslenv(&std::env::var("WSLENV").unwrap_or_default()))
 }

@@ -21,6 +21,7 @@ use turnbridge_daemon::notifier;
 use turnbridge_store::paths::StatePaths;
 
 use crate::commands::daemon;
+use crate::wsl::{self, Distributions, Side};
 use crate::{config, programs};
 use agents::Registered;
 use dialogue::Dialogue;
@@ -134,7 +135,31 @@ impl Setup<'_> {
         if found == 0 {
             self.dialogue.say(SetupText::NoAgents, &[])?;
         }
-        Ok(())
+        self.show_wsl()
+    }
+
+    /// KT-19, KT-31.
+    fn show_wsl(&self) -> Result<()> {
+        match wsl::side() {
+            Side::Elsewhere => Ok(()),
+            Side::Inside(_) => {
+                self.dialogue.say(SetupText::WslEnv, &[&crate::commands::wsl::wslenv()])
+            }
+            Side::Windows => {
+                // Most have no WSL, and nothing is wrong with that.
+                let found = Distributions::find().and_then(|wsl| wsl.installed());
+                let names = found.unwrap_or_default();
+                let names: Vec<_> = names
+                    .iter()
+                    .filter(|name| !name.is_internal())
+                    .map(|name| name.as_str())
+                    .collect();
+                match names.as_slice() {
+                    [] => Ok(()),
+                    names => self.dialogue.say(SetupText::WslDistributions, &[&names.join(", ")]),
+                }
+            }
+        }
     }
 
     /// Whether there is a Slack at the end. Whatever was decided is written in one go.

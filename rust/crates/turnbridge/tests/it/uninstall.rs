@@ -125,6 +125,27 @@ fn what_cannot_be_undone_is_told_and_nothing_is_deleted() {
 }
 
 #[test]
+fn files_that_were_changed_elsewhere_are_named_and_nothing_is_deleted() {
+    let world = set_up();
+    let other = world.hermetic.root().join("other");
+    fs::create_dir(&other).unwrap();
+    let mut command = world.command("turnbridge");
+    command.args(["hooks", "apply", "--form", "exec", "--yes"]).env("CLAUDE_CONFIG_DIR", &other);
+    assert!(feed(command, b"").status.success());
+    let mut command = world.command("turnbridge");
+    command.args(["uninstall", "--purge", "--yes"]);
+    let output = feed(command, b"");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = world.without_paths(&String::from_utf8(output.stderr).unwrap());
+    assert!(
+        said.contains("note: files elsewhere: `~/other/settings.json` still call us"),
+        "{said}"
+    );
+    assert_eq!(fs::read_to_string(settings(&world)).unwrap(), SETTINGS);
+    assert_eq!(world.sessions().len(), 1);
+}
+
+#[test]
 fn there_is_a_manual_page_for_every_command() {
     let world = World::new();
     let folder = world.hermetic.root().join("man");

@@ -1,6 +1,6 @@
 //! A home of its own, and the executables of this build called in it.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -134,7 +134,11 @@ pub fn feed(mut command: Command, input: &[u8]) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(input).unwrap();
+    match stdin.write_all(input) {
+        // Who has nothing to read may have ended already.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        written => written.unwrap(),
+    }
     drop(stdin);
     child.wait_with_output().unwrap()
 }
