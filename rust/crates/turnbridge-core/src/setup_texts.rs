@@ -168,6 +168,9 @@ catalogue! {
     RunBehindOurs:
         "`{0}` も引き続き実行されます",
         "`{0}` goes on being run, behind ours";
+    DaemonHeading:
+        "デーモン",
+        "Daemon";
     ServiceQuestion:
         "ログイン時にデーモンを自動的に起動しますか（{0}）？",
         "Have the daemon started whenever you log in ({0})?";

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 impl Setup<'_> {
     pub fn keep_running(&self) -> Result<()> {
-        self.dialogue.heading("Daemon")?;
+        self.dialogue.heading(&self.dialogue.text(SetupText::DaemonHeading, &[]))?;
         if !self.as_service()? {
             self.in_the_background()?;
         }

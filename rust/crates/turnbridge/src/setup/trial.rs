@@ -224,7 +224,7 @@ impl Setup<'_> {
             }
             std::thread::sleep(LOOK);
         };
-        if counts {
+        if shown.is_some() {
             writeln!(out)?;
         }
         Ok(found)
