@@ -87,15 +87,14 @@ impl Deliverer {
 
 /// Slack, as the config and the environment name it.
 pub fn web_api(slack: &SlackConfig) -> Result<WebApi, Obstacle> {
+    WebApi::new(connection(slack))
+        .map_err(|error| Obstacle::new(error.to_string(), "look at `slack.api_url`"))
+}
+
+pub fn connection(slack: &SlackConfig) -> Connection {
     let url = std::env::var(API_URL).ok().filter(|url| !url.is_empty());
     let usual = Connection::default();
-    let connection = Connection {
-        api_url: url.or(slack.api_url.clone()),
-        timeout: usual.timeout / haste(),
-        ..usual
-    };
-    WebApi::new(connection)
-        .map_err(|error| Obstacle::new(error.to_string(), "look at `slack.api_url`"))
+    Connection { api_url: url.or(slack.api_url.clone()), timeout: usual.timeout / haste(), ..usual }
 }
 
 pub fn haste() -> u32 {

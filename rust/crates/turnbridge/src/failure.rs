@@ -20,6 +20,18 @@ impl fmt::Display for Hinted {
 
 impl std::error::Error for Hinted {}
 
+/// All has been said already; only the exit status is left.
+#[derive(Debug)]
+pub struct Silent(pub u8);
+
+impl fmt::Display for Silent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit status {}", self.0)
+    }
+}
+
+impl std::error::Error for Silent {}
+
 pub fn hinted(error: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
     hinted_with_code(1, error, hint)
 }
@@ -44,6 +56,9 @@ pub fn report(result: anyhow::Result<()>) -> ExitCode {
     };
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
+    }
+    if let Some(Silent(code)) = error.downcast_ref() {
+        return ExitCode::from(*code);
     }
     eprintln!("error: {error:#}");
     if let Some(hinted) = error.downcast_ref::<Hinted>() {

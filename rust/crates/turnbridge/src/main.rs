@@ -2,6 +2,7 @@
 
 mod commands;
 mod config;
+mod doctor;
 mod failure;
 mod programs;
 mod runner;

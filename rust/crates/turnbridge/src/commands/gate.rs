@@ -1,6 +1,6 @@
 //! `turnbridge gate`: whether a turn may end unspoken, and why.
 
-mod explain;
+pub mod explain;
 mod history;
 
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! `turnbridge hooks`: our hooks in Claude Code's `settings.json`, for those who do not use the
 //! plugin. Only on an explicit command, only that file (KT-5, KT-15, X7).
 
-mod executables;
+pub mod executables;
 pub mod status;
 
 use std::path::PathBuf;

@@ -4,7 +4,8 @@ pub mod codex;
 mod completions;
 pub mod consent;
 pub mod daemon;
-mod gate;
+mod doctor;
+pub mod gate;
 pub mod hooks;
 mod inbox;
 mod logs;
@@ -50,6 +51,7 @@ enum Command {
     Daemon(daemon::Arguments),
     #[command(alias = "launchd")]
     Service(service::Arguments),
+    Doctor(doctor::Arguments),
     Codex(codex::Arguments),
     Inbox(inbox::Arguments),
     Outbox(outbox::Arguments),
@@ -76,6 +78,7 @@ impl Cli {
             Command::Hooks(arguments) => hooks::run(&arguments),
             Command::Daemon(arguments) => daemon::run(&arguments),
             Command::Service(arguments) => service::run(&arguments),
+            Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Codex(arguments) => codex::run(&arguments),
             Command::Inbox(arguments) => inbox::run(&arguments),
             Command::Outbox(arguments) => outbox::run(&arguments),

@@ -6,6 +6,8 @@ mod concurrency;
 mod config;
 #[cfg(unix)]
 mod daemon;
+#[cfg(unix)]
+mod doctor;
 mod double_registration;
 mod engines;
 mod gate;

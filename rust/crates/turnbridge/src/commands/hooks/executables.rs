@@ -9,7 +9,7 @@ use crate::wsl::Target;
 use crate::{config, programs};
 
 /// The first Claude Code that knows `args`.
-const FIRST_WITH_ARGS: [u32; 3] = [2, 1, 139];
+pub const FIRST_WITH_ARGS: [u32; 3] = [2, 1, 139];
 const NAMES: [&str; 3] = ["turnbridge-status", "turnbridge-stop-gate", "turnbridge-notify"];
 
 /// The absolute paths of `turnbridge-status`, `turnbridge-stop-gate` and `turnbridge-notify`. In a

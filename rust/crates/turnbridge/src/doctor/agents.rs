@@ -1,0 +1,119 @@
+//! The agents themselves: found, and new enough for what Turnbridge asks of them.
+
+use super::finding::{Area, Finding, told};
+use super::scene::{Agent, Scene};
+use crate::commands::hooks::executables::FIRST_WITH_ARGS;
+
+/// The first Claude Code whose Stop hook is told the answer.
+const FIRST_WITH_ANSWER: [u32; 3] = [2, 1, 47];
+/// The Codex with which `queue`, hooks and rollouts were seen to work as Turnbridge uses them.
+const KNOWN_CODEX: [u32; 3] = [0, 166, 0];
+
+pub fn check(scene: &Scene) -> Vec<Finding> {
+    findings(&scene.claude, &scene.codex)
+}
+
+fn findings(claude: &Agent, codex: &Agent) -> Vec<Finding> {
+    if (claude, codex) == (&Agent::Absent, &Agent::Absent) {
+        let what = "neither `claude` nor `codex` is on the PATH";
+        let why = "replies cannot be handed to an agent that is not found";
+        let fix =
+            "add its folder to PATH, or name it in config.toml (`resume.claude`, `resume.codex`)";
+        return vec![Finding::warning(Area::Agents, "agents-absent", told(what, why, fix))];
+    }
+    [of_claude(claude), of_codex(codex)].concat()
+}
+
+fn of_claude(claude: &Agent) -> Vec<Finding> {
+    let mut findings = general("Claude Code", "claude", claude);
+    let Some(version) = claude.version() else { return findings };
+    let shown = dotted(version);
+    if version < FIRST_WITH_ANSWER {
+        let what = format!("Claude Code {shown} is older than {}", dotted(FIRST_WITH_ANSWER));
+        let why =
+            "its Stop hook does not hand over the answer; notices are made from the transcript";
+        let told = told(what, why, "update Claude Code: `claude update`");
+        findings.push(Finding::warning(Area::Agents, "claude-too-old", told));
+    } else if version < FIRST_WITH_ARGS {
+        let what = format!("Claude Code {shown} knows hooks as command lines only");
+        let why = "the plugin's hooks need 2.1.139; `turnbridge hooks apply` registers command lines for this one";
+        let told = told(what, why, "update Claude Code: `claude update`");
+        findings.push(Finding::note(Area::Agents, "claude-old", told));
+    }
+    findings
+}
+
+fn of_codex(codex: &Agent) -> Vec<Finding> {
+    let mut findings = general("Codex", "codex", codex);
+    if let Some(version) = codex.version().filter(|version| *version < KNOWN_CODEX) {
+        let what = format!("Codex {} is older than {}", dotted(version), dotted(KNOWN_CODEX));
+        let why = "replies to an open Codex need `codex queue`, exact states need its hooks; older ones may lack both";
+        findings.push(Finding::note(
+            Area::Agents,
+            "codex-old",
+            told(what, why, "update Codex: `codex update`"),
+        ));
+    }
+    findings
+}
+
+fn general(title: &str, name: &'static str, agent: &Agent) -> Vec<Finding> {
+    let (absent, no_program, silent) = match name {
+        "claude" => ("claude-absent", "claude-no-program", "claude-silent"),
+        _ => ("codex-absent", "codex-no-program", "codex-silent"),
+    };
+    vec![match agent {
+        // Few people have both.
+        Agent::Absent => Finding::ok(Area::Agents, absent, format!("no {title}")),
+        Agent::Found { path, version } => {
+            let what = format!("{title} {} (`{}`)", dotted(*version), path.display());
+            Finding::ok(Area::Agents, name, what)
+        }
+        Agent::NoProgram(path) => {
+            let what = format!("`resume.{name}` names `{}`, which is no program", path.display());
+            let why = format!("replies to {title} cannot be run");
+            let fix =
+                format!("correct `resume.{name}` in config.toml, or take it out to use the PATH");
+            Finding::error(Area::Agents, no_program, told(what, why, fix))
+        }
+        Agent::Silent(path) => {
+            let what = format!("`{} --version` gives no version", path.display());
+            let why = "it may not run at all, and what it supports is not known";
+            let fix = format!("run `{name} --version` and see what it says");
+            Finding::warning(Area::Agents, silent, told(what, why, fix))
+        }
+    }]
+}
+
+fn dotted(version: [u32; 3]) -> String {
+    version.map(|number| number.to_string()).join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(claude: &Agent, codex: &Agent) -> Vec<&'static str> {
+        findings(claude, codex).iter().map(|finding| finding.id).collect()
+    }
+
+    fn found(version: [u32; 3]) -> Agent {
+        Agent::Found { path: "/bin/x".into(), version }
+    }
+
+    #[test]
+    fn an_agent_is_judged_by_its_version() {
+        let none = Agent::Absent;
+        assert_eq!(ids(&none, &none), ["agents-absent"]);
+        assert_eq!(ids(&found([2, 1, 197]), &none), ["claude", "codex-absent"]);
+        assert_eq!(ids(&found([2, 1, 138]), &none), ["claude", "claude-old", "codex-absent"]);
+        assert_eq!(ids(&found([2, 1, 46]), &none), ["claude", "claude-too-old", "codex-absent"]);
+        assert_eq!(ids(&none, &found([0, 140, 0])), ["claude-absent", "codex", "codex-old"]);
+        let silent = Agent::Silent("/bin/x".into());
+        assert_eq!(ids(&silent, &found([0, 166, 1])), ["claude-silent", "codex"]);
+        assert_eq!(
+            ids(&none, &Agent::NoProgram("/x".into())),
+            ["claude-absent", "codex-no-program"]
+        );
+    }
+}

@@ -1,0 +1,339 @@
+//! Whether Claude Code calls us: by the plugin, by `settings.json`, by both or by neither; and when
+//! it last did. Sessions keep their last event, so that the last call is known without any hook
+//! writing more than it does.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use turnbridge_core::event::HookEventName;
+use turnbridge_core::ids::Tool;
+use turnbridge_core::session::Session;
+use turnbridge_core::settings_edit::StopGate;
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::paths::claude_config_dir;
+use turnbridge_store::session_store;
+
+use super::claude_plugin::{self, Layers, Plugin};
+use super::claude_settings::{self, Settings};
+use super::finding::{Area, Finding, Repair, Severity, told};
+use super::report::ago;
+use super::scene::{Agent, OWN_VERSION, Scene};
+
+/// How long ago a session that `--plugin-dir` was given to still says that it usually is.
+const LATELY: u64 = 7 * 24 * 60 * 60;
+
+struct Facts {
+    now: Timestamp,
+    has_claude: bool,
+    settings_path: PathBuf,
+    settings: Settings,
+    plugins: Vec<Plugin>,
+    /// The file whose `disableAllHooks` holds.
+    off_in: Option<PathBuf>,
+    managed_only_in: Option<PathBuf>,
+    /// When each event was last seen, the newest first. `None`: nothing can be known of it.
+    seen: Option<Vec<(HookEventName, Timestamp)>>,
+    /// `--plugin-dir` has loaded us lately.
+    is_plugin_dir_seen: bool,
+}
+
+pub fn check(scene: &Scene) -> Vec<Finding> {
+    let Some(config_dir) = claude_config_dir() else { return Vec::new() };
+    let project = std::env::current_dir().ok();
+    let layers = Layers::read(project.as_deref());
+    let settings_path = config_dir.join("settings.json");
+    let sessions = scene.paths.as_ref().and_then(|paths| session_store::read_all(paths).ok());
+    let off = layers.switch("disableAllHooks").filter(|(is_off, _)| *is_off);
+    findings(&Facts {
+        now: scene.now,
+        has_claude: scene.claude != Agent::Absent,
+        settings: claude_settings::look(&settings_path, scene.claude.version()),
+        settings_path,
+        plugins: claude_plugin::find(&config_dir, &layers),
+        off_in: off.map(|(_, path)| path.to_owned()),
+        managed_only_in: layers.managed("allowManagedHooksOnly").map(Path::to_owned),
+        seen: sessions.as_deref().map(seen),
+        is_plugin_dir_seen: is_plugin_dir_seen(&sessions.unwrap_or_default(), scene.now),
+    })
+}
+
+fn seen(sessions: &[Session]) -> Vec<(HookEventName, Timestamp)> {
+    let mut newest: BTreeMap<HookEventName, Timestamp> = BTreeMap::new();
+    let runs = sessions.iter().filter(|session| session.tool == Tool::Claude);
+    for run in runs.flat_map(|session| &session.runs) {
+        if let Some(event) = HookEventName::parse(&run.last_event, Tool::Claude) {
+            let at = newest.entry(event).or_insert(run.last_at);
+            *at = run.last_at.max(*at);
+        }
+    }
+    let mut seen: Vec<_> = newest.into_iter().collect();
+    seen.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
+    seen
+}
+
+fn is_plugin_dir_seen(sessions: &[Session], now: Timestamp) -> bool {
+    sessions.iter().flat_map(|session| &session.runs).any(|run| {
+        run.host.plugin.as_ref().is_some_and(|plugin| plugin.by_plugin_dir)
+            && now.since(run.last_at).as_secs() < LATELY
+    })
+}
+
+fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut findings: Vec<_> = facts.plugins.iter().filter_map(of_plugin).collect();
+    let path = facts.settings_path.display();
+    findings.extend(switched_off(facts));
+    let by_plugin = facts.plugins.iter().find(|plugin| plugin.is_enabled && plugin.is_installed);
+    let is_registered = match (&facts.settings, by_plugin) {
+        (Settings::Invalid(reason), _) => {
+            let what = format!("`{path}` cannot be read: {reason}");
+            let why =
+                "Claude Code ignores the whole file without a word: hooks, permissions, all of it";
+            let told = told(what, why, "repair that place; `turnbridge hooks status` looks again");
+            findings.push(Finding::error(Area::Hooks, "settings-invalid", told));
+            false
+        }
+        (Settings::NotRegistered, None) => {
+            findings.extend(unregistered(facts));
+            facts.is_plugin_dir_seen
+        }
+        (Settings::NotRegistered, Some(plugin)) => {
+            let what = format!("registered by the plugin `{}`", plugin.name);
+            findings.push(Finding::ok(Area::Hooks, "hooks", what));
+            true
+        }
+        (Settings::Registered, None) => {
+            findings.push(Finding::ok(Area::Hooks, "hooks", format!("registered in `{path}`")));
+            true
+        }
+        (Settings::Registered, Some(plugin)) => {
+            let what = format!("registered twice: by the plugin `{}` and in `{path}`", plugin.name);
+            let why = "every event counts once, but each costs two processes";
+            let told = told(what, why, "run `turnbridge hooks remove` to leave it to the plugin");
+            findings.push(Finding::note(Area::Hooks, "hooks-twice", told));
+            true
+        }
+        (Settings::Outdated { gate, gone, others }, _) => {
+            findings.push(outdated(&facts.settings_path, *gate, gone, others));
+            true
+        }
+    };
+    findings.extend(last_seen(facts, is_registered));
+    findings
+}
+
+fn of_plugin(plugin: &Plugin) -> Option<Finding> {
+    let Plugin { name, is_enabled, is_installed, root, version } = plugin;
+    let (what, id, severity, fix) = match (is_enabled, is_installed, root, version) {
+        (false, ..) => return None,
+        (true, false, ..) => (
+            format!("the plugin `{name}` is switched on, but not installed"),
+            "plugin-not-installed",
+            Severity::Warning,
+            format!("run `claude plugin install {name}`"),
+        ),
+        (true, true, None, _) => (
+            format!("the plugin `{name}` has no executables (`bin/turnbridge-status`)"),
+            "plugin-executables-missing",
+            Severity::Error,
+            "run `scripts/build` in its folder, or install it from a release".to_owned(),
+        ),
+        (true, true, Some(_), Some(version)) if version == OWN_VERSION => return None,
+        (true, true, Some(root), version) => (
+            match version {
+                Some(version) => {
+                    format!("the plugin `{name}` is {version}, this Turnbridge is {OWN_VERSION}")
+                }
+                None => format!("the executables of the plugin in `{}` do not run", root.display()),
+            },
+            "plugin-version",
+            Severity::Warning,
+            format!("run `claude plugin update {name}`, or update this Turnbridge"),
+        ),
+    };
+    let why = "Claude Code runs the hooks that lie in the plugin's folder";
+    Some(Finding::problem(severity, Area::Hooks, id, told(what, why, fix)))
+}
+
+fn switched_off(facts: &Facts) -> Vec<Finding> {
+    let why = "Claude Code runs none of our hooks";
+    let off = facts.off_in.as_ref().map(|path| {
+        let what = format!("`disableAllHooks` is set in `{}`", path.display());
+        let told = told(what, why, "take `disableAllHooks` out of that file, or set it to false");
+        Finding::error(Area::Hooks, "hooks-switched-off", told)
+    });
+    let managed = facts.managed_only_in.as_ref().map(|path| {
+        let what = format!("`allowManagedHooksOnly` is set in `{}`", path.display());
+        let fix =
+            "ask the administrator of this machine to allow the hooks, or to register them there";
+        Finding::error(Area::Hooks, "hooks-managed-only", told(what, why, fix))
+    });
+    off.into_iter().chain(managed).collect()
+}
+
+fn unregistered(facts: &Facts) -> Option<Finding> {
+    if facts.is_plugin_dir_seen {
+        let what = "not registered, but a session lately had the plugin by `--plugin-dir`";
+        return Some(Finding::ok(Area::Hooks, "hooks", what));
+    }
+    if facts.plugins.iter().any(|plugin| plugin.is_enabled) {
+        // That it is not installed has been said.
+        return None;
+    }
+    let why =
+        "nothing is seen of its sessions (a plugin given by `--plugin-dir` stands in no file)";
+    if let Some(plugin) = facts.plugins.iter().find(|plugin| plugin.is_installed) {
+        let what = format!("the plugin `{}` is installed, but switched off", plugin.name);
+        let fix = format!("run `claude plugin enable {}`", plugin.name);
+        return Some(Finding::warning(Area::Hooks, "plugin-disabled", told(what, why, fix)));
+    }
+    if !facts.has_claude {
+        return Some(Finding::ok(Area::Hooks, "hooks", "not registered; there is no Claude Code"));
+    }
+    let told = told(
+        "Claude Code calls no hook of ours",
+        why,
+        "install the plugin, or run `turnbridge hooks apply`",
+    );
+    Some(Finding::warning(Area::Hooks, "hooks-none", told))
+}
+
+fn outdated(
+    path: &Path,
+    gate: StopGate,
+    gone: &[String],
+    others: &[(String, Option<String>)],
+) -> Finding {
+    let (call, fix): (&[&str], _) = match gate {
+        StopGate::On => {
+            (&["hooks", "apply", "--gate", "--yes"], "run `turnbridge hooks apply --gate`")
+        }
+        StopGate::Off => (&["hooks", "apply", "--yes"], "run `turnbridge hooks apply`"),
+    };
+    let path = path.display();
+    let finding = match (gone.first(), others.first()) {
+        (Some(program), _) => {
+            let what = format!("`{path}` calls `{program}`, which does not exist");
+            let why = "these hooks fail, and nothing is seen of the sessions";
+            Finding::error(Area::Hooks, "hooks-program-missing", told(what, why, fix))
+        }
+        (None, Some((program, version))) => {
+            let version = version.as_deref().unwrap_or("one that does not run");
+            let what = format!("`{path}` calls another Turnbridge: `{program}` ({version})");
+            let why = "its hooks may not know what this one expects of them";
+            Finding::warning(Area::Hooks, "hooks-outdated", told(what, why, fix))
+        }
+        (None, None) => {
+            let what = format!("`{path}` has not all of our hooks, or in another form");
+            let why = "some events are not seen";
+            Finding::warning(Area::Hooks, "hooks-outdated", told(what, why, fix))
+        }
+    };
+    finding.mended_by(Repair::run(call))
+}
+
+fn last_seen(facts: &Facts, is_registered: bool) -> Option<Finding> {
+    let seen = facts.seen.as_ref()?;
+    if seen.is_empty() {
+        let why = "sessions that ran before the hooks were registered do not call them";
+        let fix = "restart running sessions, or open `/hooks` in them";
+        let told = told("no hook has been called yet", why, fix);
+        return is_registered.then(|| Finding::note(Area::Hooks, "hooks-unseen", told));
+    }
+    let newest = seen.iter().take(3);
+    let newest: Vec<_> = newest
+        .map(|(event, at)| format!("{} {}", event.as_str(), ago(facts.now.since(*at))))
+        .collect();
+    let what = format!("last seen: {}", newest.join(", "));
+    Some(Finding::ok(Area::Hooks, "hooks-seen", what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn healthy() -> Facts {
+        Facts {
+            now: Timestamp::from_millis(60_000),
+            has_claude: true,
+            settings_path: "/s.json".into(),
+            settings: Settings::Registered,
+            plugins: Vec::new(),
+            off_in: None,
+            managed_only_in: None,
+            seen: Some(vec![(HookEventName::Stop, Timestamp::from_millis(0))]),
+            is_plugin_dir_seen: false,
+        }
+    }
+
+    fn plugin() -> Plugin {
+        Plugin {
+            name: "turnbridge@m".to_owned(),
+            is_enabled: true,
+            is_installed: true,
+            root: Some("/p".into()),
+            version: Some(OWN_VERSION.to_owned()),
+        }
+    }
+
+    #[track_caller]
+    fn check(facts: Facts, expected: &[&str]) {
+        let found = findings(&facts);
+        let ids: Vec<_> = found.iter().map(|finding| finding.id).collect();
+        assert_eq!(ids, expected, "{found:#?}");
+    }
+
+    #[test]
+    fn every_way_to_be_registered_is_told_apart() {
+        let ours = |plugins| Facts { plugins, settings: Settings::NotRegistered, ..healthy() };
+        check(healthy(), &["hooks", "hooks-seen"]);
+        check(ours(vec![plugin()]), &["hooks", "hooks-seen"]);
+        check(Facts { plugins: vec![plugin()], ..healthy() }, &["hooks-twice", "hooks-seen"]);
+        check(ours(vec![]), &["hooks-none", "hooks-seen"]);
+        check(
+            ours(vec![Plugin { is_enabled: false, ..plugin() }]),
+            &["plugin-disabled", "hooks-seen"],
+        );
+        check(
+            ours(vec![Plugin { is_installed: false, ..plugin() }]),
+            &["plugin-not-installed", "hooks-seen"],
+        );
+        check(Facts { is_plugin_dir_seen: true, ..ours(vec![]) }, &["hooks", "hooks-seen"]);
+        check(Facts { has_claude: false, ..ours(vec![]) }, &["hooks", "hooks-seen"]);
+        check(Facts { seen: Some(vec![]), ..healthy() }, &["hooks", "hooks-unseen"]);
+        check(Facts { seen: Some(vec![]), ..ours(vec![]) }, &["hooks-none"]);
+    }
+
+    #[test]
+    fn what_keeps_registered_hooks_from_running_is_an_error() {
+        check(
+            Facts { off_in: Some("/s".into()), ..healthy() },
+            &["hooks-switched-off", "hooks", "hooks-seen"],
+        );
+        check(
+            Facts { managed_only_in: Some("/m".into()), ..healthy() },
+            &["hooks-managed-only", "hooks", "hooks-seen"],
+        );
+        let invalid = Settings::Invalid("a comment".to_owned());
+        check(Facts { settings: invalid, ..healthy() }, &["settings-invalid", "hooks-seen"]);
+        let empty = Plugin { root: None, version: None, ..plugin() };
+        let ours = |plugins| Facts { plugins, settings: Settings::NotRegistered, ..healthy() };
+        check(ours(vec![empty]), &["plugin-executables-missing", "hooks", "hooks-seen"]);
+        let old = Plugin { version: Some("0.0.1".to_owned()), ..plugin() };
+        check(ours(vec![old]), &["plugin-version", "hooks", "hooks-seen"]);
+    }
+
+    #[test]
+    fn a_registration_is_brought_up_to_date_with_the_gate_that_it_had() {
+        let outdated = |gate, gone: &[&str]| Settings::Outdated {
+            gate,
+            gone: gone.iter().map(|program| (*program).to_owned()).collect(),
+            others: vec![("/old".to_owned(), Some("0.0.1".to_owned()))],
+        };
+        let found = findings(&Facts { settings: outdated(StopGate::On, &[]), ..healthy() });
+        assert_eq!(found[0].id, "hooks-outdated");
+        assert_eq!(found[0].repair, Some(Repair::run(&["hooks", "apply", "--gate", "--yes"])));
+        let found = findings(&Facts { settings: outdated(StopGate::Off, &["/gone"]), ..healthy() });
+        assert_eq!((found[0].id, found[0].severity), ("hooks-program-missing", Severity::Error));
+        assert_eq!(found[0].repair, Some(Repair::run(&["hooks", "apply", "--yes"])));
+    }
+}

@@ -1,0 +1,150 @@
+//! Our plugin as Claude Code has it: where it keeps what is installed, and what is switched on.
+//! What `--plugin-dir` loads stands in no file.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use turnbridge_core::sandbox::Layer;
+use turnbridge_store::claude_settings;
+
+use super::scene::{read_json, version_of_ours};
+
+/// One way in which the plugin has been installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugin {
+    /// `turnbridge@MARKETPLACE`.
+    pub name: String,
+    pub is_enabled: bool,
+    pub is_installed: bool,
+    /// The folder that its hooks run from, if an executable is there.
+    pub root: Option<PathBuf>,
+    /// Of that executable.
+    pub version: Option<String>,
+}
+
+/// Settings files that Claude goes by in `project`, highest first.
+pub struct Layers(Vec<(Layer, PathBuf, Value)>);
+
+impl Layers {
+    pub fn read(project: Option<&Path>) -> Layers {
+        let layers = claude_settings::layers(project).into_iter();
+        // Claude itself never reads this one (facts of the gate are another matter).
+        let layers = layers.filter(|(layer, _)| *layer != Layer::UserLocal);
+        Layers(layers.map(|(layer, path)| (layer, path.clone(), read_json(&path))).collect())
+    }
+
+    /// What the highest layer that has a say says of a switch, and where.
+    pub fn switch(&self, name: &str) -> Option<(bool, &Path)> {
+        let mut said = self.0.iter().filter_map(|(_, path, settings)| {
+            settings[name].as_bool().map(|value| (value, path.as_path()))
+        });
+        said.next()
+    }
+
+    /// The managed file that switches something on.
+    pub fn managed(&self, name: &str) -> Option<&Path> {
+        let mut managed = self.0.iter().filter(|(layer, _, _)| *layer == Layer::Managed);
+        managed.find(|(_, _, settings)| settings[name] == true).map(|(_, path, _)| path.as_path())
+    }
+
+    /// Our plugins that are switched on or off, each by the highest layer that names it.
+    fn enabled_plugins(&self) -> Vec<(String, bool)> {
+        let mut plugins: Vec<(String, bool)> = Vec::new();
+        for (_, _, settings) in &self.0 {
+            let named = settings["enabledPlugins"].as_object().into_iter().flatten();
+            for (name, value) in named.filter(|(name, _)| is_ours(name)) {
+                let is_known = plugins.iter().any(|(known, _)| known == name);
+                if let (false, Some(value)) = (is_known, value.as_bool()) {
+                    plugins.push((name.clone(), value));
+                }
+            }
+        }
+        plugins
+    }
+}
+
+pub fn find(config_dir: &Path, layers: &Layers) -> Vec<Plugin> {
+    let folder = config_dir.join("plugins");
+    let installed = read_json(&folder.join("installed_plugins.json"));
+    let marketplaces = read_json(&folder.join("known_marketplaces.json"));
+    let mut plugins = layers.enabled_plugins();
+    for (name, _) in installed["plugins"].as_object().into_iter().flatten() {
+        if is_ours(name) && !plugins.iter().any(|(known, _)| known == name) {
+            plugins.push((name.clone(), false));
+        }
+    }
+    plugins
+        .into_iter()
+        .map(|(name, is_enabled)| {
+            let places = installed["plugins"][&name].as_array();
+            let root = roots(&name, places, &marketplaces).find(|root| executable(root).is_file());
+            let version = root.as_deref().filter(|_| is_enabled).map(executable);
+            let version = version.and_then(|program| version_of_ours(&program));
+            let is_installed = places.is_some_and(|places| !places.is_empty());
+            Plugin { name, is_enabled, is_installed, root, version }
+        })
+        .collect()
+}
+
+fn is_ours(plugin: &str) -> bool {
+    plugin.starts_with("turnbridge@")
+}
+
+fn executable(root: &Path) -> PathBuf {
+    root.join("bin").join(format!("turnbridge-status{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// The copy that Claude has made; of a marketplace that is a folder it runs the original.
+fn roots<'a>(
+    name: &str,
+    places: Option<&'a Vec<Value>>,
+    marketplaces: &'a Value,
+) -> impl Iterator<Item = PathBuf> {
+    let marketplace = &marketplaces[name.split_once('@').map_or("", |(_, market)| market)];
+    let original = match marketplace["source"]["source"] == "directory" {
+        true => marketplace["installLocation"].as_str(),
+        false => None,
+    };
+    let copies = places.into_iter().flatten().filter_map(|place| place["installPath"].as_str());
+    original.into_iter().chain(copies).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_highest_layer_that_names_a_switch_decides() {
+        let layer = |layer, name: &str, value| (layer, PathBuf::from(name), value);
+        let layers = Layers(vec![
+            layer(Layer::Managed, "m", json!({"allowManagedHooksOnly": true})),
+            layer(
+                Layer::Project,
+                "p",
+                json!({"disableAllHooks": false, "enabledPlugins": {"turnbridge@a": false, "x@a": true}}),
+            ),
+            layer(
+                Layer::User,
+                "u",
+                json!({"disableAllHooks": true, "allowManagedHooksOnly": true, "enabledPlugins": {"turnbridge@a": true, "turnbridge@b": true, "turnbridge@c": 1}}),
+            ),
+        ]);
+        assert_eq!(layers.switch("disableAllHooks"), Some((false, Path::new("p"))));
+        assert_eq!(layers.managed("allowManagedHooksOnly"), Some(Path::new("m")));
+        assert_eq!(layers.managed("disableAllHooks"), None, "the user's own is no managed one");
+        let expected = [("turnbridge@a".to_owned(), false), ("turnbridge@b".to_owned(), true)];
+        assert_eq!(layers.enabled_plugins(), expected);
+    }
+
+    #[test]
+    fn a_marketplace_that_is_a_folder_runs_its_original() {
+        let places = vec![json!({"installPath": "/cache/1"}), json!({"scope": "user"}), json!(7)];
+        let roots_of = |kind: &str| -> Vec<PathBuf> {
+            let marketplaces = json!({"m": {"source": {"source": kind}, "installLocation": "/m"}});
+            roots("turnbridge@m", Some(&places), &marketplaces).collect()
+        };
+        assert_eq!(roots_of("directory"), [Path::new("/m"), Path::new("/cache/1")]);
+        assert_eq!(roots_of("github"), [Path::new("/cache/1")]);
+    }
+}

@@ -1,0 +1,86 @@
+//! What Claude Code's `settings.json` calls of ours, and whether that is this Turnbridge.
+
+use std::path::Path;
+
+use turnbridge_core::event::HookEventName;
+use turnbridge_core::settings_edit::{
+    Form, OwnCall, Registered, Registration, StopGate, inspect, own_calls,
+};
+
+use super::scene::{own_path, read_text, version_of_ours};
+use crate::commands::hooks::executables::FIRST_WITH_ARGS;
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Settings {
+    Invalid(String),
+    NotRegistered,
+    Registered,
+    /// Some of it calls something else than this Turnbridge would register.
+    Outdated {
+        gate: StopGate,
+        /// Programs that are named, are not this Turnbridge's, and do not exist.
+        gone: Vec<String>,
+        /// Those that exist, with their version.
+        others: Vec<(String, Option<String>)>,
+    },
+}
+
+/// `claude` is the version of the installed one.
+pub fn look(path: &Path, claude: Option<[u32; 3]>) -> Settings {
+    let text = match read_text(path) {
+        Ok(text) => text.unwrap_or_default(),
+        Err(reason) => return Settings::Invalid(reason),
+    };
+    let calls = match own_calls(&text) {
+        Ok(calls) => calls,
+        Err(refusal) => return Settings::Invalid(refusal.to_string()),
+    };
+    let gate = gate_of(&calls);
+    let [status, stop_gate, notify] = ["status", "stop-gate", "notify"]
+        .map(|name| own_path(&format!("turnbridge-{name}")).to_string_lossy().into_owned());
+    // A new Claude Code knows command lines too.
+    let forms: &[Form] = match claude {
+        Some(version) if version < FIRST_WITH_ARGS => &[Form::Shell],
+        _ => &[Form::Exec, Form::Shell],
+    };
+    let own = [&status, &stop_gate, &notify].map(Clone::clone);
+    let mut standings = forms.iter().map(|form| {
+        let registration = Registration {
+            status: status.clone(),
+            stop_gate: stop_gate.clone(),
+            notify: notify.clone(),
+            form: *form,
+            stop_gate_is: gate,
+        };
+        inspect(&text, &registration)
+    });
+    let is_current = |events: &[(HookEventName, Registered)]| {
+        events.iter().all(|(_, registered)| *registered == Registered::Yes)
+    };
+    if standings.any(|standing| standing.is_ok_and(|events| is_current(&events))) {
+        return Settings::Registered;
+    }
+    if calls.is_empty() {
+        return Settings::NotRegistered;
+    }
+    let mut programs: Vec<_> = calls.into_iter().map(|call| call.program).collect();
+    programs.sort();
+    programs.dedup();
+    programs.retain(|program| !own.contains(program));
+    let (others, gone): (Vec<_>, Vec<_>) =
+        programs.into_iter().partition(|program| Path::new(program).is_file());
+    let others = others.into_iter().map(|program| {
+        let version = version_of_ours(Path::new(&program));
+        (program, version)
+    });
+    Settings::Outdated { gate, gone, others: others.collect() }
+}
+
+/// As the user has it: a registration is brought up to date, not changed.
+fn gate_of(calls: &[OwnCall]) -> StopGate {
+    let is_gate =
+        |call: &&OwnCall| call.program.trim_end_matches(".exe").ends_with("turnbridge-stop-gate");
+    let mut gates = calls.iter().filter(is_gate);
+    let holds = |call: &OwnCall| !call.arguments.iter().any(|argument| argument == "--no-gate");
+    if gates.next().is_some_and(holds) { StopGate::On } else { StopGate::Off }
+}

@@ -1,0 +1,237 @@
+//! Codex: whether it calls us when a turn has ended (`notify`), whether it runs our plugin's hooks,
+//! which it does only when the user trusts them, and whether its rollouts can be read.
+
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Document, Item};
+use turnbridge_config::codex_notify::{Status, our_argv, status};
+use turnbridge_daemon::rollouts;
+use turnbridge_store::paths::codex_home;
+
+use super::codex_plugin::{self, CodexPlugin};
+use super::finding::{Area, Finding, Repair, told};
+use super::scene::{Agent, Scene, own_path, read_text};
+
+struct Facts {
+    config: PathBuf,
+    notify: Result<Status, String>,
+    plugins: Vec<CodexPlugin>,
+    /// Folders of Codex in the config that are not there.
+    missing_homes: Vec<PathBuf>,
+    /// Folders of rollouts, each with what is in the way.
+    unreadable: Vec<(PathBuf, String)>,
+}
+
+pub fn check(scene: &Scene) -> Vec<Finding> {
+    let Some(home) = codex_home() else { return Vec::new() };
+    if scene.codex == Agent::Absent && !home.is_dir() {
+        return Vec::new();
+    }
+    let config = home.join("config.toml");
+    let text = read_text(&config).map(Option::unwrap_or_default);
+    let argv = our_argv(&own_path("turnbridge").to_string_lossy());
+    let further = &scene.config().codex.homes;
+    let homes = rollouts::homes(further).into_iter().map(|home| home.join("sessions"));
+    findings(&Facts {
+        notify: text
+            .as_deref()
+            .map_err(Clone::clone)
+            .and_then(|text| status(text, &argv).map_err(|problem| problem.to_string())),
+        plugins: text.map(|text| plugins(&home, &text)).unwrap_or_default(),
+        missing_homes: further.iter().filter(|home| !home.is_dir()).cloned().collect(),
+        unreadable: homes.filter_map(unreadable).collect(),
+        config,
+    })
+}
+
+fn plugins(home: &Path, config: &str) -> Vec<CodexPlugin> {
+    let config = config.trim_start_matches('\u{feff}');
+    Document::parse(config).map_or_else(
+        |_| Vec::new(),
+        |document| {
+            let root: &Item = document.as_item();
+            codex_plugin::find(home, root)
+        },
+    )
+}
+
+fn unreadable(folder: PathBuf) -> Option<(PathBuf, String)> {
+    match std::fs::read_dir(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Some((folder, error.to_string()))
+        }
+        _ => None,
+    }
+}
+
+fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut findings = of_notify(facts);
+    findings.extend(facts.plugins.iter().flat_map(of_plugin));
+    for home in &facts.missing_homes {
+        let what = format!("`codex.homes` names `{}`, which is no folder", home.display());
+        let why = "the sessions of that Codex are not followed";
+        let told = told(what, why, "correct `codex.homes` in config.toml, or take it out");
+        findings.push(Finding::warning(Area::Codex, "codex-home-missing", told));
+    }
+    for (folder, error) in &facts.unreadable {
+        let what = format!("`{}` cannot be read: {error}", folder.display());
+        let why = "what Codex does without hooks is not seen";
+        let told = told(what, why, "look at its owner and mode");
+        findings.push(Finding::warning(Area::Codex, "codex-rollouts-unreadable", told));
+    }
+    findings
+}
+
+fn of_notify(facts: &Facts) -> Vec<Finding> {
+    let path = facts.config.display();
+    let repair = || Repair::run(&["codex", "notify", "apply", "--yes"]);
+    let fix = "run `turnbridge codex notify apply`";
+    let has_plugin = facts.plugins.iter().any(|plugin| plugin.is_enabled);
+    vec![match &facts.notify {
+        Err(reason) => {
+            let what = format!("`{path}` cannot be read: {reason}");
+            let told = told(what, "Codex does not start with it", "repair that place");
+            Finding::error(Area::Codex, "codex-config-invalid", told)
+        }
+        Ok(Status::Registered) => {
+            Finding::ok(Area::Codex, "codex-notify", "calls Turnbridge when a turn has ended")
+        }
+        Ok(Status::Absent) if has_plugin => {
+            Finding::ok(Area::Codex, "codex-notify", "has our plugin; `notify` is not needed")
+        }
+        Ok(Status::Absent) => {
+            let why = "its turns are seen only while a daemon runs";
+            let told = told(
+                "Codex calls nothing of ours",
+                why,
+                format!("{fix}, or install the plugin (docs/codex.md)"),
+            );
+            Finding::note(Area::Codex, "codex-unregistered", told)
+        }
+        Ok(Status::Outdated(argv)) => {
+            let program = argv.first().map(String::as_str).unwrap_or_default();
+            let finding = match Path::new(program).is_file() {
+                true => {
+                    let what =
+                        format!("`notify` in `{path}` calls another Turnbridge: `{program}`");
+                    let why = "it may not know what this one expects of it";
+                    Finding::warning(Area::Codex, "codex-notify-outdated", told(what, why, fix))
+                }
+                false => {
+                    let what =
+                        format!("`notify` in `{path}` calls `{program}`, which does not exist");
+                    let why = "Codex says nothing of it, and no notice of its turns is made";
+                    Finding::error(Area::Codex, "codex-notify-missing", told(what, why, fix))
+                }
+            };
+            finding.mended_by(repair())
+        }
+        Ok(Status::Foreign(_)) if has_plugin => {
+            Finding::ok(Area::Codex, "codex-notify", "has our plugin, and a `notify` of your own")
+        }
+        Ok(Status::Foreign(argv)) => {
+            let program = argv.first().map(String::as_str).unwrap_or_default();
+            let what =
+                format!("Codex calls `{program}` when a turn has ended, and nothing of ours");
+            let why = "its turns are seen only while a daemon runs; Codex calls one program only";
+            let fix = "run `turnbridge codex notify apply --chain` to have both called";
+            Finding::note(Area::Codex, "codex-notify-foreign", told(what, why, fix))
+        }
+        Ok(Status::Unusable) => {
+            let what = format!("`notify` in `{path}` is no list of words");
+            let why = "Codex does not start with it";
+            let fix = "make it a list, or run `turnbridge codex notify apply --replace`";
+            Finding::error(Area::Codex, "codex-notify-unusable", told(what, why, fix))
+        }
+    }]
+}
+
+fn of_plugin(plugin: &CodexPlugin) -> Vec<Finding> {
+    let CodexPlugin { name, is_enabled, has_executables, hooks, untrusted } = plugin;
+    if !is_enabled {
+        return Vec::new();
+    }
+    if !has_executables {
+        let what =
+            format!("the plugin `{name}` in Codex has no executables (`bin/turnbridge-status`)");
+        let why = "its hooks fail, and Codex's states are less exact";
+        let told = told(what, why, format!("install it from a release: `codex plugin add {name}`"));
+        return vec![Finding::error(Area::Codex, "codex-plugin-executables", told)];
+    }
+    if *untrusted > 0 {
+        let what =
+            format!("{untrusted} of the {hooks} hooks of the plugin `{name}` are not trusted");
+        let why = "Codex does not run them, and says so in its terminal only";
+        let told = told(what, why, "start `codex`, open `/hooks`, and press `t` to trust them");
+        return vec![Finding::warning(Area::Codex, "codex-untrusted", told)];
+    }
+    vec![Finding::ok(
+        Area::Codex,
+        "codex-plugin",
+        format!("trusts the hooks of the plugin `{name}`"),
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn healthy() -> Facts {
+        Facts {
+            config: "/c.toml".into(),
+            notify: Ok(Status::Registered),
+            plugins: vec![],
+            missing_homes: vec![],
+            unreadable: vec![],
+        }
+    }
+
+    fn plugin() -> CodexPlugin {
+        CodexPlugin {
+            name: "turnbridge@m".to_owned(),
+            is_enabled: true,
+            has_executables: true,
+            hooks: 12,
+            untrusted: 0,
+        }
+    }
+
+    #[track_caller]
+    fn check(facts: Facts, expected: &[&str]) {
+        let found = findings(&facts);
+        let ids: Vec<_> = found.iter().map(|finding| finding.id).collect();
+        assert_eq!(ids, expected, "{found:#?}");
+    }
+
+    #[test]
+    fn codex_calls_us_by_notify_or_by_the_plugin() {
+        let words = || vec!["/gone".to_owned()];
+        check(healthy(), &["codex-notify"]);
+        check(Facts { notify: Ok(Status::Absent), ..healthy() }, &["codex-unregistered"]);
+        check(
+            Facts { notify: Ok(Status::Foreign(words())), ..healthy() },
+            &["codex-notify-foreign"],
+        );
+        check(
+            Facts { notify: Ok(Status::Outdated(words())), ..healthy() },
+            &["codex-notify-missing"],
+        );
+        check(Facts { notify: Ok(Status::Unusable), ..healthy() }, &["codex-notify-unusable"]);
+        check(Facts { notify: Err("x".to_owned()), ..healthy() }, &["codex-config-invalid"]);
+        for notify in [Status::Absent, Status::Foreign(words())] {
+            let facts = Facts { notify: Ok(notify), plugins: vec![plugin()], ..healthy() };
+            check(facts, &["codex-notify", "codex-plugin"]);
+        }
+    }
+
+    #[test]
+    fn hooks_that_codex_will_not_run_are_told() {
+        let with = |plugin| Facts { plugins: vec![plugin], ..healthy() };
+        check(with(CodexPlugin { untrusted: 3, ..plugin() }), &["codex-notify", "codex-untrusted"]);
+        check(
+            with(CodexPlugin { has_executables: false, ..plugin() }),
+            &["codex-notify", "codex-plugin-executables"],
+        );
+        check(with(CodexPlugin { is_enabled: false, untrusted: 3, ..plugin() }), &["codex-notify"]);
+    }
+}

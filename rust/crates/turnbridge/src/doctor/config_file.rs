@@ -1,0 +1,86 @@
+//! `config.toml`: whether it can be read, whether it means what it says, and who else can read it.
+
+use std::path::PathBuf;
+
+use super::finding::{Area, Finding, Repair, told};
+use super::scene::{BadConfig, Scene};
+use crate::config::Config;
+
+struct Facts<'a> {
+    config: &'a Config,
+    path: PathBuf,
+    exists: bool,
+}
+
+pub fn check(scene: &Scene) -> Vec<Finding> {
+    let path = turnbridge_config::path().ok();
+    match &scene.config {
+        // No home at all: `disk` says so.
+        Err(_) if path.is_none() && scene.paths.is_none() => Vec::new(),
+        Err(bad) => vec![invalid(bad)],
+        Ok(config) => {
+            let path = path.unwrap_or_default();
+            findings(&Facts { config, exists: path.exists(), path })
+        }
+    }
+}
+
+fn invalid(bad: &BadConfig) -> Finding {
+    let why = "nothing is delivered and no reply is heard as long as it cannot be read";
+    Finding::error(Area::Config, "config-invalid", told(&bad.text, why, &bad.hint))
+}
+
+fn findings(facts: &Facts<'_>) -> Vec<Finding> {
+    let Facts { config, path, exists } = facts;
+    let shown = path.display();
+    let mut findings = vec![Finding::ok(
+        Area::Config,
+        "config",
+        match exists {
+            true => format!("`{shown}` is valid"),
+            false => format!("there is no `{shown}`; everything is as it comes"),
+        },
+    )];
+    if !config.unknown.is_empty() {
+        let what = format!("`{shown}`: there is no `{}`", config.unknown.join("`, `"));
+        let why = "what is not known is ignored; it may be a slip of the pen";
+        let told =
+            told(what, why, "correct the key, or take it out (docs/schemas/config.schema.json)");
+        findings.push(Finding::warning(Area::Config, "config-unknown-key", told));
+    }
+    if config.is_exposed {
+        let what = format!("others can read the tokens in `{shown}`");
+        let why = "whoever has them can write as the app, and read what is said to it";
+        let told = told(what, why, format!("run `chmod 600 {shown}`"));
+        let repair = Repair::MakePrivate(vec![path.clone()]);
+        findings.push(Finding::warning(Area::Config, "config-exposed", told).mended_by(repair));
+    }
+    findings.extend(of_slack(config));
+    findings
+}
+
+fn of_slack(config: &Config) -> Vec<Finding> {
+    let Some(slack) = &config.slack else {
+        let why = "no notice leaves this machine, and no reply comes in";
+        let fix = "set `slack.bot_token` and `destinations.dm.target_user_id` in config.toml (docs/slack.md)";
+        return vec![Finding::note(
+            Area::Config,
+            "slack-absent",
+            told("no Slack is configured", why, fix),
+        )];
+    };
+    let mut findings = Vec::new();
+    if slack.target_user_id.is_none() {
+        let what = "there is a bot token, but nobody to write to";
+        let why = "notices are not delivered";
+        let fix = "set `destinations.dm.target_user_id` to your own id (`U…`), and `destinations.dm.enabled` not to false";
+        findings.push(Finding::warning(Area::Config, "slack-no-recipient", told(what, why, fix)));
+    }
+    if config.features.reply_resume && slack.app_token.is_none() {
+        let what = "`features.reply_resume` is on, but `slack.app_token` is missing";
+        let why = "replies in Slack are not heard";
+        let fix = "make an app-level token with `connections:write` (docs/slack.md), and set `slack.app_token`";
+        findings.push(Finding::error(Area::Config, "replies-without-token", told(what, why, fix)));
+    }
+    findings
+}

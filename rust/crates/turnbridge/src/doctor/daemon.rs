@@ -1,0 +1,289 @@
+//! The daemon, and the service that keeps it running. One cause is one finding: where a service
+//! should run it, a daemon that does not run is the service's fault.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use turnbridge_core::daemon_wire::{DaemonStatus, SlackStatus};
+
+use super::finding::{Area, Finding, Repair, told};
+use super::scene::{OWN_VERSION, Scene};
+use super::service;
+use crate::commands::daemon;
+
+/// How long a connection may take that is being made right now.
+const PATIENCE: Duration = Duration::from_secs(4);
+const PAUSE: Duration = Duration::from_millis(50);
+
+struct Facts {
+    is_running: bool,
+    status: Option<DaemonStatus>,
+    wants_replies: bool,
+    /// `features.service_enabled`.
+    wants_service: bool,
+    /// `None`: there is none. `Err`: its manager could not be asked.
+    service: Result<Option<Service>, String>,
+}
+
+/// A service that is installed.
+struct Service {
+    definition: PathBuf,
+    /// As this Turnbridge would install it.
+    is_current: bool,
+    is_running: bool,
+    note: Option<String>,
+}
+
+pub fn check(scene: &Scene) -> Vec<Finding> {
+    let Some(paths) = &scene.paths else { return Vec::new() };
+    let is_running = daemon::is_running(paths);
+    let deadline = Instant::now() + PATIENCE;
+    let mut status = daemon::read_status(paths);
+    while is_running && is_on_its_way(status.as_ref()) && Instant::now() < deadline {
+        std::thread::sleep(PAUSE);
+        status = daemon::read_status(paths);
+    }
+    findings(&Facts {
+        is_running,
+        status,
+        wants_replies: scene.wants_replies(),
+        wants_service: scene.config().features.service_enabled,
+        service: look_at_service(),
+    })
+}
+
+fn look_at_service() -> Result<Option<Service>, String> {
+    let state = service::state().map_err(|error| format!("{error:#}"))?;
+    Ok(state.filter(|state| state.is_installed).map(|state| Service {
+        definition: state.definition,
+        is_current: state.is_current,
+        is_running: state.is_running,
+        note: state.note,
+    }))
+}
+
+fn is_on_its_way(status: Option<&DaemonStatus>) -> bool {
+    status.is_none_or(|status| status.slack == SlackStatus::Connecting)
+}
+
+fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut findings = of_daemon(facts);
+    findings.extend(of_service(facts));
+    findings
+}
+
+fn installed(facts: &Facts) -> Option<&Service> {
+    facts.service.as_ref().ok()?.as_ref()
+}
+
+/// As whoever runs it does it.
+fn restart(facts: &Facts) -> (Repair, &'static str) {
+    match installed(facts) {
+        Some(_) => (Repair::run(&["service", "restart"]), "run `turnbridge service restart`"),
+        None => (
+            Repair::Run(vec![vec!["daemon", "stop"], vec!["daemon"]]),
+            "run `turnbridge daemon stop`, then `turnbridge daemon`",
+        ),
+    }
+}
+
+fn of_daemon(facts: &Facts) -> Vec<Finding> {
+    let status = match (facts.is_running, &facts.status) {
+        (false, _) => return not_running(facts),
+        (true, None) => {
+            let what = "a daemon runs, but says nothing of itself (`daemon.json`)";
+            let why = "whether it hears replies cannot be told";
+            let (repair, fix) = restart(facts);
+            let finding = Finding::warning(Area::Daemon, "daemon-mute", told(what, why, fix));
+            return vec![finding.mended_by(repair)];
+        }
+        (true, Some(status)) => status,
+    };
+    let mut findings = Vec::new();
+    if status.program_version != OWN_VERSION {
+        let what = format!("the daemon is {}, this is {OWN_VERSION}", status.program_version);
+        let why = "an update takes effect when the daemon is started anew";
+        let (repair, fix) = restart(facts);
+        let finding = Finding::warning(Area::Daemon, "daemon-version", told(what, why, fix));
+        findings.push(finding.mended_by(repair));
+    }
+    findings.extend(deaf(facts, status));
+    if findings.is_empty() {
+        let replies = match &status.slack {
+            SlackStatus::Connected { .. } => "and hears replies".to_owned(),
+            SlackStatus::Off { reason } => format!("without replies ({reason})"),
+            _ => String::new(),
+        };
+        let what = format!("runs (pid {}) {replies}", status.pid);
+        findings.push(Finding::ok(Area::Daemon, "daemon", what.trim_end()));
+    }
+    findings
+}
+
+fn not_running(facts: &Facts) -> Vec<Finding> {
+    if !facts.wants_replies {
+        let what = "none runs, and none is needed for notices";
+        return vec![Finding::ok(Area::Daemon, "daemon", what)];
+    }
+    if installed(facts).is_some_and(|service| !service.is_running) {
+        // That is said of the service.
+        return Vec::new();
+    }
+    let (repair, fix) = match installed(facts) {
+        Some(_) => restart(facts),
+        None => (Repair::run(&["daemon"]), "run `turnbridge daemon`"),
+    };
+    let told = told("none runs", "replies in Slack are not heard", fix);
+    vec![Finding::error(Area::Daemon, "daemon-off", told).mended_by(repair)]
+}
+
+/// Why it does not hear, though the config wants it to.
+fn deaf(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
+    let why = "replies in Slack are not heard";
+    match &status.slack {
+        _ if !facts.wants_replies => None,
+        SlackStatus::Connected { .. } => None,
+        SlackStatus::Connecting => {
+            let fix = "`turnbridge logs daemon` says what is in the way";
+            let told = told("the daemon is not connected to Slack", why, fix);
+            Some(Finding::warning(Area::Daemon, "daemon-connecting", told))
+        }
+        SlackStatus::Refused { error, hint } => {
+            let fix = hint.as_deref().unwrap_or("`turnbridge logs daemon` says more");
+            let what = format!("Slack has refused the daemon: {error}");
+            Some(Finding::error(Area::Daemon, "daemon-refused", told(what, why, fix)))
+        }
+        SlackStatus::Off { reason } => {
+            let what = format!("the daemon does not listen to Slack: {reason}");
+            let (repair, fix) = restart(facts);
+            let finding = Finding::warning(Area::Daemon, "daemon-deaf", told(what, why, fix));
+            Some(finding.mended_by(repair))
+        }
+    }
+}
+
+fn of_service(facts: &Facts) -> Vec<Finding> {
+    let why = "the daemon does not come back after a restart of the machine";
+    let service = match &facts.service {
+        Err(error) => {
+            let fix = "run `turnbridge service status`";
+            return vec![Finding::warning(
+                Area::Service,
+                "service-unknown",
+                told(error, "whether the daemon is kept running cannot be told", fix),
+            )];
+        }
+        Ok(service) => service.as_ref(),
+    };
+    let Some(service) = service else {
+        if !facts.wants_service {
+            return Vec::new();
+        }
+        let what = "`features.service_enabled` is on, but no service is installed";
+        let told = told(what, why, "run `turnbridge service install`");
+        return vec![Finding::warning(Area::Service, "service-missing", told)];
+    };
+    let definition = service.definition.display();
+    if !service.is_running && !facts.is_running {
+        let told = told(
+            format!("the service is installed (`{definition}`), but does not run"),
+            "no daemon runs: replies are not heard, and Codex is not followed",
+            "run `turnbridge service restart`",
+        );
+        let finding = Finding::error(Area::Service, "service-stopped", told);
+        return vec![finding.mended_by(Repair::run(&["service", "restart"]))];
+    }
+    if !service.is_current {
+        let what = format!("`{definition}` is not what this Turnbridge would install");
+        let why = "it may run another executable, or without the PATH that the agents need";
+        let told = told(what, why, "run `turnbridge service install`");
+        return vec![Finding::warning(Area::Service, "service-outdated", told)];
+    }
+    let note = service.note.as_ref().map(|note| format!("; {note}")).unwrap_or_default();
+    vec![Finding::ok(Area::Service, "service", format!("installed (`{definition}`){note}"))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(slack: SlackStatus) -> Option<DaemonStatus> {
+        Some(DaemonStatus {
+            version: 1,
+            pid: 7,
+            program_version: OWN_VERSION.to_owned(),
+            started_at: String::new(),
+            slack,
+        })
+    }
+
+    fn healthy() -> Facts {
+        let slack = SlackStatus::Connected { since: String::new(), num_connections: 1 };
+        Facts {
+            is_running: true,
+            status: status(slack),
+            wants_replies: true,
+            wants_service: false,
+            service: Ok(None),
+        }
+    }
+
+    fn service() -> Service {
+        Service { definition: "/unit".into(), is_current: true, is_running: true, note: None }
+    }
+
+    #[track_caller]
+    fn check(facts: Facts, expected: &[&str]) -> Vec<Finding> {
+        let found = findings(&facts);
+        let ids: Vec<_> = found.iter().map(|finding| finding.id).collect();
+        assert_eq!(ids, expected, "{found:#?}");
+        found
+    }
+
+    #[test]
+    fn a_daemon_is_needed_for_replies_only() {
+        check(healthy(), &["daemon"]);
+        check(Facts { is_running: false, ..healthy() }, &["daemon-off"]);
+        check(Facts { is_running: false, wants_replies: false, ..healthy() }, &["daemon"]);
+        check(Facts { status: None, ..healthy() }, &["daemon-mute"]);
+        check(
+            Facts { status: status(SlackStatus::Connecting), ..healthy() },
+            &["daemon-connecting"],
+        );
+        let off = || status(SlackStatus::Off { reason: "x".to_owned() });
+        check(Facts { status: off(), ..healthy() }, &["daemon-deaf"]);
+        check(Facts { status: off(), wants_replies: false, ..healthy() }, &["daemon"]);
+        let refused = SlackStatus::Refused { error: "no".to_owned(), hint: None };
+        check(Facts { status: status(refused), ..healthy() }, &["daemon-refused"]);
+    }
+
+    #[test]
+    fn whoever_runs_the_daemon_restarts_it() {
+        let old = || {
+            healthy()
+                .status
+                .map(|status| DaemonStatus { program_version: "0.0.1".to_owned(), ..status })
+        };
+        let found = check(Facts { status: old(), ..healthy() }, &["daemon-version"]);
+        assert_eq!(
+            found[0].repair,
+            Some(Repair::Run(vec![vec!["daemon", "stop"], vec!["daemon"]]))
+        );
+        let facts = Facts { status: old(), service: Ok(Some(service())), ..healthy() };
+        let found = check(facts, &["daemon-version", "service"]);
+        assert_eq!(found[0].repair, Some(Repair::run(&["service", "restart"])));
+    }
+
+    #[test]
+    fn a_service_that_does_not_run_is_the_one_cause() {
+        let stopped = Service { is_running: false, ..service() };
+        let facts = Facts { is_running: false, service: Ok(Some(stopped)), ..healthy() };
+        check(facts, &["service-stopped"]);
+        let other = Service { is_current: false, ..service() };
+        check(Facts { service: Ok(Some(other)), ..healthy() }, &["daemon", "service-outdated"]);
+        let facts = Facts { is_running: false, service: Ok(Some(service())), ..healthy() };
+        check(facts, &["daemon-off", "service"]);
+        check(Facts { wants_service: true, ..healthy() }, &["daemon", "service-missing"]);
+        check(Facts { service: Err("x".to_owned()), ..healthy() }, &["daemon", "service-unknown"]);
+    }
+}

@@ -1,0 +1,149 @@
+//! Where our state lies: that there is a home, that it can be written to, that there is room left,
+//! and that it is nobody else's to read.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::finding::{Area, Finding, Repair, counted, told};
+use super::scene::Scene;
+use super::state_files::{self, StateFiles};
+
+const LITTLE: u64 = 100_000_000;
+const NOTHING: u64 = 10_000_000;
+/// Rotation keeps each log at about a megabyte, and one old one beside it.
+const LARGE_LOGS: u64 = 50_000_000;
+
+struct Facts {
+    folder: PathBuf,
+    /// Why nothing can be written there.
+    obstacle: Option<String>,
+    /// `None`: the system does not tell.
+    free: Option<u64>,
+    files: StateFiles,
+}
+
+pub fn check(scene: &Scene) -> Vec<Finding> {
+    let Some(paths) = &scene.paths else { return vec![no_home()] };
+    let folder = paths.state_dir();
+    findings(&Facts {
+        obstacle: try_writing(&folder).err().map(|error| error.to_string()),
+        free: existing(&folder).and_then(|folder| fs4::available_space(folder).ok()),
+        files: state_files::look(paths),
+        folder,
+    })
+}
+
+fn no_home() -> Finding {
+    let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    let why = "hooks record nothing, and nothing is found again";
+    let told = told("could not find your home folder", why, format!("set {variable} to it"));
+    Finding::error(Area::Disk, "no-home", told)
+}
+
+/// Permissions do not tell all: a full or read-only disk, another owner. Where there is no folder
+/// yet, none is made: it is tried where it would be.
+fn try_writing(folder: &Path) -> io::Result<()> {
+    let folder = existing(folder).ok_or(ErrorKind::NotFound)?;
+    if !folder.is_dir() {
+        return Err(io::Error::new(
+            ErrorKind::NotADirectory,
+            "there is something that is no folder",
+        ));
+    }
+    let probe = folder.join(format!(".turnbridge-doctor.{}.tmp", std::process::id()));
+    let written = fs::write(&probe, b"x");
+    let _ = fs::remove_file(&probe);
+    written
+}
+
+fn existing(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| folder.symlink_metadata().is_ok())
+}
+
+fn findings(facts: &Facts) -> Vec<Finding> {
+    let folder = facts.folder.display();
+    let mut findings = Vec::new();
+    if let Some(obstacle) = &facts.obstacle {
+        let what = format!("`{folder}` cannot be written to: {obstacle}");
+        let why = "no session is recorded, and no notice is kept";
+        let told = told(
+            what,
+            why,
+            "look at its owner, its mode and its disk; it should be a folder of yours, 0700",
+        );
+        findings.push(Finding::error(Area::Disk, "state-unwritable", told));
+    }
+    findings.extend(room(facts.free));
+    let StateFiles { exposed, stale, log_bytes } = &facts.files;
+    if !exposed.is_empty() {
+        let count = counted(exposed.len(), "file or folder", "files and folders");
+        let what =
+            format!("others can read {count} in `{folder}`: `{}` first", exposed[0].display());
+        let why = "prompts and answers are kept there";
+        let told = told(what, why, "run `turnbridge doctor --fix`: folders 0700, files 0600");
+        let finding = Finding::warning(Area::Disk, "state-exposed", told);
+        findings.push(finding.mended_by(Repair::MakePrivate(exposed.clone())));
+    }
+    if !stale.is_empty() {
+        let what = counted(
+            stale.len(),
+            "temporary file was left behind",
+            "temporary files were left behind",
+        );
+        let why = "whoever wrote them was killed; they only take room";
+        let told = told(what, why, "run `turnbridge doctor --fix`: they are removed");
+        let finding = Finding::note(Area::Disk, "stale-files", told);
+        findings.push(finding.mended_by(Repair::Remove(stale.clone())));
+    }
+    if *log_bytes > LARGE_LOGS {
+        let what = format!("the logs take {} MB", log_bytes / 1_000_000);
+        let why = "they should be rotated at one megabyte each";
+        let told = told(what, why, "look at the folder of the logs, and remove what is large");
+        findings.push(Finding::note(Area::Disk, "logs-large", told));
+    }
+    if findings.is_empty() {
+        let free = facts.free.map(|free| format!(", {} MB free", free / 1_000_000));
+        let what =
+            format!("`{folder}` is private and can be written to{}", free.unwrap_or_default());
+        findings.push(Finding::ok(Area::Disk, "disk", what));
+    }
+    findings
+}
+
+fn room(free: Option<u64>) -> Option<Finding> {
+    let free = free.filter(|free| *free < LITTLE)?;
+    let what = format!("{} MB are free where the state lies", free / 1_000_000);
+    let why = "when the disk is full, sessions and notices are lost";
+    let told = told(what, why, "make room on that disk");
+    Some(match free < NOTHING {
+        true => Finding::error(Area::Disk, "disk-full", told),
+        false => Finding::warning(Area::Disk, "disk-low", told),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_told_by_how_little_there_is() {
+        let id = |free| room(free).map(|finding| finding.id);
+        assert_eq!(id(None), None);
+        assert_eq!(id(Some(LITTLE)), None);
+        assert_eq!(id(Some(LITTLE - 1)), Some("disk-low"));
+        assert_eq!(id(Some(NOTHING - 1)), Some("disk-full"));
+    }
+
+    #[test]
+    fn what_is_left_behind_and_what_has_grown_are_notes() {
+        let files = StateFiles {
+            exposed: vec![],
+            stale: vec!["/s/.a.tmp".into()],
+            log_bytes: LARGE_LOGS + 1,
+        };
+        let facts = Facts { folder: "/s".into(), obstacle: None, free: None, files };
+        let ids: Vec<_> = findings(&facts).iter().map(|finding| finding.id).collect();
+        assert_eq!(ids, ["stale-files", "logs-large"]);
+    }
+}

@@ -1,0 +1,150 @@
+//! What was found: one thing that is well, or one that is not, why it matters, and what mends it.
+
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    Ok,
+    /// Worth knowing; nothing has to be done.
+    Note,
+    /// Something works less well than it could.
+    Warning,
+    /// Something that the user has asked for does not work.
+    Error,
+}
+
+impl Severity {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Severity::Ok => "ok",
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+
+    /// Scripts go by it.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Severity::Ok | Severity::Note => 0,
+            Severity::Warning => 1,
+            Severity::Error => 2,
+        }
+    }
+}
+
+/// What belongs together in the report, in its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Area {
+    Executables,
+    Hooks,
+    Agents,
+    Gate,
+    Config,
+    Slack,
+    Daemon,
+    Service,
+    Queues,
+    Codex,
+    Voice,
+    Disk,
+}
+
+impl Area {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Area::Executables => "executables",
+            Area::Hooks => "hooks",
+            Area::Agents => "agents",
+            Area::Gate => "gate",
+            Area::Config => "config",
+            Area::Slack => "slack",
+            Area::Daemon => "daemon",
+            Area::Service => "service",
+            Area::Queues => "queues",
+            Area::Codex => "codex",
+            Area::Voice => "voice",
+            Area::Disk => "disk",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Stays the same from version to version.
+    pub id: &'static str,
+    pub area: Area,
+    pub severity: Severity,
+    pub what: String,
+    /// `None` when all is well, like `fix`.
+    pub why: Option<String>,
+    pub fix: Option<String>,
+    /// What `--fix` does about it.
+    pub repair: Option<Repair>,
+}
+
+/// What can be mended without a question: it is ours, and cannot hurt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Repair {
+    /// These calls of `turnbridge`, one after another.
+    Run(Vec<Vec<&'static str>>),
+    /// Files 0600, folders 0700.
+    MakePrivate(Vec<PathBuf>),
+    Remove(Vec<PathBuf>),
+}
+
+impl Repair {
+    pub fn run(arguments: &[&'static str]) -> Repair {
+        Repair::Run(vec![arguments.to_vec()])
+    }
+}
+
+impl Finding {
+    pub fn ok(area: Area, id: &'static str, what: impl Into<String>) -> Finding {
+        let what = one_line(&what.into());
+        Finding { id, area, severity: Severity::Ok, what, why: None, fix: None, repair: None }
+    }
+
+    pub fn note(area: Area, id: &'static str, told: Told) -> Finding {
+        Finding::problem(Severity::Note, area, id, told)
+    }
+
+    pub fn warning(area: Area, id: &'static str, told: Told) -> Finding {
+        Finding::problem(Severity::Warning, area, id, told)
+    }
+
+    pub fn error(area: Area, id: &'static str, told: Told) -> Finding {
+        Finding::problem(Severity::Error, area, id, told)
+    }
+
+    pub fn problem(severity: Severity, area: Area, id: &'static str, told: Told) -> Finding {
+        let [what, why, fix] = [told.what, told.why, told.fix].map(|text| one_line(&text));
+        Finding { id, area, severity, what, why: Some(why), fix: Some(fix), repair: None }
+    }
+
+    pub fn mended_by(self, repair: Repair) -> Finding {
+        Finding { repair: Some(repair), ..self }
+    }
+}
+
+/// What every problem says, each in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub what: String,
+    pub why: String,
+    pub fix: String,
+}
+
+pub fn told(what: impl Into<String>, why: impl Into<String>, fix: impl Into<String>) -> Told {
+    Told { what: what.into(), why: why.into(), fix: fix.into() }
+}
+
+/// What others say may have several lines, or worse.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+/// `1 file`, `2 files`.
+pub fn counted(count: usize, one: &str, several: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {several}") }
+}

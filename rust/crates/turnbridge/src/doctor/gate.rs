@@ -1,0 +1,20 @@
+//! What the Stop gate does in this folder, in one line; `turnbridge gate explain` says it in many.
+
+use super::finding::{Area, Finding, told};
+use super::scene::Scene;
+use crate::commands::gate::explain::Explanation;
+
+pub fn check(_scene: &Scene) -> Vec<Finding> {
+    vec![match std::env::current_dir() {
+        Ok(folder) => Finding::ok(Area::Gate, "gate", Explanation::of(&folder).summary()),
+        Err(error) => Finding::note(
+            Area::Gate,
+            "folder-gone",
+            told(
+                format!("this folder cannot be looked at: {error}"),
+                "what the gate and the sandbox do depends on the folder",
+                "change to a folder that exists",
+            ),
+        ),
+    }]
+}

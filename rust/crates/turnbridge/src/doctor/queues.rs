@@ -1,0 +1,190 @@
+//! What waits: notices on their way out, replies on their way in, and the routes that tell which
+//! session a reply is for.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use turnbridge_core::reply_plan::Progress;
+use turnbridge_core::reply_wire::Outcome;
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{bounded_file, inbox, outbox, routes};
+
+use super::finding::{Area, Finding, Repair, counted, told};
+use super::report::ago;
+use super::scene::Scene;
+
+/// Longer than the usual way takes.
+const LATE: Duration = Duration::from_secs(10 * 60);
+/// No list of routes is longer.
+const LONGEST: u64 = 256 << 20;
+
+struct Facts {
+    outbox: Outbox,
+    inbox: Inbox,
+    /// Lines of `routes.jsonl` that are none; `Err`: it cannot be read at all.
+    broken_routes: Result<usize, String>,
+}
+
+#[derive(Default)]
+struct Outbox {
+    waiting: usize,
+    oldest: Duration,
+    given_up: usize,
+    last_error: Option<String>,
+    unreadable: usize,
+}
+
+#[derive(Default)]
+struct Inbox {
+    waiting: usize,
+    oldest: Duration,
+    uncertain: usize,
+    unreadable: usize,
+}
+
+pub fn check(scene: &Scene) -> Vec<Finding> {
+    scene.state().map_or_else(Vec::new, |paths| findings(&look(paths, scene.now)))
+}
+
+fn look(paths: &StatePaths, now: Timestamp) -> Facts {
+    Facts {
+        outbox: look_at_outbox(paths, now),
+        inbox: look_at_inbox(paths, now),
+        broken_routes: look_at_routes(paths),
+    }
+}
+
+fn look_at_outbox(paths: &StatePaths, now: Timestamp) -> Outbox {
+    let files = json_files(&paths.outbox_dir());
+    let entries = outbox::entries(paths).unwrap_or_default();
+    let given_up = entries.iter().filter(|entry| entry.progress.held);
+    let waiting = entries.iter().filter(|entry| !entry.progress.held);
+    Outbox {
+        unreadable: files.saturating_sub(entries.len()),
+        oldest: oldest(waiting.clone().map(|entry| entry.notice.created_at.as_str()), now),
+        waiting: waiting.count(),
+        last_error: given_up.clone().find_map(|entry| entry.progress.last_error.clone()),
+        given_up: given_up.count(),
+    }
+}
+
+fn look_at_inbox(paths: &StatePaths, now: Timestamp) -> Inbox {
+    let files = json_files(&paths.inbox_dir());
+    let entries = inbox::entries(paths).unwrap_or_default();
+    let waiting = entries.iter().filter(|entry| entry.progress == Progress::Waiting);
+    let uncertain = entries.iter().filter(|entry| match &entry.progress {
+        Progress::Lost { .. } => true,
+        Progress::Ended(result) => result.outcome == Outcome::Uncertain,
+        Progress::Waiting | Progress::Running => false,
+    });
+    Inbox {
+        unreadable: files.saturating_sub(entries.len()),
+        oldest: oldest(waiting.clone().map(|entry| entry.reply.received_at.as_str()), now),
+        waiting: waiting.count(),
+        uncertain: uncertain.count(),
+    }
+}
+
+fn oldest<'a>(times: impl Iterator<Item = &'a str>, now: Timestamp) -> Duration {
+    times.filter_map(Timestamp::parse).map(|at| now.since(at)).max().unwrap_or_default()
+}
+
+fn json_files(folder: &Path) -> usize {
+    let Ok(files) = fs::read_dir(folder) else { return 0 };
+    let is_json = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
+    files.flatten().filter(|file| is_json(&file.path())).count()
+}
+
+fn look_at_routes(paths: &StatePaths) -> Result<usize, String> {
+    let bytes = match bounded_file::read(&paths.routes_file(), LONGEST) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        bytes => bytes.map_err(|error| error.to_string())?,
+    };
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let known = routes::read(paths).map_err(|error| error.to_string())?;
+    Ok(lines.count().saturating_sub(known.len()))
+}
+
+fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut findings = of_outbox(&facts.outbox);
+    findings.extend(of_inbox(&facts.inbox));
+    let path = "`routes.jsonl`";
+    let why = "a reply in a thread whose line is lost cannot be brought to its session";
+    let fix = "`turnbridge routes` shows what is known; answer in a newer thread";
+    match &facts.broken_routes {
+        Ok(0) => {}
+        Ok(broken) => {
+            let what = format!("{path} has {}", counted(*broken, "broken line", "broken lines"));
+            findings.push(Finding::warning(Area::Queues, "routes-broken", told(what, why, fix)));
+        }
+        Err(error) => {
+            let what = format!("{path} cannot be read: {error}");
+            let fix = "look at its owner and mode in the state folder";
+            findings.push(Finding::error(Area::Queues, "routes-unreadable", told(what, why, fix)));
+        }
+    }
+    if findings.is_empty() {
+        let on_their_way = match (facts.outbox.waiting, facts.inbox.waiting) {
+            (0, 0) => "nothing waits".to_owned(),
+            (out, 0) => counted(out, "notice is on its way", "notices are on their way"),
+            (0, inn) => counted(inn, "reply is on its way", "replies are on their way"),
+            (out, inn) => format!("{out} out and {inn} in are on their way"),
+        };
+        findings.push(Finding::ok(Area::Queues, "queues", on_their_way));
+    }
+    findings
+}
+
+fn of_outbox(outbox: &Outbox) -> Vec<Finding> {
+    let retry = "run `turnbridge outbox retry`; `turnbridge outbox` lists them";
+    let mut findings = Vec::new();
+    if outbox.given_up > 0 {
+        let count = counted(outbox.given_up, "notice was given up", "notices were given up");
+        let error =
+            outbox.last_error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+        let told =
+            told(format!("{count}{error}"), "what the agents had to say has not arrived", retry);
+        let finding = Finding::warning(Area::Queues, "outbox-given-up", told);
+        findings.push(finding.mended_by(Repair::run(&["outbox", "retry"])));
+    }
+    if outbox.waiting > 0 && outbox.oldest >= LATE {
+        let count = counted(outbox.waiting, "notice waits", "notices wait");
+        let what = format!("{count} to be delivered, the oldest from {}", ago(outbox.oldest));
+        let told = told(what, "what the agents had to say has not arrived", retry);
+        let finding = Finding::warning(Area::Queues, "outbox-late", told);
+        findings.push(finding.mended_by(Repair::run(&["outbox", "retry"])));
+    }
+    findings.extend(unreadable("outbox", "outbox-unreadable", outbox.unreadable));
+    findings
+}
+
+fn of_inbox(inbox: &Inbox) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if inbox.uncertain > 0 {
+        let count = counted(inbox.uncertain, "reply may", "replies may");
+        let what = format!("{count} have reached the agent or not");
+        let why = "a reply is never run twice; whoever sent it is asked to look";
+        let fix = "`turnbridge inbox` lists it; send it again, or `turnbridge inbox drop ID`";
+        findings.push(Finding::warning(Area::Queues, "inbox-uncertain", told(what, why, fix)));
+    }
+    if inbox.waiting > 0 && inbox.oldest >= LATE {
+        let count = counted(inbox.waiting, "reply waits", "replies wait");
+        let what = format!("{count} to be run, the oldest from {}", ago(inbox.oldest));
+        let why = "the agent has not been told what you answered";
+        let fix = "`turnbridge inbox` lists it; it runs when its session is free and a daemon runs";
+        findings.push(Finding::warning(Area::Queues, "inbox-late", told(what, why, fix)));
+    }
+    findings.extend(unreadable("inbox", "inbox-unreadable", inbox.unreadable));
+    findings
+}
+
+fn unreadable(folder: &str, id: &'static str, count: usize) -> Option<Finding> {
+    let what = format!("{} in `{folder}` cannot be read", counted(count, "file", "files"));
+    let why = "what is in them is neither delivered nor run; they are left where they are";
+    let fix = format!(
+        "look at the `.json` files in the folder `{folder}` of the state, and remove what is broken"
+    );
+    (count > 0).then(|| Finding::warning(Area::Queues, id, told(what, why, fix)))
+}

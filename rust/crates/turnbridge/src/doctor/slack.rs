@@ -1,0 +1,312 @@
+//! Slack itself: whether it takes the tokens, what they may do, and whether the user can be written
+//! to. Nothing is posted. Both tokens are asked about at the same time, two calls each, so that a
+//! Slack that does not answer costs ten seconds.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use turnbridge_config::Slack;
+use turnbridge_core::daemon_wire::SlackStatus;
+use turnbridge_daemon::notifier;
+use turnbridge_slack::{CallError, Connection, Identity, WebApi};
+use turnbridge_store::{file_lock, outbox};
+
+use super::Network;
+use super::finding::{Area, Finding, told};
+use super::in_time::Pending;
+use super::scene::Scene;
+use crate::commands::daemon;
+
+/// For one call, and for reaching Slack at all.
+const CALL: Duration = Duration::from_secs(5);
+const CONNECT: Duration = Duration::from_secs(3);
+const ALL: Duration = Duration::from_secs(12);
+
+const BOT_SCOPES: [&str; 3] = ["chat:write", "im:write", "im:history"];
+const APP_SCOPE: &str = "connections:write";
+const MESSAGES_TAB: &str = "messages_tab_disabled";
+
+struct Facts {
+    bot: Option<Bot>,
+    /// `None`: there is no app token.
+    app: Option<App>,
+    /// Slack has refused a notice because people cannot write to the app.
+    is_messages_tab_off: bool,
+    /// How many listen for the app's events, as the daemon was told.
+    connections: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct Bot {
+    identity: Result<Identity, CallError>,
+    /// `None`: it was not asked, or there is nobody to write to.
+    direct_message: Option<Result<(), CallError>>,
+}
+
+#[derive(Debug, Clone)]
+struct App {
+    identity: Result<Identity, CallError>,
+    socket: Option<Result<(), CallError>>,
+}
+
+pub fn check(scene: &Scene) -> Vec<Finding> {
+    let Some(slack) = &scene.config().slack else { return Vec::new() };
+    if scene.network == Network::Avoided {
+        return vec![Finding::ok(Area::Slack, "slack-not-asked", "not asked (`--offline`)")];
+    }
+    let usual = notifier::connection(slack);
+    let api = WebApi::new(Connection {
+        timeout: usual.timeout.min(CALL),
+        connect_timeout: usual.connect_timeout.min(CONNECT),
+        ..usual
+    });
+    match api {
+        Ok(api) => findings(&ask(scene, slack, Arc::new(api))),
+        Err(error) => {
+            let why = "nothing can be delivered";
+            let fix = "look at `slack.api_url` in config.toml, and at `SSL_CERT_FILE`";
+            vec![Finding::error(Area::Slack, "slack-address", told(error.to_string(), why, fix))]
+        }
+    }
+}
+
+fn ask(scene: &Scene, slack: &Slack, api: Arc<WebApi>) -> Facts {
+    let bot = {
+        let (api, slack) = (Arc::clone(&api), slack.clone());
+        Pending::start(move || {
+            let identity = api.auth_test(&slack.bot_token);
+            let user = slack.target_user_id.filter(|_| identity.is_ok());
+            let direct_message = user.map(|user| api.open_dm(&slack.bot_token, &user).map(|_| ()));
+            Bot { identity, direct_message }
+        })
+    };
+    let app = slack.app_token.clone().map(|token| {
+        Pending::start(move || {
+            let identity = api.auth_test(&token);
+            let socket = identity.is_ok().then(|| api.open_socket(&token).map(|_| ()));
+            App { identity, socket }
+        })
+    });
+    let deadline = Instant::now() + ALL;
+    let late = || CallError::Ambiguous { cause: "no answer in time".to_owned() };
+    let state = scene.state();
+    let waiting = state.and_then(|paths| outbox::entries(paths).ok()).unwrap_or_default();
+    let errors = waiting.iter().filter_map(|entry| entry.progress.last_error.as_deref());
+    let status = state.filter(|paths| file_lock::is_held(&paths.daemon_lock()));
+    let status = status.and_then(daemon::read_status).map(|status| status.slack);
+    Facts {
+        is_messages_tab_off: errors.into_iter().any(|error| error.contains(MESSAGES_TAB)),
+        connections: match status {
+            Some(SlackStatus::Connected { num_connections, .. }) => Some(num_connections),
+            _ => None,
+        },
+        bot: bot.until(deadline),
+        app: app.map(|app| {
+            app.until(deadline).unwrap_or_else(|| App { identity: Err(late()), socket: None })
+        }),
+    }
+}
+
+fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    match &facts.bot {
+        None => findings.push(unreachable("no answer in time")),
+        Some(bot) => findings.extend(of_bot(bot)),
+    }
+    if let Some(app) = &facts.app {
+        findings.extend(of_app(app));
+    }
+    if facts.is_messages_tab_off {
+        findings.push(messages_tab());
+    }
+    findings.extend(other_app(facts));
+    if let Some(connections) = facts.connections.filter(|connections| *connections > 1) {
+        let what = format!("{connections} programs listen to the app");
+        let why = "Slack gives each reply to one of them at random; those of this machine may go elsewhere";
+        let fix = "end the daemon on the other machine, or give each machine an app of its own";
+        findings.push(Finding::warning(Area::Slack, "slack-connections", told(what, why, fix)));
+    }
+    // Whoever cannot be reached cannot be reached twice.
+    let mut is_said = false;
+    findings.retain(|finding| {
+        finding.id != "slack-unreachable" || !std::mem::replace(&mut is_said, true)
+    });
+    let mut is_tab_said = false;
+    findings.retain(|finding| {
+        finding.id != "slack-messages-tab" || !std::mem::replace(&mut is_tab_said, true)
+    });
+    findings
+}
+
+fn of_bot(bot: &Bot) -> Vec<Finding> {
+    let identity = match &bot.identity {
+        Ok(identity) => identity,
+        Err(error) => return vec![refused("slack-bot-token", "the bot token", error)],
+    };
+    let missing = missing_scopes(identity, &BOT_SCOPES);
+    let mut findings = Vec::new();
+    if !missing.is_empty() {
+        let what = format!("the bot token lacks `{}`", missing.join("`, `"));
+        let why = "`chat:write` posts, `im:write` opens the direct message, `im:history` looks for what has arrived";
+        let fix = "add it under OAuth & Permissions, Bot Token Scopes, install the app again, and enter the new token";
+        findings.push(Finding::error(Area::Slack, "slack-scope", told(what, why, fix)));
+    }
+    match &bot.direct_message {
+        // It has been said.
+        Some(Err(error)) if code(error) == Some("missing_scope") && !missing.is_empty() => {}
+        Some(Err(error)) if code(error) == Some(MESSAGES_TAB) => findings.push(messages_tab()),
+        Some(Err(error)) => findings.push(refused("slack-recipient", "the direct message", error)),
+        Some(Ok(())) | None => {}
+    }
+    if findings.is_empty() {
+        let name = identity.user.as_deref().unwrap_or("the bot");
+        let team = identity.team.as_deref().unwrap_or("its workspace");
+        findings.push(Finding::ok(Area::Slack, "slack", format!("`{name}` may post in `{team}`")));
+    }
+    findings
+}
+
+fn of_app(app: &App) -> Vec<Finding> {
+    let scope = || {
+        let what = format!("the app token lacks `{APP_SCOPE}`");
+        let why = "replies cannot be heard";
+        let fix = "make an app-level token with `connections:write` under Basic Information, and enter it";
+        Finding::error(Area::Slack, "slack-app-scope", told(what, why, fix))
+    };
+    match (&app.identity, &app.socket) {
+        (Err(error), _) => vec![refused("slack-app-token", "the app token", error)],
+        (Ok(identity), _) if !missing_scopes(identity, &[APP_SCOPE]).is_empty() => vec![scope()],
+        (Ok(_), Some(Err(error))) if code(error) == Some("missing_scope") => vec![scope()],
+        (Ok(_), Some(Err(error))) => {
+            vec![refused("slack-socket-mode", "a connection for replies", error)]
+        }
+        (Ok(_), _) => vec![Finding::ok(Area::Slack, "slack-replies", "replies can be heard")],
+    }
+}
+
+/// As far as Slack tells: a bot token's answer names no app, an app token's no workspace.
+fn other_app(facts: &Facts) -> Option<Finding> {
+    let bot = facts.bot.as_ref()?.identity.as_ref().ok()?;
+    let app = facts.app.as_ref()?.identity.as_ref().ok()?;
+    let differs = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+    if !differs(&bot.app_id, &app.app_id) && !differs(&bot.team_id, &app.team_id) {
+        return None;
+    }
+    let why = "replies to what one app has posted go to that app, and are not heard";
+    let fix = "take both tokens from the page of the same app at api.slack.com/apps";
+    let told = told("the two tokens are of different apps or workspaces", why, fix);
+    Some(Finding::error(Area::Slack, "slack-other-app", told))
+}
+
+fn missing_scopes<'a>(identity: &Identity, wanted: &[&'a str]) -> Vec<&'a str> {
+    let Some(scopes) = &identity.scopes else { return Vec::new() };
+    let lacks = |wanted: &&&str| !scopes.iter().any(|scope| scope == **wanted);
+    wanted.iter().filter(lacks).copied().collect()
+}
+
+fn code(error: &CallError) -> Option<&str> {
+    match error {
+        CallError::Refused { error, .. } => Some(error),
+        _ => None,
+    }
+}
+
+/// Slack says no to `what`, or does not say anything.
+fn refused(id: &'static str, what: &str, error: &CallError) -> Finding {
+    if !matches!(error, CallError::Refused { .. } | CallError::Invalid { .. }) {
+        let hint = error.hint();
+        let finding = unreachable(&error.to_string());
+        return Finding { fix: hint.map(str::to_owned).or(finding.fix), ..finding };
+    }
+    let why = match id {
+        "slack-app-token" | "slack-socket-mode" => "replies cannot be heard",
+        _ => "notices cannot be delivered",
+    };
+    let fix = error.hint().unwrap_or("look at the app's page at api.slack.com/apps");
+    Finding::error(Area::Slack, id, told(format!("{what}: {error}"), why, fix))
+}
+
+fn unreachable(cause: &str) -> Finding {
+    let why = "notices wait here, and no reply comes in, until it can be reached";
+    let fix = "check the network connection; `--offline` leaves Slack out";
+    Finding::warning(Area::Slack, "slack-unreachable", told(cause, why, fix))
+}
+
+fn messages_tab() -> Finding {
+    let what = format!("people cannot write to the app (`{MESSAGES_TAB}`)");
+    let why = "Slack takes no notice for somebody who could not reply";
+    let fix = "on the app's page: App Home, Messages Tab, and \"Allow users to send messages\"; then `turnbridge outbox retry`";
+    Finding::error(Area::Slack, "slack-messages-tab", told(what, why, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(scopes: &[&str]) -> Identity {
+        let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+        Identity { scopes: Some(scopes), ..Identity::default() }
+    }
+
+    fn says(error: &str) -> CallError {
+        let error = error.to_owned();
+        CallError::Refused { error, needed: None, provided: None, messages: Vec::new() }
+    }
+
+    fn healthy() -> Facts {
+        Facts {
+            bot: Some(Bot { identity: Ok(identity(&BOT_SCOPES)), direct_message: Some(Ok(())) }),
+            app: Some(App { identity: Ok(identity(&[APP_SCOPE])), socket: Some(Ok(())) }),
+            is_messages_tab_off: false,
+            connections: Some(1),
+        }
+    }
+
+    #[track_caller]
+    fn check(facts: Facts, expected: &[&str]) {
+        let found = findings(&facts);
+        let ids: Vec<_> = found.iter().map(|finding| finding.id).collect();
+        assert_eq!(ids, expected, "{found:#?}");
+    }
+
+    #[test]
+    fn one_cause_is_one_finding() {
+        check(healthy(), &["slack", "slack-replies"]);
+        let unsent = || CallError::Ambiguous { cause: "no answer in time".to_owned() };
+        let bot = Some(Bot { identity: Err(unsent()), direct_message: None });
+        let app = Some(App { identity: Err(unsent()), socket: None });
+        check(Facts { bot, app, ..healthy() }, &["slack-unreachable"]);
+        let bot = Some(Bot {
+            identity: Ok(identity(&["chat:write", "im:history"])),
+            direct_message: Some(Err(says("missing_scope"))),
+        });
+        check(Facts { bot, ..healthy() }, &["slack-scope", "slack-replies"]);
+        let tab = Some(Err(says(MESSAGES_TAB)));
+        let bot = Some(Bot { identity: Ok(identity(&BOT_SCOPES)), direct_message: tab });
+        let facts = Facts { bot, is_messages_tab_off: true, ..healthy() };
+        check(facts, &["slack-messages-tab", "slack-replies"]);
+    }
+
+    #[test]
+    fn what_slack_does_not_tell_is_no_fault() {
+        let silent = Identity { scopes: None, ..Identity::default() };
+        let bot = Some(Bot { identity: Ok(silent.clone()), direct_message: None });
+        let app = Some(App { identity: Ok(silent), socket: Some(Err(says("missing_scope"))) });
+        check(Facts { bot, app, ..healthy() }, &["slack", "slack-app-scope"]);
+    }
+
+    #[test]
+    fn tokens_of_two_workspaces_are_noticed() {
+        let of_team = |team: &str, scopes: &[&str]| {
+            Ok(Identity { team_id: Some(team.to_owned()), ..identity(scopes) })
+        };
+        let bot = Some(Bot { identity: of_team("T1", &BOT_SCOPES), direct_message: None });
+        for (team, expected) in [
+            ("T1", &["slack", "slack-replies"][..]),
+            ("T2", &["slack", "slack-replies", "slack-other-app"]),
+        ] {
+            let app = Some(App { identity: of_team(team, &[APP_SCOPE]), socket: Some(Ok(())) });
+            check(Facts { bot: bot.clone(), app, ..healthy() }, expected);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Whether anything can be heard.
+
+use super::finding::{Area, Finding, told};
+use super::scene::Scene;
+use crate::config::Voice;
+use crate::speech::{Manner, Speaker};
+
+pub fn check(scene: &Scene) -> Vec<Finding> {
+    let engine = Speaker::usual(&Manner::default()).map(|speaker| speaker.engine.name());
+    findings(engine, &scene.config().voice)
+}
+
+fn findings(engine: Option<&str>, voice: &Voice) -> Vec<Finding> {
+    let finding = match (engine, voice.mute) {
+        (_, true) => Finding::note(
+            Area::Voice,
+            "voice-muted",
+            told("muted", "nothing is spoken", "run `turnbridge voice unmute` to hear it again"),
+        ),
+        (None, false) => Finding::note(
+            Area::Voice,
+            "voice-none",
+            told(
+                "no speech engine was found",
+                "nothing can be spoken on this machine; turns end all the same",
+                "docs/voice.md names the engines; on Debian, `apt-get install espeak-ng`",
+            ),
+        ),
+        (Some(engine), false) => Finding::ok(Area::Voice, "voice", format!("`{engine}` speaks")),
+    };
+    vec![finding]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_explained_by_its_nearest_cause() {
+        let id = |engine, mute| findings(engine, &Voice { mute, ..Voice::default() })[0].id;
+        assert_eq!(id(Some("say"), false), "voice");
+        assert_eq!(id(None, false), "voice-none");
+        assert_eq!(id(None, true), "voice-muted");
+    }
+}

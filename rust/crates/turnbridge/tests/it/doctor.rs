@@ -1,0 +1,141 @@
+//! `turnbridge doctor`: quiet where all is well, and one finding for each fault, with what mends it.
+
+mod clinic;
+mod faults;
+mod rough;
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use clinic::Clinic;
+
+#[test]
+fn a_healthy_set_up_is_quiet() {
+    let clinic = Clinic::new();
+    let output = clinic.run(&["doctor"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+    insta::assert_snapshot!(clinic.without_figures(&output.stdout), @"
+    ok       executables  VERSION, all four in `~/programs`
+    ok       hooks        registered in `~/home/.claude/settings.json`; last seen: UserPromptSubmit just now
+    ok       agents       Claude Code 2.1.197 (`~/bin/claude`); Codex 0.166.0 (`~/bin/codex`)
+    ok       gate         off: [gate] enabled is off in `CONFIG/config.toml`
+    ok       config       `CONFIG/config.toml` is valid
+    ok       slack        `turnbridge` may post in `Loopback`; replies can be heard
+    ok       daemon       none runs, and none is needed for notices
+    ok       queues       nothing waits
+    ok       codex        calls Turnbridge when a turn has ended
+    ok       voice        `spd-say` speaks
+    ok       disk         `~/home/.local/state/turnbridge` is private and can be written to, SOME MB free
+
+    all is well
+    ");
+}
+
+#[test]
+fn a_healthy_set_up_with_replies_is_quiet_too() {
+    let clinic = Clinic::with_replies();
+    clinic.turnbridge(&["daemon"]);
+    assert_eq!(clinic.problems(&[]), [""; 0]);
+    let report = clinic.report(&[]);
+    let daemon = report.finding("daemon");
+    assert!(daemon["what"].as_str().unwrap().ends_with("and hears replies"), "{daemon}");
+}
+
+#[test]
+fn without_network_slack_is_not_asked() {
+    let clinic = Clinic::new();
+    let before = clinic.slack.calls().len();
+    assert_eq!(clinic.problems(&["--offline"]), [""; 0]);
+    assert_eq!(clinic.slack.calls().len(), before);
+    clinic.problems(&[]);
+    let asked: Vec<_> = clinic.slack.calls().into_iter().skip(before).collect();
+    let mut methods: Vec<_> = asked.iter().map(|call| call.method.as_str()).collect();
+    methods.sort_unstable();
+    assert_eq!(methods, ["apps.connections.open", "auth.test", "auth.test", "conversations.open"]);
+}
+
+#[test]
+fn nothing_is_changed_without_being_asked_for() {
+    let clinic = Clinic::new();
+    let config = clinic.world.hermetic.config_dir().join("config.toml");
+    fs::write(clinic.settings(), "{ // mine\n}").unwrap();
+    fs::write(&config, "[voice]\nmute = 7\n").unwrap();
+    let before = clinic.all_files();
+    assert_eq!(clinic.run(&["doctor"]).status.code(), Some(2));
+    assert_eq!(clinic.all_files(), before);
+    // What is not ours, or not safe, is not touched by `--fix` either.
+    clinic.run(&["doctor", "--fix"]);
+    assert_eq!(clinic.all_files(), before);
+}
+
+#[test]
+fn a_registration_that_was_not_there_is_never_added() {
+    let clinic = Clinic::new();
+    clinic.turnbridge(&["hooks", "remove", "--yes"]);
+    clinic.turnbridge(&["codex", "notify", "remove", "--yes"]);
+    let before = clinic.all_files();
+    assert_eq!(clinic.problems(&["--fix"]), ["hooks-none", "codex-unregistered"]);
+    assert_eq!(clinic.all_files(), before);
+}
+
+#[test]
+fn a_gate_that_was_asked_for_stays_when_the_hooks_are_updated() {
+    let clinic = Clinic::new();
+    clinic.turnbridge(&["hooks", "apply", "--gate", "--yes"]);
+    assert_eq!(clinic.problems(&[]), [""; 0], "either gate is as it should be");
+    clinic.change_settings(|text| text.replace("turnbridge-status", "x/turnbridge-status"));
+    assert_eq!(clinic.problems(&[]), ["hooks-program-missing"]);
+    assert_eq!(clinic.problems(&["--fix"]), [""; 0]);
+    assert!(!fs::read_to_string(clinic.settings()).unwrap().contains("--no-gate"));
+}
+
+#[test]
+fn hooks_in_a_form_that_claude_code_does_not_know_are_outdated() {
+    let clinic = Clinic::new();
+    clinic.turnbridge(&["hooks", "apply", "--form", "shell", "--yes"]);
+    assert_eq!(clinic.problems(&[]), [""; 0], "a new one knows command lines too");
+    clinic.turnbridge(&["hooks", "apply", "--form", "exec", "--yes"]);
+    clinic.stand_in("claude", "echo '2.1.138 (Claude Code)'");
+    assert_eq!(clinic.problems(&[]), ["hooks-outdated", "claude-old"]);
+    assert_eq!(clinic.problems(&["--fix"]), ["claude-old"]);
+}
+
+#[test]
+fn what_was_mended_is_told() {
+    let clinic = Clinic::new();
+    clinic.make_readable_by_all(&clinic.world.hermetic.config_dir().join("config.toml"));
+    clinic.change_settings(|text| text.replace("turnbridge-status", "x/turnbridge-status"));
+    let output = clinic.run(&["doctor", "--fix", "--offline"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = clinic.without_figures(&output.stdout);
+    insta::assert_snapshot!(text.lines().take(2).collect::<Vec<_>>().join("\n"), @"
+    fixed    `turnbridge hooks apply --yes`
+    fixed    made private: `CONFIG/config.toml`
+    ");
+}
+
+#[test]
+fn the_schema_is_no_rubber_stamp() {
+    let finding = json!({"id": "hooks", "area": "hooks", "severity": "ok", "what": "x", "why": null, "fix": null, "repairable": false});
+    let report =
+        |finding: Value| json!({"version": 1, "worst": "ok", "findings": [finding], "repairs": []});
+    let with = |name: &str, value: Value| {
+        let mut changed = finding.clone();
+        changed[name] = value;
+        report(changed)
+    };
+    let validator = clinic::schema();
+    assert!(validator.is_valid(&report(finding.clone())));
+    for wrong in [
+        with("severity", json!("error")),
+        with("area", json!("weather")),
+        with("id", json!("Hooks")),
+        with("what", json!("two\nlines")),
+        with("fix", json!("x")),
+        json!({"version": 1, "worst": "ok", "findings": []}),
+    ] {
+        assert!(!validator.is_valid(&wrong), "{wrong}");
+    }
+}

@@ -1,0 +1,257 @@
+//! A set-up in which all is well: the executables in a folder of their own, agents and an engine that
+//! stand in for the real ones, a loopback Slack, hooks and notify registered, a session seen.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use testkit::{SlackApi, SlackSetup, StandIn};
+
+use crate::world::{World, assert_silent_success, feed, payload};
+
+pub const CONFIG: &str = "language = \"en\"
+[slack]
+bot_token = \"xoxb-loopback-bot\"
+app_token = \"xapp-loopback-app\"
+[destinations.dm]
+target_user_id = \"U0OWNER\"
+[gate]
+enabled = false
+";
+
+const PROGRAMS: [(&str, &str); 4] = [
+    ("turnbridge", env!("CARGO_BIN_EXE_turnbridge")),
+    ("turnbridge-status", env!("CARGO_BIN_EXE_turnbridge-status")),
+    ("turnbridge-stop-gate", env!("CARGO_BIN_EXE_turnbridge-stop-gate")),
+    ("turnbridge-notify", env!("CARGO_BIN_EXE_turnbridge-notify")),
+];
+
+pub struct Clinic {
+    pub world: World,
+    pub slack: SlackApi,
+}
+
+/// What `doctor --json` has printed, which keeps to its schema.
+pub struct Report(pub Value);
+
+impl Clinic {
+    pub fn new() -> Clinic {
+        Clinic::with_config(CONFIG)
+    }
+
+    /// Which need a daemon; there is none yet.
+    pub fn with_replies() -> Clinic {
+        Clinic::with_config(&format!("{CONFIG}[features]\nreply_resume = true\n"))
+    }
+
+    fn with_config(config: &str) -> Clinic {
+        let slack = SlackApi::start(SlackSetup::default());
+        let world = World::new()
+            .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
+            .with("TURNBRIDGE_SLACK_HASTE", "20");
+        let bin = world.hermetic.root().join("bin");
+        let world = world.with("PATH", bin.to_str().unwrap());
+        world.configure(config);
+        let clinic = Clinic { world, slack };
+        clinic.stand_in("claude", "echo '2.1.197 (Claude Code)'");
+        clinic.stand_in("codex", "echo 'codex-cli 0.166.0'");
+        // The best engine of Linux, and that of macOS.
+        clinic.stand_in("spd-say", "exit 0");
+        clinic.stand_in("say", "exit 0");
+        fs::create_dir(clinic.programs()).unwrap();
+        for (name, original) in PROGRAMS {
+            let copy = clinic.programs().join(name);
+            // A link is quicker, but not to another disk.
+            if fs::hard_link(original, &copy).is_err() {
+                fs::copy(original, &copy).unwrap();
+            }
+        }
+        clinic.turnbridge(&["hooks", "apply", "--yes"]);
+        clinic.turnbridge(&["codex", "notify", "apply", "--yes"]);
+        let prompt = payload("UserPromptSubmit", json!({"prompt": "fix it"}));
+        let mut hook = clinic.command("turnbridge-status");
+        hook.args(["--origin", "settings"]);
+        assert_silent_success(&feed(hook, prompt.to_string().as_bytes()));
+        clinic
+    }
+
+    /// Where Turnbridge is installed.
+    pub fn programs(&self) -> PathBuf {
+        self.world.hermetic.root().join("programs")
+    }
+
+    pub fn settings(&self) -> PathBuf {
+        self.world.hermetic.claude_config_dir().join("settings.json")
+    }
+
+    pub fn codex_config(&self) -> PathBuf {
+        self.world.hermetic.codex_home().join("config.toml")
+    }
+
+    pub fn state(&self, name: &str) -> PathBuf {
+        self.world.hermetic.state_dir().join(name)
+    }
+
+    pub fn stand_in(&self, name: &str, answer: &str) {
+        StandIn::new(&self.world.hermetic.root().join("bin"), name, answer);
+    }
+
+    /// Puts a script where one of ours was. Not into it: the file has other names.
+    pub fn replace_program(&self, path: &Path, script: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(path);
+        fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    }
+
+    pub fn change_settings(&self, change: impl Fn(&str) -> String) {
+        let text = fs::read_to_string(self.settings()).unwrap();
+        let changed = change(&text);
+        assert_ne!(changed, text);
+        fs::write(self.settings(), changed).unwrap();
+    }
+
+    pub fn change_config(&self, change: impl Fn(&str) -> String) {
+        let path = self.world.hermetic.config_dir().join("config.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        let changed = change(&text);
+        assert_ne!(changed, text);
+        self.world.configure(&changed);
+    }
+
+    pub fn make_readable_by_all(&self, path: &Path) {
+        fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
+    }
+
+    /// Private, like all of our state.
+    pub fn write_state(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.state(name);
+        let folder = path.parent().unwrap();
+        if !folder.exists() {
+            fs::create_dir_all(folder).unwrap();
+            fs::set_permissions(folder, Permissions::from_mode(0o700)).unwrap();
+        }
+        fs::write(&path, bytes).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        path
+    }
+
+    pub fn command(&self, program: &str) -> Command {
+        // The world's environment, but the program that is installed here.
+        let template = self.world.command("turnbridge");
+        let mut command = Command::new(self.programs().join(program));
+        command.env_clear().current_dir(self.world.hermetic.project());
+        command.envs(template.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.command("turnbridge").args(arguments).output().unwrap()
+    }
+
+    #[track_caller]
+    pub fn turnbridge(&self, arguments: &[&str]) {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    }
+
+    #[track_caller]
+    pub fn report(&self, options: &[&str]) -> Report {
+        report_of(self.command("turnbridge").args(["doctor", "--json"]).args(options))
+    }
+
+    /// The ids of all that is not well.
+    #[track_caller]
+    pub fn problems(&self, options: &[&str]) -> Vec<String> {
+        self.report(options).problems()
+    }
+
+    /// Every file of the user's and of ours but locks, with its bytes and mode.
+    pub fn all_files(&self) -> Vec<(PathBuf, u32, Vec<u8>)> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.world.hermetic.home()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_none_or(|extension| extension != "lock") {
+                    let mode = fs::metadata(&path).unwrap().permissions().mode();
+                    files.push((path.clone(), mode, fs::read(&path).unwrap()));
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+
+    /// The same on every machine.
+    pub fn without_figures(&self, stdout: &[u8]) -> String {
+        let text = self.world.without_paths(std::str::from_utf8(stdout).unwrap());
+        let text = text.replace("`say` speaks", "`spd-say` speaks");
+        let text = text.replace(concat!(" ", env!("CARGO_PKG_VERSION"), ","), " VERSION,");
+        let free = text.rfind(" MB free").map(|end| (text[..end].rfind(' ').unwrap() + 1, end));
+        match free {
+            Some((start, end)) => format!("{}SOME{}", &text[..start], &text[end..]),
+            None => text,
+        }
+    }
+}
+
+impl Drop for Clinic {
+    fn drop(&mut self) {
+        // Nobody else would end what a test has started.
+        let _ = self.run(&["daemon", "stop"]);
+    }
+}
+
+impl Report {
+    pub fn findings(&self) -> &[Value] {
+        self.0["findings"].as_array().unwrap()
+    }
+
+    #[track_caller]
+    pub fn finding(&self, id: &str) -> &Value {
+        let found = self.findings().iter().find(|finding| finding["id"] == id);
+        found.unwrap_or_else(|| panic!("no `{id}` in {:#}", self.0))
+    }
+
+    pub fn problems(&self) -> Vec<String> {
+        let problems = self.findings().iter().filter(|finding| finding["severity"] != "ok");
+        problems.map(|finding| finding["id"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// Checks what holds for every report: the schema, the exit status, and that each finding is
+/// documented.
+#[track_caller]
+pub fn report_of(command: &mut Command) -> Report {
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let report: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{output:?}"));
+    let errors: Vec<_> = schema().iter_errors(&report).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}\n{report:#}");
+    let expected = match report["worst"].as_str().unwrap() {
+        "ok" | "note" => 0,
+        "warning" => 1,
+        _ => 2,
+    };
+    assert_eq!(output.status.code(), Some(expected), "{report:#}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+    for token in ["loopback-bot", "loopback-app"] {
+        assert!(!text.contains(token), "{text}");
+    }
+    let report = Report(report);
+    for id in report.problems() {
+        let documented = include_str!("../../../../../../docs/doctor.md");
+        assert!(documented.contains(&format!("`{id}`")), "docs/doctor.md lacks `{id}`");
+    }
+    report
+}
+
+pub fn schema() -> jsonschema::Validator {
+    let schema = include_str!("../../../../../../docs/schemas/doctor.schema.json");
+    jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap()
+}

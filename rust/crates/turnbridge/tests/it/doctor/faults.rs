@@ -1,0 +1,417 @@
+//! Each fault alone, in a set-up that is otherwise well: it is found, and nothing else is.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+use testkit::slack::{Fault as SlackFault, When};
+
+use super::clinic::Clinic;
+
+/// Whether `--fix` mends it.
+#[derive(Clone, Copy, PartialEq)]
+enum Mended {
+    Yes,
+    No,
+}
+use Mended::{No, Yes};
+
+struct Fault {
+    id: &'static str,
+    severity: &'static str,
+    /// Part of what mends it.
+    fix: &'static str,
+    mended: Mended,
+    plant: fn(&Clinic),
+}
+
+const fn fault(
+    id: &'static str,
+    severity: &'static str,
+    fix: &'static str,
+    mended: Mended,
+    plant: fn(&Clinic),
+) -> Fault {
+    Fault { id, severity, fix, mended, plant }
+}
+
+#[track_caller]
+fn check(clinic: &Clinic, fault: &Fault) {
+    let Fault { id, severity, fix, mended, plant } = fault;
+    assert_eq!(clinic.problems(&[]), [""; 0], "before `{id}`");
+    plant(clinic);
+    let report = clinic.report(&[]);
+    assert_eq!(report.problems(), [*id], "{:#}", report.0);
+    let finding = report.finding(id);
+    assert_eq!(finding["severity"], *severity, "{finding}");
+    assert!(finding["fix"].as_str().unwrap().contains(fix), "{finding}");
+    assert_eq!(finding["repairable"], *mended == Yes, "{finding}");
+    if *mended == No {
+        return;
+    }
+    let report = clinic.report(&["--fix"]);
+    assert_eq!(report.0["repairs"][0]["findings"], json!([id]), "{:#}", report.0);
+    assert_eq!(report.0["repairs"][0]["error"], Value::Null, "{:#}", report.0);
+    assert_eq!(report.problems(), [""; 0], "{:#}", report.0);
+    let report = clinic.report(&["--fix"]);
+    assert_eq!((report.problems().len(), &report.0["repairs"]), (0, &json!([])));
+}
+
+fn check_each(faults: &[Fault]) {
+    for fault in faults {
+        check(&Clinic::new(), fault);
+    }
+}
+
+#[test]
+fn faults_of_our_executables_are_found() {
+    check_each(&[
+        fault("executable-missing", "error", "scripts/build", No, |clinic| {
+            fs::remove_file(clinic.programs().join("turnbridge-status")).unwrap();
+        }),
+        fault("executable-broken", "error", "scripts/build", No, |clinic| {
+            clinic.replace_program(&clinic.programs().join("turnbridge-stop-gate"), "exit 1");
+        }),
+        fault("executable-version", "warning", "scripts/build", No, |clinic| {
+            let script = "echo turnbridge-notify 9.9.9";
+            clinic.replace_program(&clinic.programs().join("turnbridge-notify"), script);
+        }),
+    ]);
+}
+
+#[test]
+fn faults_of_the_hooks_are_found() {
+    check_each(&[
+        fault("settings-invalid", "error", "repair", No, |clinic| {
+            clinic.change_settings(|text| text.replacen('{', "{ // mine\n", 1));
+        }),
+        fault("hooks-switched-off", "error", "disableAllHooks", No, |clinic| {
+            clinic.change_settings(|text| text.replacen('{', "{\"disableAllHooks\": true, ", 1));
+        }),
+        fault("hooks-none", "warning", "hooks apply", No, |clinic| {
+            clinic.turnbridge(&["hooks", "remove", "--yes"]);
+        }),
+        fault("hooks-program-missing", "error", "turnbridge hooks apply", Yes, |clinic| {
+            clinic.change_settings(|text| text.replace("/programs/", "/elsewhere/"));
+        }),
+        fault("hooks-outdated", "warning", "turnbridge hooks apply", Yes, |clinic| {
+            clinic.change_settings(|text| {
+                let mut settings: Value = serde_json::from_str(text).unwrap();
+                settings["hooks"].as_object_mut().unwrap().remove("Stop").unwrap();
+                settings.to_string()
+            });
+        }),
+        fault("hooks-outdated", "warning", "turnbridge hooks apply", Yes, |clinic| {
+            let other = clinic.world.hermetic.root().join("elsewhere/turnbridge-status");
+            clinic.replace_program(&other, "echo turnbridge-status 0.0.1");
+            clinic.change_settings(|text| {
+                text.replace("/programs/turnbridge-status", "/elsewhere/turnbridge-status")
+            });
+        }),
+        fault("hooks-unseen", "note", "/hooks", No, |clinic| {
+            fs::remove_dir_all(clinic.state("sessions")).unwrap();
+        }),
+        fault("hooks-twice", "note", "turnbridge hooks remove", No, |clinic| {
+            install_plugin(clinic, "echo turnbridge-status 0.1.0");
+        }),
+        fault("plugin-executables-missing", "error", "scripts/build", No, |clinic| {
+            clinic.turnbridge(&["hooks", "remove", "--yes"]);
+            let root = install_plugin(clinic, "exit 0");
+            fs::remove_dir_all(root.join("bin")).unwrap();
+        }),
+        fault("plugin-version", "warning", "claude plugin update turnbridge@m", No, |clinic| {
+            clinic.turnbridge(&["hooks", "remove", "--yes"]);
+            install_plugin(clinic, "echo turnbridge-status 0.0.9");
+        }),
+    ]);
+}
+
+/// As Claude Code 2.1.197 writes it down.
+fn install_plugin(clinic: &Clinic, executable: &str) -> std::path::PathBuf {
+    let folder = clinic.world.hermetic.claude_config_dir();
+    let root = folder.join("plugins/cache/m/turnbridge/0.1.0");
+    clinic.replace_program(&root.join("bin/turnbridge-status"), executable);
+    let installed = json!({"version": 2, "plugins": {"turnbridge@m": [{"scope": "user", "installPath": root, "version": "0.1.0"}]}});
+    fs::write(folder.join("plugins/installed_plugins.json"), installed.to_string()).unwrap();
+    let text = fs::read_to_string(clinic.settings()).unwrap_or("{}".to_owned());
+    let mut settings: Value = serde_json::from_str(&text).unwrap();
+    settings["enabledPlugins"] = json!({"turnbridge@m": true});
+    fs::write(clinic.settings(), settings.to_string()).unwrap();
+    root
+}
+
+#[test]
+fn faults_of_the_agents_and_the_voice_are_found() {
+    check_each(&[
+        fault("claude-too-old", "warning", "claude update", No, |clinic| {
+            clinic.stand_in("claude", "echo '2.1.40 (Claude Code)'");
+            clinic.turnbridge(&["hooks", "apply", "--yes"]);
+        }),
+        fault("claude-old", "note", "claude update", No, |clinic| {
+            clinic.stand_in("claude", "echo '2.1.138 (Claude Code)'");
+            clinic.turnbridge(&["hooks", "apply", "--yes"]);
+        }),
+        fault("claude-silent", "warning", "claude --version", No, |clinic| {
+            clinic.stand_in("claude", "exit 1");
+        }),
+        fault("codex-no-program", "error", "resume.codex", No, |clinic| {
+            clinic.change_config(|text| format!("{text}[resume]\ncodex = '/nowhere/codex'\n"));
+        }),
+        fault("voice-muted", "note", "voice unmute", No, |clinic| {
+            clinic.turnbridge(&["voice", "mute"]);
+        }),
+        fault("voice-none", "note", "docs/voice.md", No, |clinic| {
+            for engine in ["say", "spd-say"] {
+                fs::remove_file(clinic.world.hermetic.root().join("bin").join(engine)).unwrap();
+            }
+        }),
+    ]);
+}
+
+#[test]
+fn faults_of_the_config_are_found() {
+    check_each(&[
+        fault("config-invalid", "error", "repair that line", No, |clinic| {
+            clinic.change_config(|text| format!("{text}[voice]\nmute = yes\n"));
+        }),
+        fault("config-invalid", "error", "repair that line", No, |clinic| {
+            clinic.change_config(|text| text.replace("xoxb-loopback-bot", "xapp-loopback-app"));
+        }),
+        fault("config-unknown-key", "warning", "correct the key", No, |clinic| {
+            clinic.change_config(|text| format!("{text}[voice]\nspeed = 1\n"));
+        }),
+        fault("config-exposed", "warning", "chmod 600", Yes, |clinic| {
+            clinic.make_readable_by_all(&clinic.world.hermetic.config_dir().join("config.toml"));
+        }),
+        fault("slack-absent", "note", "slack.bot_token", No, |clinic| {
+            clinic.world.configure("[gate]\nenabled = false\n");
+        }),
+        fault("slack-no-recipient", "warning", "target_user_id", No, |clinic| {
+            clinic.change_config(|text| {
+                text.replace("target_user_id", "enabled = false\ntarget_user_id")
+            });
+        }),
+        fault("replies-without-token", "error", "slack.app_token", No, |clinic| {
+            clinic.change_config(|text| {
+                let text = text.replace("app_token = \"xapp-loopback-app\"\n", "");
+                format!("{text}[features]\nreply_resume = true\n")
+            });
+        }),
+    ]);
+}
+
+#[test]
+fn faults_of_slack_are_found() {
+    check_each(&[
+        fault("slack-bot-token", "error", "copy the token anew", No, |clinic| {
+            clinic.slack.change(|setup| setup.bot_token = "xoxb-new".to_owned());
+        }),
+        fault("slack-app-token", "error", "copy the token anew", No, |clinic| {
+            clinic.slack.change(|setup| setup.app_token = "xapp-new".to_owned());
+        }),
+        fault("slack-scope", "error", "OAuth & Permissions", No, |clinic| {
+            clinic.slack.change(|setup| setup.bot_scopes.retain(|scope| scope != "im:history"));
+        }),
+        fault("slack-scope", "error", "OAuth & Permissions", No, |clinic| {
+            clinic.slack.change(|setup| setup.bot_scopes.retain(|scope| scope != "im:write"));
+        }),
+        fault("slack-app-scope", "error", "connections:write", No, |clinic| {
+            clinic.slack.change(|setup| setup.app_scopes.clear());
+        }),
+        fault("slack-recipient", "error", "check the user's id", No, |clinic| {
+            clinic.slack.change(|setup| setup.users.clear());
+        }),
+        fault("slack-messages-tab", "error", "Messages Tab", No, |clinic| {
+            let error = SlackFault::Error(When::Before, "messages_tab_disabled".to_owned());
+            clinic.slack.fail("conversations.open", [error]);
+        }),
+        fault("slack-unreachable", "warning", "network", No, |clinic| clinic.slack.down()),
+        fault("slack-unreachable", "warning", "network", No, |clinic| {
+            clinic.slack.fail("*", vec![SlackFault::Hang(When::Before); 4]);
+        }),
+        fault("slack-unreachable", "warning", "network", No, |clinic| {
+            clinic.slack.fail("*", vec![SlackFault::Html; 4]);
+        }),
+    ]);
+}
+
+#[test]
+fn faults_of_the_queues_are_found() {
+    check_each(&[
+        fault("outbox-given-up", "warning", "turnbridge outbox retry", Yes, |clinic| {
+            queue_notice(clinic, "2026-01-01T00:00:00Z");
+            let progress = json!({"version": 1, "held": true, "last_error": "no such user"});
+            clinic.write_state("outbox/n1.progress", progress.to_string());
+        }),
+        fault("outbox-late", "warning", "turnbridge outbox retry", Yes, |clinic| {
+            queue_notice(clinic, "2026-01-01T00:00:00Z");
+        }),
+        fault("outbox-unreadable", "warning", "`outbox`", No, |clinic| {
+            clinic.write_state("outbox/n1.json", "{");
+        }),
+        fault("inbox-uncertain", "warning", "turnbridge inbox", No, |clinic| {
+            receive_reply(clinic);
+            clinic.write_state("inbox/r1.run", "{}");
+        }),
+        fault("inbox-late", "warning", "turnbridge inbox", No, receive_reply),
+        fault("inbox-unreadable", "warning", "`inbox`", No, |clinic| {
+            clinic.write_state("inbox/r1.json", "[]");
+        }),
+        fault("routes-broken", "warning", "turnbridge routes", No, |clinic| {
+            clinic.write_state("routes.jsonl", "{broken\n\n");
+        }),
+        fault("routes-unreadable", "error", "state folder", No, |clinic| {
+            clinic.write_state("routes.jsonl/x", "");
+        }),
+    ]);
+}
+
+fn queue_notice(clinic: &Clinic, created_at: &str) {
+    let notice = json!({
+        "version": 1, "id": "n1", "kind": "turn", "created_at": created_at, "tool": "claude",
+        "session_id": "s", "prompt": "go", "answers": ["done"],
+    });
+    clinic.write_state("outbox/n1.json", notice.to_string());
+}
+
+fn receive_reply(clinic: &Clinic) {
+    let reply = json!({
+        "version": 1, "id": "r1", "source": "board", "ts": "1.0", "text": "go on",
+        "received_at": "2026-01-01T00:00:00Z", "tool": "claude", "session_id": "s",
+    });
+    clinic.write_state("inbox/r1.json", reply.to_string());
+}
+
+#[test]
+fn faults_of_codex_are_found() {
+    check_each(&[
+        fault("codex-notify-missing", "error", "codex notify apply", Yes, |clinic| {
+            change_codex(clinic, |text| text.replace("/programs/", "/elsewhere/"));
+        }),
+        fault("codex-notify-outdated", "warning", "codex notify apply", Yes, |clinic| {
+            clinic.replace_program(
+                &clinic.world.hermetic.root().join("elsewhere/turnbridge"),
+                "exit 0",
+            );
+            change_codex(clinic, |text| text.replace("/programs/", "/elsewhere/"));
+        }),
+        fault("codex-notify-foreign", "note", "--chain", No, |clinic| {
+            fs::write(clinic.codex_config(), "notify = ['other']\n").unwrap();
+        }),
+        fault("codex-notify-unusable", "error", "--replace", No, |clinic| {
+            fs::write(clinic.codex_config(), "notify = 'turnbridge'\n").unwrap();
+        }),
+        fault("codex-config-invalid", "error", "repair", No, |clinic| {
+            fs::write(clinic.codex_config(), "notify = [\n").unwrap();
+        }),
+        fault("codex-unregistered", "note", "codex notify apply", No, |clinic| {
+            clinic.turnbridge(&["codex", "notify", "remove", "--yes"]);
+        }),
+        fault("codex-untrusted", "warning", "/hooks", No, |clinic| {
+            install_codex_plugin(clinic);
+            let key = "turnbridge@m:hooks/codex.json:session_start:0:0";
+            change_codex(clinic, |text| {
+                format!("{text}[hooks.state.\"{key}\"]\ntrusted_hash = \"sha256:0\"\n")
+            });
+        }),
+        fault("codex-plugin-executables", "error", "codex plugin add turnbridge@m", No, |clinic| {
+            fs::remove_dir_all(install_codex_plugin(clinic).join("bin")).unwrap();
+        }),
+        fault("codex-home-missing", "warning", "codex.homes", No, |clinic| {
+            clinic.change_config(|text| format!("{text}[codex]\nhomes = ['/nowhere/.codex']\n"));
+        }),
+        fault("codex-rollouts-unreadable", "warning", "owner", No, |clinic| {
+            fs::write(clinic.world.hermetic.codex_home().join("sessions"), "").unwrap();
+        }),
+    ]);
+}
+
+fn change_codex(clinic: &Clinic, change: impl Fn(&str) -> String) {
+    let text = fs::read_to_string(clinic.codex_config()).unwrap();
+    let changed = change(&text);
+    assert_ne!(changed, text);
+    fs::write(clinic.codex_config(), changed).unwrap();
+}
+
+/// As Codex 0.166.0 has it.
+fn install_codex_plugin(clinic: &Clinic) -> std::path::PathBuf {
+    let root = clinic.world.hermetic.codex_home().join("plugins/cache/m/turnbridge/0.1.0");
+    clinic.replace_program(&root.join("bin/turnbridge-status"), "exit 0");
+    let repository = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
+    for file in [".codex-plugin/plugin.json", "hooks/codex.json"] {
+        fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+        fs::copy(format!("{repository}/{file}"), root.join(file)).unwrap();
+    }
+    change_codex(clinic, |text| format!("{text}[plugins.\"turnbridge@m\"]\nenabled = true\n"));
+    root
+}
+
+#[test]
+fn faults_of_the_state_folder_are_found() {
+    check_each(&[
+        fault("state-unwritable", "error", "0700", No, |clinic| {
+            fs::remove_dir_all(clinic.state("")).unwrap();
+            fs::write(clinic.world.hermetic.state_dir(), "").unwrap();
+            // A file's mode is another matter.
+            fs::set_permissions(
+                clinic.world.hermetic.state_dir(),
+                std::os::unix::fs::PermissionsExt::from_mode(0o600),
+            )
+            .unwrap();
+        }),
+        fault("state-exposed", "warning", "doctor --fix", Yes, |clinic| {
+            clinic.make_readable_by_all(&clinic.world.session_file(crate::world::SESSION));
+            let folder = clinic.state("sessions");
+            fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+                .unwrap();
+        }),
+        fault("stale-files", "note", "doctor --fix", Yes, |clinic| {
+            let path = clinic.write_state("sessions/.claude-x.json.1.tmp", "");
+            let file = fs::File::options().write(true).open(path).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(2 * 24 * 60 * 60)).unwrap();
+            clinic.write_state("sessions/.claude-y.json.1.tmp", "still being written");
+        }),
+    ]);
+}
+
+/// `daemon.json` as another daemon would have written it.
+fn change_status(clinic: &Clinic, change: impl Fn(&mut Value)) {
+    let mut status: Value =
+        serde_json::from_slice(&fs::read(clinic.state("daemon.json")).unwrap()).unwrap();
+    change(&mut status);
+    clinic.write_state("daemon.json", status.to_string());
+}
+
+#[test]
+fn faults_of_the_daemon_are_found() {
+    let faults = [
+        fault("daemon-off", "error", "turnbridge daemon", Yes, |clinic| {
+            clinic.turnbridge(&["daemon", "stop"]);
+        }),
+        fault("daemon-version", "warning", "turnbridge daemon stop", Yes, |clinic| {
+            change_status(clinic, |status| status["program_version"] = json!("0.0.1"));
+        }),
+        fault("daemon-mute", "warning", "turnbridge daemon stop", Yes, |clinic| {
+            fs::remove_file(clinic.state("daemon.json")).unwrap();
+        }),
+        fault("daemon-deaf", "warning", "turnbridge daemon stop", Yes, |clinic| {
+            let off = json!({"state": "off", "reason": "no config has been read"});
+            change_status(clinic, |status| status["slack"] = off.clone());
+        }),
+        fault("daemon-connecting", "warning", "logs daemon", No, |clinic| {
+            change_status(clinic, |status| status["slack"] = json!({"state": "connecting"}));
+        }),
+        fault("daemon-refused", "error", "copy it", No, |clinic| {
+            let refused = json!({"state": "refused", "error": "invalid_auth", "hint": "copy it"});
+            change_status(clinic, |status| status["slack"] = refused.clone());
+        }),
+        fault("slack-connections", "warning", "other machine", No, |clinic| {
+            change_status(clinic, |status| status["slack"]["num_connections"] = json!(2));
+        }),
+    ];
+    for fault in &faults {
+        let clinic = Clinic::with_replies();
+        clinic.turnbridge(&["daemon"]);
+        check(&clinic, fault);
+    }
+}
