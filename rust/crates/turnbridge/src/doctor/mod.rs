@@ -6,7 +6,7 @@
 
 mod agents;
 mod claude_hooks;
-mod claude_plugin;
+pub mod claude_plugin;
 mod claude_settings;
 mod codex;
 mod codex_plugin;

@@ -14,6 +14,7 @@ use turnbridge_store::paths::claude_config_dir;
 use super::{ClaudeWay, CodexWay, Enabled, Setup};
 use crate::commands::consent::{Consent, refused};
 use crate::commands::{codex, hooks};
+use crate::doctor::claude_plugin::{self, Layers};
 use crate::{config, programs};
 
 /// An agent whose turns we hear of.
@@ -154,11 +155,8 @@ fn plugin_folder() -> Option<PathBuf> {
 
 /// Whether Claude Code loads our plugin by itself.
 fn plugin_is_enabled() -> bool {
-    let settings = claude_config_dir().map(|folder| folder.join("settings.json"));
-    let text = settings.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
-    let settings: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    let plugins = settings["enabledPlugins"].as_object();
-    plugins.is_some_and(|plugins| {
-        plugins.iter().any(|(name, is_on)| name.starts_with("turnbridge@") && is_on == true)
-    })
+    let plugins = claude_config_dir()
+        .map(|folder| claude_plugin::find(&folder, &Layers::read(None)))
+        .unwrap_or_default();
+    plugins.iter().any(|plugin| plugin.is_enabled && plugin.root.is_some())
 }
