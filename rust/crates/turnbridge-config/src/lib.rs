@@ -221,7 +221,8 @@ fn check_program(path: &str) -> Result<PathBuf, String> {
     if path.is_absolute() { Ok(path) } else { Err("not absolute".to_owned()) }
 }
 
-fn check_user_id(id: &str) -> Result<String, String> {
+/// A person's id in Slack.
+pub fn check_user_id(id: &str) -> Result<String, String> {
     let is_id = id.starts_with(['U', 'W'])
         && id.len() > 1
         && id.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use turnbridge_config::Slack;
+use turnbridge_config::{Slack, check_user_id};
 use turnbridge_core::reply_wire::{Reported, read_event};
 use turnbridge_core::setup_texts::{SetupText, slack_advice};
 use turnbridge_daemon::notifier::{haste, web_api};
@@ -186,10 +186,7 @@ impl SlackStep<'_> {
 
     /// That the app can write to this user.
     fn checked_user(&self, api: &WebApi, bot: &Token, user: &str) -> Result<String> {
-        let is_id = user.starts_with(['U', 'W'])
-            && user.len() > 1
-            && user.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-        if !is_id {
+        if check_user_id(user).is_err() {
             let what = if user.is_empty() { SetupText::EmptyAnswer } else { SetupText::NotAUserId };
             return Err(self.dialogue.trouble((what, &[user]), (SetupText::UserIdForm, &[])));
         }
