@@ -121,6 +121,9 @@ fn without_a_terminal_a_notice_of_each_agent_arrives() {
         if sessions.len() == 2 { Ok(()) } else { Err(format!("{sessions:#?}")) }
     });
     site.scene.assert_no_problems();
+    let doctor = site.turnbridge(&["doctor", "--json"]).output().expect("run the doctor");
+    let found: serde_json::Value = serde_json::from_slice(&doctor.stdout).expect("JSON");
+    assert_eq!(doctor.status.code(), Some(0), "{found:#}");
     site.check_uninstall();
 }
 

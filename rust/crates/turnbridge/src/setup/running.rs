@@ -27,10 +27,14 @@ impl Setup<'_> {
 
     /// Whether a service runs it now.
     fn as_service(&self) -> Result<bool> {
-        // A system without any is no failure.
-        let Some(state) = service::state().ok().flatten().filter(|_| !self.options.no_service)
-        else {
+        if self.options.no_service {
             return Ok(false);
+        }
+        let state = match service::state() {
+            Ok(Some(state)) => state,
+            // A system without any is no failure.
+            Ok(None) => return Ok(false),
+            Err(trouble) => return self.without_service(&trouble),
         };
         let question = self.dialogue.text(SetupText::ServiceQuestion, &[state.manager.title()]);
         if !self.dialogue.ask_yes(&question, true)? {
@@ -43,12 +47,13 @@ impl Setup<'_> {
                 state.note.map_or(Ok(()), |note| self.dialogue.print(&note))?;
                 Ok(true)
             }
-            Err(trouble) => {
-                let cause = format!("{trouble:#}");
-                self.dialogue.say(SetupText::ServiceFailed, &[&cause])?;
-                Ok(false)
-            }
+            Err(trouble) => self.without_service(&trouble),
         }
+    }
+
+    fn without_service(&self, trouble: &anyhow::Error) -> Result<bool> {
+        self.dialogue.say(SetupText::ServiceFailed, &[&format!("{trouble:#}")])?;
+        Ok(false)
     }
 
     fn in_the_background(&self) -> Result<()> {

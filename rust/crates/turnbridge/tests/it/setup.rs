@@ -325,3 +325,63 @@ fn a_failed_test_run_says_what_to_do() {
     // All before it is done, and stays.
     assert!(site.config().exists());
 }
+
+/// Runs what the unit says as systemd would, in the environment that the unit names and nothing else.
+const SYSTEMCTL: &str = r#"
+unit="$XDG_CONFIG_HOME/systemd/user/turnbridge.service"
+case "$2" in
+    enable) touch "$unit.enabled"
+        sed -n 's/^Environment=//p' "$unit" | sed 's/^"\(.*\)"$/\1/' > "$unit.env"
+        env -i HOME="$HOME" $(cat "$unit.env") TURNBRIDGE_SLACK_API_URL="$TURNBRIDGE_SLACK_API_URL" \
+            TURNBRIDGE_SLACK_HASTE=20 $(sed -n 's/^ExecStart=//p' "$unit") </dev/null >/dev/null 2>&1 & ;;
+    disable) rm -f "$unit.enabled" ;;
+    show) [ -e "$unit" ] && echo LoadState=loaded || echo LoadState=not-found
+        [ -e "$unit.enabled" ] && printf 'UnitFileState=enabled\nActiveState=active\nMainPID=4711\n'
+        true ;;
+esac"#;
+
+#[test]
+fn slv_11_a_service_runs_the_daemon_where_there_is_a_manager() {
+    let site = Site::new();
+    let programs = site.world.hermetic.root().join("bin");
+    fs::remove_file(programs.join("codex")).unwrap();
+    let systemctl = StandIn::new(&programs, "systemctl", SYSTEMCTL);
+    StandIn::new(&programs, "loginctl", "echo Linger=no");
+    let mut command = site.world.command("turnbridge");
+    command.args(["setup", "--user", "U0OWNER", "--claude", "settings"]).args(BOTH);
+    command.env("TURNBRIDGE_SERVICE_MANAGER", "systemd");
+    let output = feed(command, TOKENS.as_bytes());
+    let said = site.world.without_paths(&String::from_utf8(output.stdout).unwrap());
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("the service is installed: `~/home/.config/systemd/user/"), "{said}");
+    assert!(said.contains("loginctl enable-linger"), "{said}");
+    assert!(said.contains("ok: the notice has arrived in Slack"), "{said}");
+    assert!(systemctl.calls().contains(
+        &["--user", "enable", "--now", "turnbridge.service"].map(str::to_owned).to_vec()
+    ));
+    let config = fs::read_to_string(site.config()).unwrap();
+    assert!(config.contains("service_enabled = true"), "SLV-25: {config}");
+}
+
+#[test]
+fn slv_11_a_service_that_cannot_be_had_is_no_reason_to_give_up() {
+    let site = Site::new();
+    let programs = site.world.hermetic.root().join("bin");
+    fs::remove_file(programs.join("codex")).unwrap();
+    StandIn::new(
+        &programs,
+        "systemctl",
+        "[ \"$2\" = show ] && exit; echo 'Access denied' >&2; exit 1",
+    );
+    let mut command = site.world.command("turnbridge");
+    command.args(["setup", "--user", "U0OWNER", "--claude", "settings"]).args(BOTH);
+    command.env("TURNBRIDGE_SERVICE_MANAGER", "systemd");
+    let output = feed(command, TOKENS.as_bytes());
+    let said = site.world.without_paths(&String::from_utf8(output.stdout).unwrap());
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("the service could not be installed: "), "{said}");
+    assert!(said.contains("  the daemon runs\n"), "{said}");
+    assert!(said.contains("ok: the notice has arrived in Slack"), "{said}");
+    let unit = site.world.hermetic.home().join(".config/systemd/user/turnbridge.service");
+    assert!(!unit.exists());
+}
