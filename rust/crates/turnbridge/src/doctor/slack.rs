@@ -16,13 +16,13 @@ use super::finding::{Area, Finding, told};
 use super::in_time::Pending;
 use super::scene::Scene;
 use crate::commands::daemon;
+use crate::setup::slack_app::BOT_SCOPES;
 
 /// For one call, and for reaching Slack at all.
 const CALL: Duration = Duration::from_secs(5);
 const CONNECT: Duration = Duration::from_secs(3);
 const ALL: Duration = Duration::from_secs(12);
 
-const BOT_SCOPES: [&str; 3] = ["chat:write", "im:write", "im:history"];
 const APP_SCOPE: &str = "connections:write";
 const MESSAGES_TAB: &str = "messages_tab_disabled";
 
