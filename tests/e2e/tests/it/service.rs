@@ -85,13 +85,13 @@ impl<'scene> Service<'scene> {
     pub fn thread_of(&self, prompt: &str) -> SlackThread {
         let parent = prompt.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         wait_for(&format!("the thread of `{prompt}`"), || {
+            // In this order: what leaves the outbox later is not in the threads yet.
+            let is_all_sent = self.scene.outbox().is_empty();
             let threads = self.slack.threads();
             let of_prompt: Vec<_> =
                 threads.iter().filter(|thread| thread.parent.text == parent).collect();
             match of_prompt.as_slice() {
-                [thread] if !thread.replies.is_empty() && self.scene.outbox().is_empty() => {
-                    Ok((*thread).clone())
-                }
+                [thread] if !thread.replies.is_empty() && is_all_sent => Ok((*thread).clone()),
                 _ => Err(format!("{}\n{:#?}", self.describe(), self.log())),
             }
         })
