@@ -70,6 +70,8 @@ fn an_interrupted_session_stays_interrupted_while_a_settings_panel_is_open_x31()
     terminal.submit("first prompt");
     terminal.tmux.wait_for("Running…", PATIENCE);
     terminal.press_and_time("Escape", "completed/interrupted");
+    // Claude writes its record when the tool has ended, a moment after its note says `idle`.
+    terminal.tmux.wait_for("Interrupted", PATIENCE);
     terminal.submit("/config");
     terminal.tmux.wait_for("Search settings", PATIENCE);
     terminal.assert_stays("completed/interrupted");
