@@ -13,6 +13,10 @@ use turnbridge_core::ids::Tool;
 use crate::config::Config;
 use crate::failure::hinted;
 
+/// What agents call of ours; `turnbridge` itself lies beside them.
+pub const CALLED_BY_AGENTS: [&str; 3] =
+    ["turnbridge-status", "turnbridge-stop-gate", "turnbridge-notify"];
+
 /// How often the end of a program that was asked something is looked for.
 const TICK: Duration = Duration::from_millis(5);
 

@@ -1,7 +1,7 @@
 //! Before a file of somebody else's is changed: what will change is shown, and the user is asked.
 
 use std::fmt;
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Result;
@@ -42,28 +42,20 @@ impl Consent {
             return Ok(Answer::NothingToDo);
         }
         let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
-        let mut stdout = std::io::stdout().lock();
-        write!(stdout, "{}", diff(&path.display().to_string(), old, new))?;
+        let shown_path = path.display().to_string();
+        write!(io::stdout().lock(), "{}", diff(&shown_path, old, new))?;
         if self.dry_run {
             return Ok(Answer::No);
         }
         if self.yes {
             return Ok(Answer::Yes);
         }
-        if !std::io::stdin().is_terminal() {
-            let hint = "there is no terminal to ask at; `--yes` changes it without asking";
-            return Err(hinted(format!("`{}` was left as it was", path.display()), hint));
-        }
-        let question =
-            SetupText::ChangeLikeThis.filled(self.language, &[&path.display().to_string()]);
-        write!(stdout, "{question} [y/N] ")?;
-        stdout.flush()?;
-        let mut answer = String::new();
-        std::io::stdin().lock().read_line(&mut answer)?;
-        if matches!(answer.trim(), "y" | "Y" | "yes" | "はい" | "ｙ") {
+        let question = SetupText::ChangeLikeThis.filled(self.language, &[&shown_path]);
+        let unasked = format!("`{shown_path}` was left as it was");
+        if is_agreed(&question, &unasked, "`--yes` changes it without asking")? {
             return Ok(Answer::Yes);
         }
-        writeln!(stdout, "{}", SetupText::LeftAsItWas.text(self.language))?;
+        say(SetupText::LeftAsItWas.text(self.language))?;
         Ok(Answer::No)
     }
 
@@ -76,9 +68,22 @@ impl Consent {
     }
 }
 
+/// Asks at the terminal. Without one it is an error that says `unasked`, and which flag answers.
+pub fn is_agreed(question: &str, unasked: &str, flag: &str) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        return Err(hinted(unasked, format!("there is no terminal to ask at; {flag}")));
+    }
+    let mut stdout = io::stdout().lock();
+    write!(stdout, "{question} [y/N] ")?;
+    stdout.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "はい" | "ｙ"))
+}
+
 /// Only what was asked for goes to stdout.
 pub fn say(line: &str) -> Result<()> {
-    writeln!(std::io::stdout().lock(), "{line}")?;
+    writeln!(io::stdout().lock(), "{line}")?;
     Ok(())
 }
 

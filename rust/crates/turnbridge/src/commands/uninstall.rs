@@ -2,7 +2,7 @@
 //! before; what is kept of your files is deleted only when they have been given back.
 
 use std::fs;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
@@ -10,7 +10,7 @@ use clap::Args;
 use turnbridge_store::foreign_file::changed_files;
 use turnbridge_store::paths::StatePaths;
 
-use super::consent::{Consent, say};
+use super::consent::{self, Consent, say};
 use super::{codex, daemon, hooks, state_paths};
 use crate::failure::{hinted, note};
 use crate::{config, service};
@@ -77,19 +77,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn is_agreed(doomed: &[PathBuf]) -> Result<bool> {
-    if !io::stdin().is_terminal() {
-        let hint = "there is no terminal to ask at; `--yes` does it without asking";
-        return Err(hinted("nothing was changed", hint));
-    }
-    say("This ends the daemon and its service, and takes our hooks and Codex's notify out.")?;
-    for path in doomed {
-        say(&format!("It deletes `{}`.", path.display()))?;
-    }
-    write!(io::stdout().lock(), "Go on? [y/N] ")?;
-    io::stdout().flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    let about = "This ends the daemon and its service, and takes our hooks and Codex's notify out.";
+    let mut question = vec![about.to_owned()];
+    question.extend(doomed.iter().map(|path| format!("It deletes `{}`.", path.display())));
+    question.push("Go on?".to_owned());
+    let unasked = "nothing was changed";
+    consent::is_agreed(&question.join("\n"), unasked, "`--yes` does it without asking")
 }
 
 fn remove_service(dry_run: bool) -> Result<()> {

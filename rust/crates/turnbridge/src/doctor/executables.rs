@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::finding::{Area, Finding, told};
 use super::in_time::Pending;
 use super::scene::{OWN_VERSION, Scene, beside_this, version_of_ours};
+use crate::programs::CALLED_BY_AGENTS;
 
-const NAMES: [&str; 3] = ["turnbridge-status", "turnbridge-stop-gate", "turnbridge-notify"];
 const PATIENCE: Duration = Duration::from_secs(8);
 const FIX: &str = "run `scripts/build`, or unpack a release over this folder";
 
@@ -26,7 +26,7 @@ enum Standing {
 
 pub fn check(_scene: &Scene) -> Vec<Finding> {
     let deadline = Instant::now() + PATIENCE;
-    let asked = NAMES.map(|name| (name, Pending::start(move || look(name))));
+    let asked = CALLED_BY_AGENTS.map(|name| (name, Pending::start(move || look(name))));
     let others =
         asked.map(|(name, pending)| (name, pending.until(deadline).unwrap_or(Standing::Broken)));
     let folder = beside_this("turnbridge").parent().map(PathBuf::from).unwrap_or_default();
@@ -86,14 +86,14 @@ mod tests {
     #[test]
     fn each_that_does_not_fit_is_named() {
         let others = vec![
-            (NAMES[0], Standing::Missing),
-            (NAMES[1], Standing::Broken),
-            (NAMES[2], Standing::Version("9.9.9".to_owned())),
+            (CALLED_BY_AGENTS[0], Standing::Missing),
+            (CALLED_BY_AGENTS[1], Standing::Broken),
+            (CALLED_BY_AGENTS[2], Standing::Version("9.9.9".to_owned())),
         ];
         let found = findings(&Facts { folder: "/bin".into(), others });
         let ids: Vec<_> = found.iter().map(|finding| finding.id).collect();
         assert_eq!(ids, ["executable-missing", "executable-broken", "executable-version"]);
-        let others = NAMES.map(|name| (name, Standing::Version(OWN_VERSION.to_owned())));
+        let others = CALLED_BY_AGENTS.map(|name| (name, Standing::Version(OWN_VERSION.to_owned())));
         let found = findings(&Facts { folder: "/bin".into(), others: others.to_vec() });
         assert_eq!(found[0].what, format!("{OWN_VERSION}, all four in `/bin`"));
     }

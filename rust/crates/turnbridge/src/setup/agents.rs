@@ -11,8 +11,8 @@ use turnbridge_core::settings_edit::{Registered as EventState, inspect};
 use turnbridge_core::setup_texts::SetupText;
 use turnbridge_store::paths::claude_config_dir;
 
-use super::{ClaudeWay, CodexWay, Enabled, Setup};
-use crate::commands::consent::{Consent, refused};
+use super::{ClaudeWay, CodexWay, Setup};
+use crate::commands::consent::{Consent, explain, refused};
 use crate::commands::{codex, hooks};
 use crate::doctor::claude_plugin::{self, Layers};
 use crate::{config, programs};
@@ -26,7 +26,7 @@ pub struct Registered {
 }
 
 impl Setup<'_> {
-    pub fn register_agents(&self) -> Result<Enabled> {
+    pub fn register_agents(&self) -> Result<Vec<Registered>> {
         let config = config::read()?;
         let mut enabled = Vec::new();
         if let Some(program) = programs::agent(Tool::Claude, &config) {
@@ -41,12 +41,12 @@ impl Setup<'_> {
     }
 
     /// Who calls us already, for a test alone.
-    pub fn registered_before(&self, config: &Config) -> Result<Enabled> {
+    pub fn registered_before(&self, config: &Config) -> Result<Vec<Registered>> {
         let mut enabled = Vec::new();
         if let Some(program) = programs::agent(Tool::Claude, config) {
             let file = hooks::settings_file()?;
             let current =
-                file.current::<String>().map_err(|_| refused("it cannot be read", file.path()))?;
+                file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
             let registration = hooks::Wanted::default().registration()?;
             let is_ours = inspect(current.text_or_empty(), &registration)
                 .is_ok_and(|events| events.iter().any(|(_, state)| *state != EventState::No));
@@ -103,8 +103,7 @@ impl Setup<'_> {
         let registered = Some(Registered { tool: Tool::Codex, program, plugin_folder: None });
         let file = codex::notify::config_file(&self.paths)?;
         let path = file.path().display().to_string();
-        let current =
-            file.current::<String>().map_err(|_| refused("it cannot be read", file.path()))?;
+        let current = file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
         let found = status(current.text_or_empty(), &codex::notify::argv()?)
             .map_err(|problem| refused(&problem.to_string(), file.path()))?;
         let mode = match (self.options.codex, &found) {

@@ -23,7 +23,6 @@ use turnbridge_store::paths::StatePaths;
 use crate::commands::daemon;
 use crate::wsl::{self, Distributions, Side};
 use crate::{config, programs};
-use agents::Registered;
 use dialogue::Dialogue;
 use slack::{Entered, SlackStep};
 
@@ -89,8 +88,7 @@ pub fn run(options: &Options) -> Result<()> {
     let language = options.language.map_or(notifier::language(&before), LanguageName::language);
     let setup = Setup { dialogue: Dialogue::new(language, !options.no_questions), options, paths };
     if options.only_test {
-        let config = config::read()?;
-        return setup.try_out(&setup.registered_before(&config)?);
+        return setup.try_out(&setup.registered_before(&before)?);
     }
     setup.run(&before)
 }
@@ -242,6 +240,3 @@ const fn name_of(tool: Tool) -> &'static str {
         Tool::Codex => "Codex",
     }
 }
-
-/// An agent that calls us, and how the test starts it.
-type Enabled = Vec<Registered>;

@@ -54,12 +54,9 @@ impl SlackStep<'_> {
         if self.dialogue.is_interactive && (bot.is_none() || app.is_none()) {
             self.dialogue.say(SetupText::MakeTheApp, &[&slack_app::link()])?;
         }
-        let (bot_token, api, app_name) =
+        let (bot_token, (api, app_name)) =
             self.token(bot, TokenKind::Bot, |token| self.try_bot(token))?;
-        let (app_token, (), _) = {
-            let try_app = |token: &Token| self.try_app(&api, token);
-            self.token(app, TokenKind::App, try_app)?
-        };
+        let (app_token, ()) = self.token(app, TokenKind::App, |token| self.try_app(&api, token))?;
         let user_id = self.owner(&api, &bot_token, &app_token, &app_name)?;
         Ok(Entered { bot_token, app_token, user_id })
     }
@@ -88,9 +85,9 @@ impl SlackStep<'_> {
         &self,
         given: Option<Given>,
         kind: TokenKind,
-        attempt: impl Fn(&Token) -> Result<(T, String)>,
-    ) -> Result<(Token, T, String)> {
-        let tried = |token: Token| attempt(&token).map(|(found, name)| (token, found, name));
+        attempt: impl Fn(&Token) -> Result<T>,
+    ) -> Result<(Token, T)> {
+        let tried = |token: Token| attempt(&token).map(|found| (token, found));
         match given {
             Some(Given::Kept(token)) => return tried(token),
             Some(Given::Text(text)) => return tried(self.parse(kind, &text)?),
@@ -154,10 +151,9 @@ impl SlackStep<'_> {
         Ok((Arc::new(api), name))
     }
 
-    fn try_app(&self, api: &WebApi, token: &Token) -> Result<((), String)> {
+    fn try_app(&self, api: &WebApi, token: &Token) -> Result<()> {
         api.open_socket(token).map_err(|error| self.explain(&error))?;
-        self.dialogue.say(SetupText::AppTokenIsGood, &[])?;
-        Ok(((), String::new()))
+        self.dialogue.say(SetupText::AppTokenIsGood, &[])
     }
 
     fn owner(&self, api: &Arc<WebApi>, bot: &Token, app: &Token, app_name: &str) -> Result<String> {

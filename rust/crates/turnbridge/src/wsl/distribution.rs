@@ -15,9 +15,6 @@ use super::distributions::reason_in;
 use crate::failure::{hinted, note};
 use crate::programs;
 
-/// What is registered, and the command line that tells their version.
-const OUR_PROGRAMS: [&str; 4] =
-    ["turnbridge", "turnbridge-status", "turnbridge-stop-gate", "turnbridge-notify"];
 /// How a program of Windows begins.
 const OF_WINDOWS: &[u8] = b"MZ";
 
@@ -119,7 +116,9 @@ impl Distribution {
     pub fn turnbridge(&self) -> Result<Option<Installed>> {
         for folder in self.program_folders() {
             let installed = Installed { folder, version: [0; 3] };
-            if !OUR_PROGRAMS.iter().all(|program| self.is_for_linux(&installed.path_of(program))) {
+            // What is registered, and the command line that tells their version.
+            let mut programs = programs::CALLED_BY_AGENTS.into_iter().chain(["turnbridge"]);
+            if !programs.all(|program| self.is_for_linux(&installed.path_of(program))) {
                 continue;
             }
             if let Some(version) = self.version_of(&installed.path_of("turnbridge"))? {

@@ -10,14 +10,13 @@ use crate::{config, programs};
 
 /// The first Claude Code that knows `args`.
 pub const FIRST_WITH_ARGS: [u32; 3] = [2, 1, 139];
-const NAMES: [&str; 3] = ["turnbridge-status", "turnbridge-stop-gate", "turnbridge-notify"];
 
 /// The absolute paths of `turnbridge-status`, `turnbridge-stop-gate` and `turnbridge-notify`. In a
 /// distribution, those of Linux: never ours, which are Windows'.
 pub fn paths(target: &Target) -> Result<[String; 3]> {
     match target {
         Target::Here => {
-            let [status, stop_gate, notify] = NAMES.map(programs::own_text);
+            let [status, stop_gate, notify] = programs::CALLED_BY_AGENTS.map(programs::own_text);
             Ok([status?, stop_gate?, notify?])
         }
         Target::Wsl(distribution) => {
@@ -29,7 +28,7 @@ pub fn paths(target: &Target) -> Result<[String; 3]> {
                     "the Turnbridge in `{name}` is another one: {major}.{minor}.{patch}"
                 ));
             }
-            Ok(NAMES.map(|name| installed.path_of(name)))
+            Ok(programs::CALLED_BY_AGENTS.map(|name| installed.path_of(name)))
         }
     }
 }
