@@ -46,6 +46,7 @@ pub mod slack_text;
 pub mod speak;
 pub mod splice;
 pub mod spoken_text;
+pub mod terminal_calls;
 pub mod texts;
 pub mod timestamp;
 mod toml_scan;

@@ -154,6 +154,23 @@ pub fn codex(thread: &CodexThread<'_>, prompt: &str) -> Result<Invocation, Refus
     Ok(Invocation { arguments, stdin: Some(prompt.to_owned()) })
 }
 
+/// The command that opens a session in a terminal, to be run in its folder. `None`: the agent would
+/// take the id for a name.
+pub fn in_terminal(tool: Tool, id: &SessionId, plugin_dir: Option<&str>) -> Option<Vec<String>> {
+    if !is_uuid(id.as_str()) {
+        return None;
+    }
+    let mut arguments = vec![tool.as_str().to_owned()];
+    match tool {
+        Tool::Claude => {
+            arguments.extend(plugin_dir.map(|folder| format!("--plugin-dir={folder}")));
+            arguments.extend(["-r".to_owned(), id.to_string()]);
+        }
+        Tool::Codex => arguments.extend(["resume".to_owned(), id.to_string()]),
+    }
+    Some(arguments)
+}
+
 /// What an agent says on standard error when it does not know the session (any more).
 pub fn says_session_unknown(stderr: &str) -> bool {
     ["No conversation found with session ID", "no rollout found for thread id", "is archived"]

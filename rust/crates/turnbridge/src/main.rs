@@ -9,6 +9,7 @@ mod runner;
 mod service;
 mod setup;
 mod speech;
+mod terminals;
 mod wsl;
 
 use std::process::ExitCode;

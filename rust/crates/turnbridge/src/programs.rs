@@ -1,7 +1,7 @@
 //! The programs of this machine: where the agents' and our own are, and what one says when asked.
 
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
@@ -109,8 +109,22 @@ impl Answer {
 /// Runs a program that answers a question and ends. One that takes longer is ended, and is an
 /// error (`TimedOut`). It has no stdin.
 pub fn ask(command: &mut Command, patience: Duration) -> io::Result<Answer> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    ask_with(command, None, patience)
+}
+
+/// The same for one that reads something first.
+pub fn ask_with(
+    command: &mut Command,
+    input: Option<&str>,
+    patience: Duration,
+) -> io::Result<Answer> {
+    command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
+    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
+        // One that ends without reading has its reasons, and its exit status.
+        std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    }
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (sender, written) = channel();
     std::thread::spawn(move || {

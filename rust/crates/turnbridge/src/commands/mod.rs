@@ -5,6 +5,7 @@ mod completions;
 pub mod consent;
 pub mod daemon;
 mod doctor;
+mod focus;
 pub mod gate;
 pub mod hooks;
 mod inbox;
@@ -46,6 +47,7 @@ pub struct Cli {
 enum Command {
     Setup(setup::Arguments),
     Sessions(sessions::Arguments),
+    Focus(focus::Arguments),
     Gate(gate::Arguments),
     Hooks(hooks::Arguments),
     Daemon(daemon::Arguments),
@@ -74,6 +76,7 @@ impl Cli {
         match command {
             Command::Setup(arguments) => setup::run(arguments),
             Command::Sessions(arguments) => sessions::run(&arguments),
+            Command::Focus(arguments) => focus::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
             Command::Hooks(arguments) => hooks::run(&arguments),
             Command::Daemon(arguments) => daemon::run(&arguments),

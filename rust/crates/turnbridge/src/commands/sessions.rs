@@ -80,7 +80,7 @@ impl Arguments {
 }
 
 /// Every session as it is now, the one that changed longest ago first.
-fn current_sessions(paths: &StatePaths, now: Timestamp) -> Result<Vec<Session>> {
+pub fn current_sessions(paths: &StatePaths, now: Timestamp) -> Result<Vec<Session>> {
     let sessions = session_store::read_all(paths)
         .with_context(|| format!("could not read `{}`", paths.sessions_dir().display()))?;
     let config_dir = claude_config_dir();
@@ -92,7 +92,7 @@ fn current_sessions(paths: &StatePaths, now: Timestamp) -> Result<Vec<Session>> 
     Ok(sessions)
 }
 
-fn find<'a>(sessions: &'a [Session], id: &str) -> Result<&'a Session> {
+pub fn find<'a>(sessions: &'a [Session], id: &str) -> Result<&'a Session> {
     let exact = sessions.iter().find(|session| session.id.as_str() == id);
     let matching: Vec<_> =
         sessions.iter().filter(|session| session.id.as_str().starts_with(id)).collect();

@@ -10,6 +10,8 @@ mod daemon;
 mod doctor;
 mod double_registration;
 mod engines;
+#[cfg(unix)]
+mod focus;
 mod gate;
 mod gate_command;
 mod homes;

@@ -1,0 +1,353 @@
+//! How to find a pane again in the terminal that has it: which programs to call to switch to it, to
+//! open another one beside it, or to paste into it. Only the calls; whoever makes them is elsewhere.
+//!
+//! A pane is known by what its terminal puts into the environment, which hooks keep. Everything is
+//! an argument of its own: no shell sees a folder, an id or a text.
+
+/// A pane, and the terminal that has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pane {
+    Tmux {
+        socket: String,
+        pane: String,
+    },
+    WezTerm {
+        socket: Option<String>,
+        pane: String,
+    },
+    Kitty {
+        address: Option<String>,
+        window: String,
+    },
+    /// It has no way to switch to a pane by its id.
+    Zellij {
+        session: String,
+    },
+    Iterm {
+        session: String,
+    },
+    /// It opens tabs, and no more can be asked of it.
+    WindowsTerminal,
+}
+
+/// One program, what it is told, and what it reads.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Call {
+    pub program: &'static str,
+    pub arguments: Vec<String>,
+    pub environment: Vec<(&'static str, String)>,
+    pub stdin: Option<String>,
+}
+
+impl Call {
+    fn new(program: &'static str, arguments: &[&str]) -> Call {
+        let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        Call { program, arguments, ..Call::default() }
+    }
+
+    fn and(mut self, arguments: &[String]) -> Call {
+        self.arguments.extend_from_slice(arguments);
+        self
+    }
+
+    fn with(mut self, name: &'static str, value: Option<&String>) -> Call {
+        self.environment.extend(value.map(|value| (name, value.clone())));
+        self
+    }
+
+    fn reading(mut self, text: &str) -> Call {
+        self.stdin = Some(text.to_owned());
+        self
+    }
+}
+
+/// iTerm2 is told by a script whose values are arguments.
+const ITERM_SWITCH: &str = "on run argv
+tell application \"iTerm2\"
+repeat with aWindow in windows
+repeat with aTab in tabs of aWindow
+repeat with aSession in sessions of aTab
+if id of aSession is item 1 of argv then
+select aWindow
+select aTab
+select aSession
+activate
+return \"found\"
+end if
+end repeat
+end repeat
+end repeat
+end tell
+error \"gone\"
+end run";
+
+const ITERM_OPEN: &str = "on run argv
+tell application \"iTerm2\"
+activate
+if (count of windows) is 0 then
+create window with default profile command (item 1 of argv)
+else
+tell current window to create tab with default profile command (item 1 of argv)
+end if
+end tell
+end run";
+
+impl Pane {
+    /// By the variables of who runs in it. A terminal in a terminal is the inner one's pane.
+    pub fn of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Pane> {
+        let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let owned = |name: &str| variable(name).map(str::to_owned);
+        let tmux = variable("TMUX").and_then(|value| value.split(',').next());
+        let tmux_pane = variable("TMUX_PANE")
+            .filter(|pane| pane.strip_prefix('%').is_some_and(|rest| is_number(&rest)));
+        if let (Some(socket), Some(pane)) = (tmux.filter(|socket| !socket.is_empty()), tmux_pane) {
+            return Some(Pane::Tmux { socket: socket.to_owned(), pane: pane.to_owned() });
+        }
+        if let Some(session) = variable("ZELLIJ_SESSION_NAME").filter(|name| is_name(name)) {
+            return Some(Pane::Zellij { session: session.to_owned() });
+        }
+        if let Some(pane) = variable("WEZTERM_PANE").filter(is_number) {
+            return Some(Pane::WezTerm {
+                socket: owned("WEZTERM_UNIX_SOCKET"),
+                pane: pane.to_owned(),
+            });
+        }
+        if let Some(window) = variable("KITTY_WINDOW_ID").filter(is_number) {
+            return Some(Pane::Kitty {
+                address: owned("KITTY_LISTEN_ON"),
+                window: window.to_owned(),
+            });
+        }
+        // `w0t1p0:UUID`.
+        let iterm = variable("ITERM_SESSION_ID").and_then(|id| id.rsplit(':').next());
+        if let Some(session) = iterm.filter(|id| crate::ids::is_uuid(&id.to_lowercase())) {
+            return Some(Pane::Iterm { session: session.to_owned() });
+        }
+        variable("WT_SESSION").map(|_| Pane::WindowsTerminal)
+    }
+
+    /// For people.
+    pub const fn terminal(&self) -> &'static str {
+        match self {
+            Pane::Tmux { .. } => "tmux",
+            Pane::WezTerm { .. } => "WezTerm",
+            Pane::Kitty { .. } => "kitty",
+            Pane::Zellij { .. } => "Zellij",
+            Pane::Iterm { .. } => "iTerm2",
+            Pane::WindowsTerminal => "Windows Terminal",
+        }
+    }
+
+    /// Succeeds, and for tmux says something, if the pane is there. `None`: cannot be asked.
+    pub fn look(&self) -> Option<Call> {
+        match self {
+            Pane::Tmux { socket, pane } => {
+                let format = "#{?pane_dead,dead,alive} #{pane_pid}";
+                Some(tmux(socket, &["display-message", "-p", "-t", pane, format]))
+            }
+            Pane::WezTerm { socket, pane } => {
+                Some(wezterm(socket, &["get-text", "--pane-id", pane, "--end-line", "0"]))
+            }
+            Pane::Kitty { address, window } => {
+                Some(kitty(address, &["ls", "--match", &format!("id:{window}")]))
+            }
+            Pane::Iterm { .. } | Pane::Zellij { .. } | Pane::WindowsTerminal => None,
+        }
+    }
+
+    /// Brings it to the front; all of them must succeed. `None`: this terminal cannot.
+    pub fn switch(&self) -> Option<Vec<Call>> {
+        match self {
+            Pane::Tmux { socket, pane } => Some(vec![
+                tmux(socket, &["select-window", "-t", pane]),
+                tmux(socket, &["select-pane", "-t", pane]),
+            ]),
+            Pane::WezTerm { socket, pane } => {
+                Some(vec![wezterm(socket, &["activate-pane", "--pane-id", pane])])
+            }
+            Pane::Kitty { address, window } => {
+                Some(vec![kitty(address, &["focus-window", "--match", &format!("id:{window}")])])
+            }
+            Pane::Iterm { session } => {
+                Some(vec![Call::new("osascript", &["-e", ITERM_SWITCH, session])])
+            }
+            Pane::Zellij { .. } | Pane::WindowsTerminal => None,
+        }
+    }
+
+    /// tmux: the terminal that looks at the server shows another session perhaps. Fails when nobody
+    /// looks, which is no failure of the switch.
+    pub fn show(&self) -> Option<Call> {
+        match self {
+            Pane::Tmux { socket, pane } => Some(tmux(socket, &["switch-client", "-t", pane])),
+            _ => None,
+        }
+    }
+
+    /// Runs a program in a new tab or window of the same terminal.
+    pub fn open(&self, folder: &str, argv: &[String]) -> Call {
+        match self {
+            Pane::Tmux { socket, .. } => {
+                // A single word would go to a shell; `env` makes two of it.
+                tmux(socket, &["new-window", "-c", folder, "--", "env"]).and(argv)
+            }
+            Pane::WezTerm { socket, pane } => {
+                let arguments = ["spawn", "--pane-id", pane, "--cwd", folder, "--"];
+                wezterm(socket, &arguments).and(argv)
+            }
+            Pane::Kitty { address, .. } => {
+                kitty(address, &["launch", "--type=tab", "--cwd", folder, "--"]).and(argv)
+            }
+            Pane::Zellij { session } => {
+                let arguments = ["--session", session, "run", "--cwd", folder, "--"];
+                Call::new("zellij", &arguments).and(argv)
+            }
+            Pane::Iterm { .. } => {
+                // iTerm2 splits this by itself, as a shell would, and knows no folder. The script is
+                // fixed; everything else is an argument of it.
+                let script = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder];
+                let command = shell_words(&[&owned(&script), argv].concat());
+                Call::new("osascript", &["-e", ITERM_OPEN, &command])
+            }
+            Pane::WindowsTerminal => {
+                // `;` begins another command of its own.
+                let escaped: Vec<_> = argv.iter().map(|word| word.replace(';', "\\;")).collect();
+                let folder = folder.replace(';', "\\;");
+                Call::new("wt.exe", &["-w", "0", "new-tab", "-d", &folder, "--"]).and(&escaped)
+            }
+        }
+    }
+
+    /// Pastes a text and sends it off, as if somebody had. `None`: this terminal cannot.
+    pub fn paste(&self, text: &str) -> Option<Vec<Call>> {
+        match self {
+            Pane::Tmux { socket, pane } => {
+                let buffer = format!("turnbridge-{}", pane.trim_start_matches('%'));
+                Some(vec![
+                    tmux(socket, &["load-buffer", "-b", &buffer, "-"]).reading(text),
+                    // In brackets, so that line ends send nothing off; and deleted afterwards.
+                    tmux(socket, &["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", pane]),
+                    tmux(socket, &["send-keys", "-t", pane, "Enter"]),
+                ])
+            }
+            Pane::WezTerm { socket, pane } => Some(vec![
+                wezterm(socket, &["send-text", "--pane-id", pane]).reading(text),
+                wezterm(socket, &["send-text", "--no-paste", "--pane-id", pane]).reading("\r"),
+            ]),
+            Pane::Kitty { address, window } => {
+                let window = format!("id:{window}");
+                let send = |more: &[&str]| {
+                    kitty(address, &["send-text", "--match", &window]).and(&owned(more))
+                };
+                Some(vec![
+                    send(&["--bracketed-paste=enable", "--stdin"]).reading(text),
+                    send(&["--stdin"]).reading("\r"),
+                ])
+            }
+            Pane::Zellij { .. } | Pane::Iterm { .. } | Pane::WindowsTerminal => None,
+        }
+    }
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// What may be a name: never an option.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_control)
+}
+
+fn tmux(socket: &str, arguments: &[&str]) -> Call {
+    Call::new("tmux", &["-S", socket]).and(&owned(arguments))
+}
+
+fn wezterm(socket: &Option<String>, arguments: &[&str]) -> Call {
+    Call::new("wezterm", &["cli"])
+        .and(&owned(arguments))
+        .with("WEZTERM_UNIX_SOCKET", socket.as_ref())
+}
+
+fn kitty(address: &Option<String>, arguments: &[&str]) -> Call {
+    let to: Vec<_> = address.iter().flat_map(|address| ["--to", address]).collect();
+    Call::new("kitten", &["@"]).and(&owned(&to)).and(&owned(arguments))
+}
+
+/// A command line that a shell of POSIX, or whoever splits words as one does, takes for these words.
+pub fn shell_words(argv: &[String]) -> String {
+    let quoted = |word: &String| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    };
+    argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pane(variables: &[(&'static str, &'static str)]) -> Option<Pane> {
+        Pane::of(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value))
+    }
+
+    #[test]
+    fn a_pane_is_known_by_what_its_terminal_has_put_into_the_environment() {
+        let tmux = [("TMUX", "/tmp/tmux-0/default,123,0"), ("TMUX_PANE", "%3")];
+        let inner = Some(Pane::Tmux { socket: "/tmp/tmux-0/default".into(), pane: "%3".into() });
+        assert_eq!(pane(&tmux), inner);
+        assert_eq!(pane(&[tmux[0], tmux[1], ("WEZTERM_PANE", "4")]), inner, "the inner one");
+        let iterm = "w0t1p0:6E0C1B2A-0D7B-4B6D-9B0E-1E1A2B3C4D5E";
+        assert!(matches!(pane(&[("ITERM_SESSION_ID", iterm)]), Some(Pane::Iterm { .. })));
+        assert_eq!(pane(&[("WT_SESSION", "x")]), Some(Pane::WindowsTerminal));
+        for bad in [
+            [("TMUX", "/s,1,0"), ("TMUX_PANE", "%3;kill-server")],
+            [("TMUX", ""), ("TMUX_PANE", "%3")],
+            [("WEZTERM_PANE", "--help"), ("KITTY_WINDOW_ID", "")],
+            [("ITERM_SESSION_ID", "w0:\" & do shell script"), ("ZELLIJ_SESSION_NAME", "-x")],
+        ] {
+            assert_eq!(pane(&bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_pasted_whole_and_sent_off_once() {
+        let tmux = Pane::Tmux { socket: "/s".into(), pane: "%3".into() };
+        let calls = tmux.paste("a\n$(b) 'c'").unwrap();
+        let shown: Vec<_> =
+            calls.iter().map(|call| (call.arguments.join(" "), call.stdin.clone())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("-S /s load-buffer -b turnbridge-3 -".to_owned(), Some("a\n$(b) 'c'".to_owned())),
+                ("-S /s paste-buffer -p -r -d -b turnbridge-3 -t %3".to_owned(), None),
+                ("-S /s send-keys -t %3 Enter".to_owned(), None),
+            ]
+        );
+    }
+
+    #[test]
+    fn kt_74_a_folder_and_a_command_are_arguments_and_never_code() {
+        let argv = ["claude", "-r", "x; rm -rf ~"].map(str::to_owned);
+        let folder = "/it's; $HOME";
+        let open = |pane: Pane| pane.open(folder, &argv).arguments.join("|");
+        let tmux = Pane::Tmux { socket: "/s".into(), pane: "%3".into() };
+        assert_eq!(open(tmux), "-S|/s|new-window|-c|/it's; $HOME|--|env|claude|-r|x; rm -rf ~");
+        assert_eq!(
+            open(Pane::WindowsTerminal),
+            "-w|0|new-tab|-d|/it's\\; $HOME|--|claude|-r|x\\; rm -rf ~"
+        );
+        let iterm = Pane::Iterm { session: "x".into() }.open(folder, &argv);
+        assert_eq!(
+            iterm.arguments[2],
+            "/bin/sh -c 'cd \"$0\" && exec \"$@\"' '/it'\\''s; $HOME' claude -r 'x; rm -rf ~'"
+        );
+        let kitty = Pane::Kitty { address: Some("unix:/k".into()), window: "2".into() };
+        assert!(
+            open(kitty)
+                .starts_with("@|--to|unix:/k|launch|--type=tab|--cwd|/it's; $HOME|--|claude")
+        );
+    }
+}

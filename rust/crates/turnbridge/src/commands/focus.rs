@@ -1,0 +1,131 @@
+//! `turnbridge focus`: to the pane of a session, or to a new one that resumes it (KT-74).
+
+use std::path::Path;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+use turnbridge_core::ids::Tool;
+use turnbridge_core::resume::in_terminal;
+use turnbridge_core::session::{Session, State};
+use turnbridge_core::terminal_calls::{Pane, shell_words};
+use turnbridge_store::clock;
+
+use super::consent::say;
+use super::sessions::{current_sessions, find};
+use crate::failure::{hinted, note};
+use crate::terminals;
+
+/// Go to the terminal in which a session runs, or resume it in a new one
+///
+/// A session that has ended, or whose pane is not known, is resumed in a new tab or window of its
+/// terminal, or of this one. Where there is none that can be told to, the command is printed.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The session's id, or the beginning of it
+    id: String,
+    /// Only print the command that resumes it
+    #[arg(long)]
+    print: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was done.
+enum Done {
+    Switched(Pane),
+    Opened(Pane),
+    Printed,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let paths = super::state_paths()?;
+    let sessions = current_sessions(&paths, clock::now())?;
+    let session = find(&sessions, &arguments.id)?;
+    let command = Resume::of(session)?;
+    let done = if arguments.print { Done::Printed } else { go(session, &command)? };
+    if arguments.json {
+        let (what, terminal) = match &done {
+            Done::Switched(pane) => ("switched", Some(pane.terminal())),
+            Done::Opened(pane) => ("opened", Some(pane.terminal())),
+            Done::Printed => ("printed", None),
+        };
+        return say(&json!({
+            "version": 1,
+            "done": what,
+            "terminal": terminal,
+            "session_id": session.id.as_str(),
+            "tool": session.tool.as_str(),
+            "folder": command.folder,
+            "argv": command.argv,
+        })
+        .to_string());
+    }
+    match done {
+        Done::Switched(pane) => say(&format!("switched to its pane in {}", pane.terminal())),
+        Done::Opened(pane) => {
+            say(&format!("resumed in a new tab or window of {}", pane.terminal()))
+        }
+        Done::Printed => say(&command.line()),
+    }
+}
+
+/// The command that opens the session, and where it must be run.
+struct Resume {
+    folder: String,
+    argv: Vec<String>,
+}
+
+impl Resume {
+    fn of(session: &Session) -> Result<Resume> {
+        let plugin = session.runs.iter().rev().find_map(|run| run.host.plugin.as_ref());
+        let plugin_dir = plugin.filter(|plugin| plugin.by_plugin_dir).map(|plugin| &*plugin.root);
+        let argv = in_terminal(session.tool, &session.id, plugin_dir).ok_or_else(|| {
+            hinted(format!("`{}` cannot be resumed", session.id), "its id is no UUID")
+        })?;
+        // Claude finds a session only in the folder in which it was started.
+        let folder = match session.tool {
+            Tool::Claude => session.project_dir(),
+            Tool::Codex => session.cwd.as_deref(),
+        };
+        Ok(Resume { folder: folder.unwrap_or(".").to_owned(), argv })
+    }
+
+    fn line(&self) -> String {
+        let cd = shell_words(&["cd".to_owned(), self.folder.clone()]);
+        format!("{cd} && {}", shell_words(&self.argv))
+    }
+}
+
+/// KT-74: (1) to the pane that is there; (2) otherwise a new tab.
+fn go(session: &Session, command: &Resume) -> Result<Done> {
+    let is_live = session.state() != State::Stopped;
+    for (_, pane) in terminals::panes(session) {
+        if is_live && terminals::is_there(&pane) && terminals::switch(&pane)? {
+            return Ok(Done::Switched(pane));
+        }
+    }
+    if is_live {
+        note(match session.tool {
+            // KT-85.
+            Tool::Codex => {
+                "its pane is not known; if Codex says that the thread is in use, close it there"
+            }
+            Tool::Claude => "its pane is not known; what is done here, an open one does not see",
+        });
+    }
+    if !Path::new(&command.folder).is_dir() {
+        let error = format!("the session's folder `{}` is gone", command.folder);
+        return Err(hinted(error, "`--print` prints the command that would resume it"));
+    }
+    // Where it ran last, if that terminal still answers; else beside us.
+    let last = session.runs.iter().rev().find_map(|run| Pane::of(|name| run.host.env(name)));
+    for pane in last.into_iter().chain(terminals::own_pane()) {
+        match terminals::open(&pane, &command.folder, &command.argv) {
+            Ok(()) => return Ok(Done::Opened(pane)),
+            Err(error) => note(&format!("{error:#}")),
+        }
+    }
+    Ok(Done::Printed)
+}

@@ -1,0 +1,77 @@
+//! Makes the calls of `terminal_calls`: finds a pane, switches to it, opens another, pastes into it.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use turnbridge_core::session::{Run, Session};
+use turnbridge_core::terminal_calls::{Call, Pane};
+
+use crate::programs;
+
+/// A terminal that lives answers in milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The panes of those who run a session now, a person's terminal first, the latest first.
+pub fn panes(session: &Session) -> Vec<(&Run, Pane)> {
+    let mut panes: Vec<_> = session
+        .live_runs()
+        .filter(|run| !run.host.is_headless())
+        .filter_map(|run| Some((run, Pane::of(|name| run.host.env(name))?)))
+        .collect();
+    panes.sort_by_key(|(run, _)| std::cmp::Reverse((run.host.is_interactive(), run.sequence)));
+    panes
+}
+
+/// The pane in which this program runs.
+pub fn own_pane() -> Option<Pane> {
+    let variables: Vec<_> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    Pane::of(|name| {
+        variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    })
+}
+
+/// Whether it is there. One that cannot be asked is taken for one that is.
+pub fn is_there(pane: &Pane) -> bool {
+    pane.look().is_none_or(|call| match make(&call) {
+        // tmux prints nothing for a pane that it does not know, and calls that a success.
+        Ok(answer) => !matches!(pane, Pane::Tmux { .. }) || answer.starts_with("alive"),
+        Err(_) => false,
+    })
+}
+
+/// `false`: this terminal cannot.
+pub fn switch(pane: &Pane) -> Result<bool> {
+    let Some(calls) = pane.switch() else { return Ok(false) };
+    for call in &calls {
+        make(call)?;
+    }
+    if let Some(call) = pane.show() {
+        // Nobody may be looking at it.
+        let _ = make(&call);
+    }
+    Ok(true)
+}
+
+pub fn open(pane: &Pane, folder: &str, argv: &[String]) -> Result<()> {
+    make(&pane.open(folder, argv)).map(drop)
+}
+
+/// What the program has printed.
+fn make(call: &Call) -> Result<String> {
+    let program = programs::find(call.program, None)
+        .ok_or_else(|| anyhow!("`{}` is not on the PATH", call.program))?;
+    let mut command = Command::new(program);
+    command.args(&call.arguments);
+    command.envs(call.environment.iter().map(|(name, value)| (name, value)));
+    let answer = programs::ask_with(&mut command, call.stdin.as_deref(), PATIENCE)
+        .map_err(|error| anyhow!("`{}`: {error}", call.program))?;
+    if answer.status.success() {
+        return Ok(answer.text());
+    }
+    let errors = String::from_utf8_lossy(&answer.stderr);
+    let error = errors.lines().find(|line| !line.trim().is_empty()).unwrap_or("no word why");
+    Err(anyhow!("`{}` failed ({}): {}", call.program, answer.status, error.trim()))
+}

@@ -1,0 +1,125 @@
+//! `turnbridge focus` with a real tmux: to the pane of a session, or to a new window that resumes it.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::{StandIn, Tmux, skipped, wait_until};
+
+use crate::world::{World, feed};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const FIRST: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+const SECOND: &str = "925c8529-ee09-4cb8-8902-dd785b12ca0a";
+
+/// Two windows in each of which an agent has been started, the second in front.
+struct Desk {
+    tmux: Tmux,
+    world: World,
+    claude: StandIn,
+}
+
+impl Desk {
+    /// `None`: there is no tmux here.
+    fn new() -> Option<Desk> {
+        if std::process::Command::new("tmux").arg("-V").output().is_err() {
+            skipped("no tmux");
+            return None;
+        }
+        let world = World::new();
+        let programs = world.hermetic.root().join("bin");
+        let claude = StandIn::new(&programs, "claude", "echo \"resumed in $PWD\"; exec sleep 600");
+        let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+        let world = world.with("PATH", &path);
+        let mut command = world.command("turnbridge");
+        let variables: Vec<_> =
+            command.get_envs().map(|(n, v)| (n.to_owned(), v.unwrap().to_owned())).collect();
+        command = world.hermetic.command("/bin/sh");
+        command.envs(variables).arg(agent(&world, FIRST));
+        let tmux = Tmux::start(&world.hermetic, &command);
+        tmux.run(&["new-window", "--", "/bin/sh", &agent(&world, SECOND)]);
+        let desk = Desk { tmux, world, claude };
+        wait_until(PATIENCE, "two sessions", || (desk.world.sessions().len() == 2).then_some(()));
+        Some(desk)
+    }
+
+    #[track_caller]
+    fn focus(&self, arguments: &[&str]) -> Value {
+        let mut command = self.world.command("turnbridge");
+        command.args(["focus", "--json"]).args(arguments);
+        let output = feed(command, b"");
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// What is in front.
+    fn front(&self) -> String {
+        self.tmux.run(&["display-message", "-p", "#{window_index}"]).trim().to_owned()
+    }
+}
+
+/// A program that calls the hook as an agent would, and goes on until it is ended.
+fn agent(world: &World, id: &str) -> String {
+    let script = world.hermetic.root().join(format!("agent-{id}"));
+    let hook = env!("CARGO_BIN_EXE_turnbridge-status");
+    let payload = format!(
+        r#"{{"session_id":"{id}","cwd":"%s","hook_event_name":"%s","source":"startup","reason":"other"}}"#
+    );
+    let call = |event: &str| {
+        format!(
+            "printf '{payload}' \"$PWD\" {event} | CLAUDE_PROJECT_DIR=\"$PWD\" '{hook}' --origin plugin"
+        )
+    };
+    let end = call("SessionEnd");
+    let text = format!("{}\nread line\n{end}\nexec sleep 600\n", call("SessionStart"));
+    fs::write(&script, text).unwrap();
+    script.display().to_string()
+}
+
+#[test]
+fn kt_74_focus_lands_in_the_pane_of_the_session() {
+    let Some(desk) = Desk::new() else { return };
+    assert_eq!(desk.front(), "1");
+    let done = desk.focus(&[&FIRST[..8]]);
+    assert_eq!((&done["done"], &done["terminal"]), (&"switched".into(), &"tmux".into()));
+    assert_eq!(desk.front(), "0");
+    desk.focus(&[SECOND]);
+    assert_eq!(desk.front(), "1");
+    assert!(desk.claude.calls().is_empty());
+}
+
+#[test]
+fn kt_74_a_session_that_has_ended_is_resumed_in_a_new_window() {
+    let Some(desk) = Desk::new() else { return };
+    desk.tmux.run(&["send-keys", "-t", ":0", "Enter"]);
+    wait_until(PATIENCE, "its end", || {
+        let sessions = desk.world.sessions();
+        sessions.iter().any(|session| session["state"] == "stopped").then_some(())
+    });
+    let done = desk.focus(&[FIRST]);
+    assert_eq!(done["done"], "opened", "{done}");
+    assert_eq!(desk.front(), "2");
+    let folder = desk.world.hermetic.project();
+    desk.tmux.wait_for(&format!("resumed in {}", folder.display()), PATIENCE);
+    assert_eq!(desk.claude.calls(), [["-r", FIRST].map(str::to_owned).to_vec()]);
+}
+
+#[test]
+fn kt_74_where_no_terminal_can_be_told_the_command_is_printed() {
+    let world = World::new();
+    let payload = crate::world::payload("SessionStart", serde_json::json!({"source": "startup"}));
+    let mut payload = payload;
+    payload["cwd"] = world.hermetic.project().to_str().unwrap().into();
+    world.status(&payload);
+    let printed = world.without_paths(&world.turnbridge(&["focus", FIRST]));
+    assert_eq!(printed, format!("cd '~/project' && claude -r {FIRST}\n").replace('\'', ""));
+    let output = feed(
+        {
+            let mut command = world.command("turnbridge");
+            command.args(["focus", "nothing"]);
+            command
+        },
+        b"",
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
