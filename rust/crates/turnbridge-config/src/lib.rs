@@ -200,11 +200,15 @@ fn read_features(features: &mut Section<'_>) -> Result<Features, Problem> {
 }
 
 fn read_resume(resume: &mut Section<'_>) -> Result<Resume, Problem> {
-    let live = resume.one_of("live", &["run", "hold"])?;
+    let live = resume.one_of("live", &["run", "hold", "pane"])?;
     let newlines = resume.one_of("claude_newlines", &["keep", "literal"])?;
     const PROGRAM: &str = "the whole path of a program";
     Ok(Resume {
-        live: if live.as_deref() == Some("hold") { Live::Hold } else { Live::Run },
+        live: match live.as_deref() {
+            Some("hold") => Live::Hold,
+            Some("pane") => Live::Pane,
+            _ => Live::Run,
+        },
         claude_newlines: match newlines.as_deref() {
             Some("literal") => ClaudeNewlines::Literal,
             _ => ClaudeNewlines::Keep,

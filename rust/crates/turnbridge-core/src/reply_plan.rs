@@ -157,7 +157,8 @@ impl Step {
 pub struct Surroundings<'a> {
     /// A runner was started for it that has not ended: it may be about to claim.
     pub is_launched: &'a dyn Fn(&str) -> bool,
-    /// A person has the session open in a terminal, where a run beside it would not be seen.
+    /// A person has the session open in a terminal, where a run beside it would not be seen; with
+    /// `Live::Pane`, in one into which nothing can be typed now.
     pub is_open: &'a dyn Fn(Tool, &SessionId) -> bool,
     pub live: Live,
 }
@@ -215,7 +216,7 @@ fn next_of(
             (Some(tell_then_finish(reply, Told::Refused, tell)), None)
         }
         Progress::Waiting => {
-            let is_held = || around.live == Live::Hold && (around.is_open)(session.0, &session.1);
+            let is_held = || around.live != Live::Run && (around.is_open)(session.0, &session.1);
             let ahead = ahead.or_else(|| is_held().then_some(Ahead::OpenTerminal));
             (start(reply, ahead), Some(ahead.unwrap_or(Ahead::Run)))
         }

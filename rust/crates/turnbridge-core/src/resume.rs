@@ -15,6 +15,8 @@ pub enum Live {
     Run,
     /// It waits until the terminal has been closed.
     Hold,
+    /// It is typed into that terminal, as soon as the agent there has nothing to do.
+    Pane,
 }
 
 /// What becomes of line ends in a prompt for Claude.

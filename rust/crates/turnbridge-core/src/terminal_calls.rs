@@ -218,6 +218,10 @@ impl Pane {
         }
     }
 
+    pub fn can_be_pasted_into(&self) -> bool {
+        self.paste("").is_some()
+    }
+
     /// Pastes a text and sends it off, as if somebody had. `None`: this terminal cannot.
     pub fn paste(&self, text: &str) -> Option<Vec<Call>> {
         match self {

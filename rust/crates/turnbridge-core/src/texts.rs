@@ -70,10 +70,10 @@ catalogue! {
     ReplyUncertain:
         "この返信が実行されたかどうかを確認できませんでした。二重実行を避けるため、再実行しません。必要であればもう一度送信してください。",
         "It could not be determined whether this reply was run. It is not run again, so that nothing happens twice; please send it once more if it is needed.";
-    /// `resume.live = "hold"`.
+    /// `resume.live = "hold"` and `"pane"`.
     ReplyHeld:
-        "このセッションは対話CLIで開かれています。終了後に、この返信を実行します。",
-        "This session is open in an interactive CLI. Your reply will be run when that has been closed.";
+        "このセッションは対話CLIで開かれています。終了後、または入力できるようになり次第、この返信を実行します。",
+        "This session is open in an interactive CLI. Your reply will be run when that has been closed, or can take it.";
     /// A run of ours is under way in the same session.
     ReplyQueued:
         "前の返信を実行中です。終わり次第、この返信を実行します。",

@@ -8,6 +8,8 @@ use std::process::Child;
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::prompt_search::{is_in_rollout, is_in_transcript};
 use turnbridge_core::reply_wire::{Outcome, Reply, RunResult};
+use turnbridge_core::session::{Run, State};
+use turnbridge_core::terminal_calls::Pane;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::companion::{self, Apart};
 use turnbridge_store::inbox;
@@ -58,6 +60,34 @@ fn has_prompt(paths: &StatePaths, reply: &Reply) -> bool {
 /// that has the thread open is handed the reply, so it is in nobody's way.
 pub fn is_open(paths: &StatePaths, tool: Tool, id: &SessionId, now: Timestamp) -> bool {
     is_open_with(paths, tool, id, claude_config_dir().as_deref(), now)
+}
+
+/// The same, and nothing can be typed there now: the agent works or asks something, or its pane is
+/// not known.
+pub fn is_open_and_busy(paths: &StatePaths, tool: Tool, id: &SessionId, now: Timestamp) -> bool {
+    is_open(paths, tool, id, now)
+        && pane_to_type_into(paths, tool, id, claude_config_dir().as_deref(), now).is_none()
+}
+
+/// The pane in which a person's Claude waits for the next prompt.
+pub fn pane_to_type_into(
+    paths: &StatePaths,
+    tool: Tool,
+    id: &SessionId,
+    config_dir: Option<&Path>,
+    now: Timestamp,
+) -> Option<Pane> {
+    let session = with_signals(session_store::read(paths, tool, id)?, config_dir, now);
+    let is_ready = |run: &&Run| {
+        run.host.is_interactive()
+            && run.state() == State::Completed
+            && liveness(run.process) == Liveness::Alive
+    };
+    let mut panes = session
+        .live_runs()
+        .filter(is_ready)
+        .filter_map(|run| Pane::of(|name| run.host.env(name)).filter(Pane::can_be_pasted_into));
+    panes.next()
 }
 
 fn is_open_with(

@@ -6,6 +6,7 @@
 
 pub mod agent;
 mod codex_holder;
+mod pane;
 mod stop;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use turnbridge_config::{Config, Resume};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::reply_wire::{Outcome, Reason, Reply, RunResult};
 use turnbridge_core::resume::{
-    self, ClaudeSession, CodexThread, CodexWriter, Invocation, Refusal, says_session_unknown,
+    self, ClaudeSession, CodexThread, CodexWriter, Invocation, Live, Refusal, says_session_unknown,
     says_thread_held,
 };
 use turnbridge_core::session::Session;
@@ -98,6 +99,11 @@ impl Runner<'_> {
         // Without its switches a broken config allows nothing that is not allowed anyway.
         let config = Config::read().unwrap_or_default();
         let session = session_store::read(self.paths, tool, &id);
+        if config.resume.live == Live::Pane
+            && let Some(result) = self.type_into_pane(tool, &id)
+        {
+            return Ok(result);
+        }
         let cwd = folder_of(tool, session.as_ref(), self.reply);
         if cwd.is_some_and(|cwd| !Path::new(cwd).is_dir()) {
             return Err(Reason::FolderMissing);

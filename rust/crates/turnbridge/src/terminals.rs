@@ -59,6 +59,13 @@ pub fn open(pane: &Pane, folder: &str, argv: &[String]) -> Result<()> {
     make(&pane.open(folder, argv)).map(drop)
 }
 
+/// Pastes a text and sends it off.
+pub fn paste(pane: &Pane, text: &str) -> Result<()> {
+    let calls =
+        pane.paste(text).ok_or_else(|| anyhow!("{} cannot be typed into", pane.terminal()))?;
+    calls.iter().try_for_each(|call| make(call).map(drop))
+}
+
 /// What the program has printed.
 fn make(call: &Call) -> Result<String> {
     let program = programs::find(call.program, None)

@@ -10,7 +10,7 @@ use testkit::{Claude, Codex, Reply, Script, Tmux};
 use crate::codex_world::CodexWorld;
 use crate::gates;
 use crate::interactive::hosts_are_told;
-use crate::patience::PATIENCE;
+use crate::patience::{PATIENCE, wait_for};
 use crate::replies::{claude_prompts, codex_prompt};
 use crate::service::{HELD, RECEIVED, Service};
 use crate::slack::texts;
@@ -66,6 +66,39 @@ fn a_held_reply_runs_when_the_terminal_of_claude_has_gone() {
     service.wait_for_ends(&["done"]);
     assert_eq!(service.runs(), [world.hermetic.project()]);
     assert_eq!(service.said_in(&first).len(), 4, "{:#?}", service.said_in(&first));
+    service.assert_no_problems();
+}
+
+/// `resume.live = "pane"`: while the agent works the reply waits, then it is typed, whole and once.
+#[test]
+fn a_reply_is_typed_into_the_pane_in_which_claude_is_open() {
+    let Some(claude) = gates::slow::<Claude>() else { return };
+    let answers = ["One.", "Two.", "Three."].map(Reply::text);
+    let [one, two, three] = answers;
+    let world = World::with_gate(claude, vec![one, two.delayed(Duration::from_secs(3)), three]);
+    let service = Service::with_claude(&world, "live = \"pane\"\n");
+    let terminal = Terminal::start(&world);
+    terminal.submit("first");
+    let first = service.thread_of("first");
+    terminal.submit("second, which takes a while");
+    terminal.wait_for_state("working");
+    let typed = "!first line; $(touch pwned)\n  second \"line\"\n\nlast `line` 日本語";
+    service.slack.say(Some(&first.parent.ts), typed);
+    service.wait_for_words(&first, &[RECEIVED, HELD]);
+    assert_eq!(texts(&service.thread_of("second, which takes a while")), ["Two."]);
+    wait_for("the reply as a prompt", || match world.api.requests().len() {
+        3 => Ok(()),
+        count => Err(format!("{count} requests\n{}", terminal.tmux.screen())),
+    });
+    let prompts = claude_prompts(&world.api.requests()[2]);
+    let arrived: Vec<_> = prompts.iter().filter(|prompt| prompt.contains("first line")).collect();
+    assert_eq!(arrived.iter().map(|text| text.trim()).collect::<Vec<_>>(), [typed], "{prompts:#?}");
+    service.wait_for_ends(&["handed_over"]);
+    terminal.wait_for_state("completed/ok");
+    assert!(service.runs().is_empty(), "nothing ran beside it");
+    assert!(!world.hermetic.project().join("pwned").exists());
+    assert_eq!(world.api.requests().len(), 3);
+    terminal.exit();
     service.assert_no_problems();
 }
 

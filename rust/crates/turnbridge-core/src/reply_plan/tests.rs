@@ -145,6 +145,8 @@ fn with_hold_a_reply_waits_until_the_terminal_has_gone() {
     let held = [told(waiting("a"), &[Told::Held]), told(waiting("b"), &[Told::Held])];
     assert_eq!(at(&held, true, Live::Hold), "");
     assert_eq!(at(&held, false, Live::Hold), "Run a, TellQueued b");
+    assert_eq!(at(&held, true, Live::Pane), "");
+    assert_eq!(at(&held, false, Live::Pane), "Run a, TellQueued b");
 }
 
 /// The files of one reply, the processes around it, and what has really happened.

@@ -98,7 +98,10 @@ impl Replies {
                 self.launched.contains_key(id) || self.again_at.get(id).is_some_and(is_later)
             };
             let now = clock::now();
-            let is_open = |tool: Tool, id: &SessionId| replies::is_open(&self.paths, tool, id, now);
+            let is_open = |tool: Tool, id: &SessionId| match self.live {
+                Live::Pane => replies::is_open_and_busy(&self.paths, tool, id, now),
+                Live::Run | Live::Hold => replies::is_open(&self.paths, tool, id, now),
+            };
             let around =
                 Surroundings { is_launched: &is_launched, is_open: &is_open, live: self.live };
             plan(&pending, &around)

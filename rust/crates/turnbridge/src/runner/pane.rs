@@ -1,0 +1,92 @@
+//! A reply typed into the terminal in which its session is open (`resume.live = "pane"`): pasted, so
+//! that line ends send nothing off, once the agent there has nothing to do.
+
+use std::time::{Duration, Instant};
+
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::reply_wire::{Outcome, RunResult};
+use turnbridge_core::terminal_calls::Pane;
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_daemon::replies::{is_open, pane_to_type_into};
+use turnbridge_store::paths::claude_config_dir;
+use turnbridge_store::{clock, session_store};
+
+use super::{LOOK_AGAIN, Runner, now};
+use crate::terminals;
+
+/// For a prompt to be seen by its hook after it was pasted.
+const SEEN_WITHIN: Duration = Duration::from_secs(15);
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Runner<'_> {
+    /// `None`: nobody has the session open (any more), and it can be run.
+    pub fn type_into_pane(&self, tool: Tool, id: &SessionId) -> Option<RunResult> {
+        while tool == Tool::Claude && is_open(self.paths, tool, id, clock::now()) {
+            if self.is_stopping() {
+                return Some(RunResult::new(Outcome::Stopped, now()));
+            }
+            let config_dir = claude_config_dir();
+            let pane = pane_to_type_into(self.paths, tool, id, config_dir.as_deref(), clock::now());
+            match pane.filter(terminals::is_there) {
+                Some(pane) => return Some(self.paste(tool, id, &pane)),
+                None => std::thread::sleep(LOOK_AGAIN),
+            }
+        }
+        None
+    }
+
+    /// Pasting half of it and pasting all of it look alike from here, so that only what a hook has
+    /// seen counts as done.
+    fn paste(&self, tool: Tool, id: &SessionId, pane: &Pane) -> RunResult {
+        let begun = clock::now();
+        let text = typed(&self.reply.text);
+        let is_pasted = terminals::paste(pane, &text).is_ok();
+        // A command of Claude's own fires no hook.
+        let is_command = text.starts_with('/');
+        let is_seen = is_pasted && (is_command || self.wait_until_seen(tool, id, begun));
+        let outcome = if is_seen { Outcome::HandedOver } else { Outcome::Uncertain };
+        RunResult::new(outcome, now())
+    }
+
+    fn wait_until_seen(&self, tool: Tool, id: &SessionId, since: Timestamp) -> bool {
+        let deadline = Instant::now() + SEEN_WITHIN;
+        let wanted: String = self.reply.text.trim().chars().take(80).collect();
+        let is_it = || {
+            let session = session_store::read(self.paths, tool, id)?;
+            let mut prompts = session.live_runs().filter(|run| run.last_at >= since);
+            prompts.find_map(|run| {
+                let prompt = run.turn.prompt.as_ref()?;
+                prompt.text.trim().starts_with(&wanted).then_some(())
+            })
+        };
+        while Instant::now() < deadline {
+            if is_it().is_some() {
+                return true;
+            }
+            std::thread::sleep(LOOK);
+        }
+        false
+    }
+}
+
+/// A prompt, whatever it begins with: `!` would run the rest in a shell, `#` keep it as a memory.
+fn typed(text: &str) -> String {
+    let text = text.trim_end().replace("\r\n", "\n").replace('\r', "\n");
+    let text: String = text.chars().filter(|c| !c.is_control() || "\n\t".contains(*c)).collect();
+    if text.starts_with(['!', '#', '&', '@']) { format!(" {text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_is_a_prompt_and_nothing_else() {
+        assert_eq!(typed("!rm -rf ~"), " !rm -rf ~");
+        assert_eq!(typed("# remember"), " # remember");
+        assert_eq!(typed("one\r\ntwo\rthree\n"), "one\ntwo\nthree");
+        // The end of a bracketed paste, and Ctrl-C.
+        assert_eq!(typed("a\x1b[201~\x03b\tc"), "a[201~b\tc");
+        assert_eq!(typed("/compact"), "/compact");
+    }
+}
