@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::dialogs::track_dialogs;
-use crate::event::{Event, EventKind, ProcessKey, SessionSource};
+use crate::event::{Event, EventKind, PaneEnd, ProcessKey, SessionSource};
 use crate::ids::Tool;
 use crate::session::{Activity, Detail, Ended, Prompt, Run, Session, Turn};
 use crate::speak::{SpeakCall, SpeakOutcome, is_speak_prompt};
@@ -79,7 +79,10 @@ pub(crate) enum Order {
 
 /// A goodbye is never late: nothing that its process said before can follow it.
 fn order_of(run: &Run, event: &Event) -> Order {
-    let is_goodbye = matches!(event.kind, EventKind::RunEnded { .. } | EventKind::ProcessGone);
+    let is_goodbye = matches!(
+        event.kind,
+        EventKind::RunEnded { .. } | EventKind::ProcessGone | EventKind::PaneLeft { .. }
+    );
     let is_late = event.at < run.last_at && run.last_at.since(event.at) <= LATE;
     if is_late && !is_goodbye { Order::Late } else { Order::InTime }
 }
@@ -125,7 +128,10 @@ fn can_revive(event: &Event) -> bool {
 fn can_begin(event: &Event) -> bool {
     let observed = matches!(
         event.kind,
-        EventKind::Interrupted | EventKind::DialogsClosed | EventKind::ProcessGone
+        EventKind::Interrupted
+            | EventKind::DialogsClosed
+            | EventKind::ProcessGone
+            | EventKind::PaneLeft { .. }
     );
     event.agent_id.is_none() && !observed
 }
@@ -191,7 +197,8 @@ fn next_activity(run: &Run, event: &Event) -> Activity {
         | EventKind::SubagentEnded
         | EventKind::DialogsClosed
         | EventKind::RunEnded { .. }
-        | EventKind::ProcessGone => run.activity.clone(),
+        | EventKind::ProcessGone
+        | EventKind::PaneLeft { .. } => run.activity.clone(),
     }
 }
 
@@ -258,6 +265,10 @@ fn note_end(run: &mut Run, event: &Event) {
         }
         EventKind::RunEnded { reason } => run.ended = end(reason),
         EventKind::ProcessGone => run.ended = end("process gone"),
+        EventKind::PaneLeft { why: PaneEnd::PromptReturned } => {
+            run.ended = end("prompt returned");
+        }
+        EventKind::PaneLeft { why: PaneEnd::Closed } => run.ended = end("pane closed"),
         _ => {}
     }
 }

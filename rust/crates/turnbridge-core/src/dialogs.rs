@@ -59,7 +59,8 @@ pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
             | EventKind::Notified { .. }
             | EventKind::SubagentStarted
             | EventKind::RunEnded { .. }
-            | EventKind::ProcessGone,
+            | EventKind::ProcessGone
+            | EventKind::PaneLeft { .. },
             _,
         ) => {}
     }

@@ -197,6 +197,28 @@ pub enum EventKind {
     DialogsClosed,
     /// The process is no more.
     ProcessGone,
+    /// The pane in which the run was shown shows it no more (KT-44, KT-55, KT-56).
+    PaneLeft {
+        why: PaneEnd,
+    },
+}
+
+/// How it was seen that a pane shows its session no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaneEnd {
+    /// The shell's prompt is back, so whatever ran before it is not in front any more.
+    PromptReturned,
+    Closed,
+}
+
+impl PaneEnd {
+    /// The event's name, for the sinks and the log.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            PaneEnd::PromptReturned => "PromptReturned",
+            PaneEnd::Closed => "PaneClosed",
+        }
+    }
 }
 
 /// A call of a tool, as far as it has to be known again.

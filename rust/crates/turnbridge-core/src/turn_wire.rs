@@ -67,7 +67,10 @@ pub fn abandoned_turn(session: &Session, event: &Event, kept: Kept) -> Option<Tu
     let turn = &session.run(event.process)?.turn;
     let is_left = matches!(
         event.kind,
-        EventKind::PromptSubmitted { .. } | EventKind::RunEnded { .. } | EventKind::ProcessGone
+        EventKind::PromptSubmitted { .. }
+            | EventKind::RunEnded { .. }
+            | EventKind::ProcessGone
+            | EventKind::PaneLeft { .. }
     ) && event.agent_id.is_none();
     (is_left && turn.is_reminded && !turn.is_over)
         .then(|| record(session, turn, event, kept, &Detail::Interrupted))

@@ -88,6 +88,10 @@ impl Driver {
             "Interrupted" => return observed(EventKind::Interrupted),
             "DialogsClosed" => return observed(EventKind::DialogsClosed),
             "ProcessGone" => return observed(EventKind::ProcessGone),
+            "PromptReturned" => {
+                return observed(EventKind::PaneLeft { why: PaneEnd::PromptReturned });
+            }
+            "PaneClosed" => return observed(EventKind::PaneLeft { why: PaneEnd::Closed }),
             _ => {}
         }
         let path = format!("{}/testdata/{tool}/hooks/{word}.json", env!("CARGO_MANIFEST_DIR"));
@@ -418,6 +422,32 @@ fn esc_and_death_are_told_by_observers_x31() {
     ProcessGone → stopped
     Interrupted → stopped
     ");
+}
+
+#[test]
+fn kt_44_56_a_returned_prompt_and_a_closed_pane_end_the_run_that_was_shown_there() {
+    insta::assert_snapshot!(states(
+        "PromptReturned SessionStart.startup PromptReturned Stop
+         UserPromptSubmit PermissionRequest.Bash PaneClosed PostToolUse.Bash
+         UserPromptSubmit ~3s PromptReturned SessionEnd.other"
+    ), @"
+    PromptReturned → stopped
+    SessionStart.startup → completed
+    PromptReturned → stopped
+    Stop → stopped
+    UserPromptSubmit → working
+    PermissionRequest.Bash → waiting_user
+    PaneClosed → stopped
+    PostToolUse.Bash → stopped
+    UserPromptSubmit → working
+    PromptReturned → stopped
+    SessionEnd.other → stopped
+    ");
+    // A run elsewhere goes on.
+    let driver = run("SessionStart.startup UserPromptSubmit @2 SessionStart.resume PromptReturned");
+    assert_eq!(driver.session.state(), State::Working);
+    let ended = driver.session.runs.iter().filter_map(|run| run.ended.as_ref());
+    assert_eq!(ended.map(|end| end.reason.as_str()).collect::<Vec<_>>(), ["prompt returned"]);
 }
 
 #[test]
