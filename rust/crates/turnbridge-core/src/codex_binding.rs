@@ -10,27 +10,14 @@
 //! one that has waited longest gets it, and only that one. It is wrong when the user types into
 //! the younger one first; the next new thread then goes to the other, and both are bound.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use crate::codex_launch::Launch;
-use crate::ids::SessionId;
+use crate::ids::{SessionId, is_uuid};
+pub use crate::pane_id::PaneId;
 use crate::rollout_wire::{ThreadKind, ThreadMeta};
 use crate::timestamp::Timestamp;
-
-/// A pane's name, as its terminal gives it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PaneId(String);
-
-impl PaneId {
-    pub fn new(id: impl Into<String>) -> PaneId {
-        PaneId(id.into())
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -62,6 +49,29 @@ pub struct Rollout {
     pub created_at: Timestamp,
 }
 
+impl Rollout {
+    /// Of the file's first line, which was written when somebody first spoke to the thread. When
+    /// it began is in its id (UUID 7), and that may have been minutes before: an old thread that
+    /// first speaks now must not be taken for a new one.
+    pub fn of(meta: &ThreadMeta, written_at: Option<Timestamp>) -> Option<Rollout> {
+        let id = meta.id.as_deref()?;
+        Some(Rollout {
+            thread: SessionId::parse(id)?,
+            origin: Origin::of(meta),
+            cwd: meta.cwd.clone(),
+            created_at: time_in_uuid(id).or(written_at)?,
+        })
+    }
+}
+
+/// The time that a UUID of version 7 begins with.
+fn time_in_uuid(id: &str) -> Option<Timestamp> {
+    let digits = id.get(..8)?.to_owned() + id.get(9..13)?;
+    let is_version_7 = is_uuid(id) && id.as_bytes().get(14) == Some(&b'7');
+    let millis = i64::from_str_radix(&digits, 16).ok().filter(|_| is_version_7)?;
+    Some(Timestamp::from_millis(millis))
+}
+
 /// What began a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
@@ -87,26 +97,27 @@ impl Origin {
 pub struct Bindings {
     /// Only those in which Codex may be running.
     panes: BTreeMap<PaneId, Pane>,
-    /// Every thread whose rollout has been seen.
-    visible: BTreeSet<SessionId>,
+    /// Every thread whose rollout has been seen, and when it began.
+    visible: BTreeMap<SessionId, Timestamp>,
 }
 
+/// What a pane with Codex in it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Pane {
+pub enum Pane {
     Waiting(Marker),
     Bound(SessionId),
 }
 
 /// In the order in which new threads are given out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Marker {
-    expected: Expected,
-    at: Timestamp,
-    folder: PathBuf,
+pub struct Marker {
+    pub expected: Expected,
+    pub at: Timestamp,
+    pub folder: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Expected {
+pub enum Expected {
     NewThread,
     /// `resume` that names no thread: it mostly goes on with an old one, so whoever surely
     /// begins a new one comes first.
@@ -114,6 +125,51 @@ enum Expected {
 }
 
 impl Bindings {
+    /// As they were kept.
+    pub fn restore(
+        panes: impl IntoIterator<Item = (PaneId, Pane)>,
+        seen: impl IntoIterator<Item = (SessionId, Timestamp)>,
+    ) -> Bindings {
+        Bindings { panes: panes.into_iter().collect(), visible: seen.into_iter().collect() }
+    }
+
+    pub fn panes(&self) -> impl Iterator<Item = (&PaneId, &Pane)> {
+        self.panes.iter()
+    }
+
+    /// The threads that have been seen, and when each began.
+    pub fn seen(&self) -> impl Iterator<Item = (&SessionId, Timestamp)> {
+        self.visible.iter().map(|(thread, began)| (thread, *began))
+    }
+
+    /// Forgets the threads that no pane shows and no marker could be given: all others are to be
+    /// kept, or one would be given out twice.
+    pub fn forget_old_threads(&mut self) {
+        let oldest = self.oldest_marker();
+        let panes = &self.panes;
+        self.visible.retain(|thread, began| {
+            oldest.is_some_and(|at| at <= *began)
+                || panes.values().any(|pane| *pane == Pane::Bound(thread.clone()))
+        });
+    }
+
+    /// Since when a pane has waited for a new thread.
+    pub fn oldest_marker(&self) -> Option<Timestamp> {
+        let at = |pane: &Pane| match pane {
+            Pane::Waiting(marker) => Some(marker.at),
+            Pane::Bound(_) => None,
+        };
+        self.panes.values().filter_map(at).min()
+    }
+
+    /// The threads that were named by `resume ID` and not seen yet.
+    pub fn unseen_threads(&self) -> impl Iterator<Item = &SessionId> {
+        self.panes.values().filter_map(|pane| match pane {
+            Pane::Bound(thread) if !self.visible.contains_key(thread) => Some(thread),
+            _ => None,
+        })
+    }
+
     pub fn take(&mut self, input: Input) {
         match input {
             Input::Launched { pane, launch, cwd, at } => {
@@ -150,14 +206,15 @@ impl Bindings {
 
     fn shown<'a>(&self, state: &'a Pane) -> Option<&'a SessionId> {
         match state {
-            Pane::Bound(thread) => Some(thread).filter(|thread| self.visible.contains(*thread)),
+            Pane::Bound(thread) => Some(thread).filter(|thread| self.visible.contains_key(*thread)),
             Pane::Waiting(_) => None,
         }
     }
 
     fn see(&mut self, rollout: Rollout) {
         let may_be_shown = rollout.origin != Origin::Thread;
-        let is_first_sight = may_be_shown && self.visible.insert(rollout.thread.clone());
+        let is_first_sight = may_be_shown
+            && self.visible.insert(rollout.thread.clone(), rollout.created_at).is_none();
         // Whoever resumed it before we saw it has it already; no marker waited for it.
         let is_taken =
             self.panes.values().any(|state| *state == Pane::Bound(rollout.thread.clone()));

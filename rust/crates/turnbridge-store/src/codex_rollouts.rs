@@ -5,10 +5,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use turnbridge_core::codex_binding::Rollout;
 use turnbridge_core::ids::is_uuid;
 use turnbridge_core::rollout::{self, RolloutEvent};
 use turnbridge_core::rollout_prompt::{Prompt, PromptSearch};
-use turnbridge_core::rollout_wire::{Record, RolloutReader, ThreadMeta, parse_line};
+use turnbridge_core::rollout_wire::{Line, Record, RolloutReader, ThreadMeta, parse_line};
 
 use crate::bounded_file;
 
@@ -57,6 +58,28 @@ pub fn home_of(rollout: &Path) -> Option<PathBuf> {
 
 /// What a rollout begins with. `None` when that cannot be read.
 pub fn read_meta(path: &Path) -> io::Result<Option<ThreadMeta>> {
+    Ok(read_first(path)?.and_then(|line| match line.record {
+        Record::SessionMeta(meta) => Some(meta),
+        _ => None,
+    }))
+}
+
+/// What the panes have to know of a rollout.
+pub fn read_rollout(path: &Path) -> Option<Rollout> {
+    let line = read_first(path).ok().flatten()?;
+    match &line.record {
+        Record::SessionMeta(meta) => Rollout::of(meta, line.at),
+        _ => None,
+    }
+}
+
+/// The rollouts that have been written to since then, in no order.
+pub fn written_since(codex_home: &Path, since: SystemTime) -> Vec<PathBuf> {
+    let all = rollouts(codex_home, |name| name.starts_with("rollout-") && name.ends_with(".jsonl"));
+    all.into_iter().filter(|(at, _)| *at >= since).map(|(_, path)| path).collect()
+}
+
+fn read_first(path: &Path) -> io::Result<Option<Line>> {
     let mut first = None;
     let mut file = bounded_file::open(path)?.0.take(LONGEST_META);
     let mut reader = RolloutReader::default();
@@ -69,10 +92,7 @@ pub fn read_meta(path: &Path) -> io::Result<Option<ThreadMeta>> {
         }
         reader.feed(&chunk[..length], |line| first = first.take().or(Some(line)));
     }
-    Ok(first.and_then(|line| match line.record {
-        Record::SessionMeta(meta) => Some(meta),
-        _ => None,
-    }))
+    Ok(first)
 }
 
 /// How the last turn ended, as far as the end of the file tells. `None`: it is open.

@@ -20,6 +20,7 @@ pub mod gate_files;
 pub mod inbox;
 pub mod log;
 pub mod outbox;
+pub mod pane_store;
 pub mod paths;
 pub mod process;
 pub mod prune;

@@ -118,6 +118,15 @@ impl StatePaths {
         self.state.join("speaking")
     }
 
+    /// What launches have told of panes; see `pane_store`.
+    pub fn panes_file(&self) -> PathBuf {
+        self.state.join("panes.json")
+    }
+
+    pub fn panes_lock(&self) -> PathBuf {
+        self.state.join("panes.lock")
+    }
+
     /// Its modification time is when old files were last looked for.
     pub fn prune_mark(&self) -> PathBuf {
         self.state.join("pruned")

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::codex_launch::classify;
 use crate::rollout_wire::{Record, parse_line};
@@ -133,6 +135,23 @@ fn only_a_new_thread_of_the_same_folder_that_an_interface_began_is_bound() {
     assert_eq!(origin("plain"), Origin::Exec);
     assert_eq!(origin("tui-long"), Origin::Interface);
     assert_eq!(origin("spawn-sub1"), Origin::Thread);
+}
+
+#[test]
+fn a_thread_began_when_its_id_says_and_not_when_it_was_first_spoken_to() {
+    let began = |id: &str, written_at: Option<i64>| {
+        let meta = format!(r#"{{"type":"session_meta","payload":{{"id":"{id}","cwd":"/p"}}}}"#);
+        let Record::SessionMeta(meta) = parse_line(meta.as_bytes()).record else {
+            panic!("{meta}")
+        };
+        Rollout::of(&meta, written_at.map(second)).map(|rollout| rollout.created_at.to_string())
+    };
+    let version_7 = "01a1e17a-547e-7c90-8512-de702bb13cae";
+    assert_eq!(began(version_7, Some(1)).as_deref(), Some("2026-11-15T23:10:53.054000Z"));
+    let version_4 = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+    assert_eq!(began(version_4, Some(0)).as_deref(), Some("1970-01-01T00:00:00.000000Z"));
+    assert_eq!(began(version_4, None), None);
+    assert_eq!(began("../x", Some(0)), None);
 }
 
 #[test]
@@ -331,7 +350,7 @@ fn check_step(before: &Bindings, input: &Input, after: &Bindings, seed: u64) -> 
         }
         Input::RolloutAppeared(rollout) => {
             let may_bind = rollout.origin == Origin::Interface
-                && !before.visible.contains(&rollout.thread)
+                && !before.visible.contains_key(&rollout.thread)
                 && !before.panes.values().any(|p| *p == Pane::Bound(rollout.thread.clone()));
             let fits = |marker: &Marker| {
                 may_bind

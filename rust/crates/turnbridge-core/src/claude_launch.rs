@@ -1,0 +1,194 @@
+//! What a command line of Claude Code asks for, as far as whoever starts it may add something: a
+//! session's id, a plugin (TV-6, X34). The options are those of Claude Code 2.1.
+
+/// What can be added to the command line without changing what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Additions {
+    /// It begins a new session, and says nothing of its id.
+    pub session_id: bool,
+    /// It runs a session at all.
+    pub plugin: bool,
+}
+
+const SUBCOMMANDS: [&str; 20] = [
+    "agents",
+    "auth",
+    "auto-mode",
+    "config",
+    "daemon",
+    "doctor",
+    "gateway",
+    "help",
+    "install",
+    "mcp",
+    "migrate-installer",
+    "plugin",
+    "plugins",
+    "project",
+    "remote-control",
+    "setup-token",
+    "ultrareview",
+    "update",
+    "upgrade",
+    "rc",
+];
+
+/// These take the next word, whatever it is.
+const VALUE_OPTIONS: [&str; 25] = [
+    "--agent",
+    "--agents",
+    "--append-system-prompt",
+    "--append-system-prompt-file",
+    "--debug-file",
+    "--effort",
+    "--fallback-model",
+    "--input-format",
+    "--json-schema",
+    "--max-budget-usd",
+    "--max-turns",
+    "--model",
+    "--name",
+    "-n",
+    "--output-format",
+    "--permission-mode",
+    "--permission-prompt-tool",
+    "--plugin-dir",
+    "--plugin-url",
+    "--remote-control-session-name-prefix",
+    "--session-id",
+    "--setting-sources",
+    "--settings",
+    "--system-prompt",
+    "--system-prompt-file",
+];
+
+/// These take every word up to the next option.
+const GREEDY: [&str; 9] = [
+    "--add-dir",
+    "--allowedTools",
+    "--allowed-tools",
+    "--betas",
+    "--disallowedTools",
+    "--disallowed-tools",
+    "--file",
+    "--mcp-config",
+    "--tools",
+];
+
+/// The session is another one, or is named elsewhere.
+const NAMES_SESSION: [&str; 11] = [
+    "--session-id",
+    "--resume",
+    "-r",
+    "--continue",
+    "-c",
+    "--from-pr",
+    "--teleport",
+    "--remote",
+    "--bg",
+    "--background",
+    "--cloud",
+];
+
+/// It says something and ends.
+const INFORMATIVE: [&str; 4] = ["-h", "--help", "-v", "--version"];
+
+/// `arguments` are those behind the program's name.
+pub fn additions(arguments: &[&str]) -> Additions {
+    let mut names_session = false;
+    let mut first_word = None;
+    let mut rest = arguments.iter().copied().peekable();
+    while let Some(word) = rest.next() {
+        if word == "--" {
+            break;
+        }
+        if !word.starts_with('-') || word == "-" {
+            first_word = first_word.or(Some(word));
+            continue;
+        }
+        let (option, has_value) =
+            word.split_once('=').map_or((word, false), |(option, _)| (option, true));
+        if INFORMATIVE.contains(&option) {
+            return Additions { session_id: false, plugin: false };
+        }
+        names_session |= NAMES_SESSION.contains(&option) || is_short_group(word);
+        if has_value {
+            continue;
+        }
+        if VALUE_OPTIONS.contains(&option) {
+            rest.next();
+        } else if GREEDY.contains(&option) {
+            while rest.next_if(|value| !value.starts_with('-')).is_some() {}
+        }
+    }
+    let is_session = first_word.is_none_or(|word| !SUBCOMMANDS.contains(&word));
+    Additions { session_id: is_session && !names_session, plugin: is_session }
+}
+
+/// `-pc`, `-rID`: several short options in one word, or one with its value.
+fn is_short_group(word: &str) -> bool {
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    !letters.starts_with('-') && letters.trim_start_matches('p').starts_with(['c', 'r'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Additions { session_id, plugin } = additions(&words);
+        let shown = match (session_id, plugin) {
+            (true, true) => "both",
+            (false, true) => "plugin",
+            (false, false) => "nothing",
+            (true, false) => "session id",
+        };
+        assert_eq!(shown, expected, "claude {line}");
+    }
+
+    #[test]
+    fn tv_6_a_new_session_gets_an_id_and_the_plugin() {
+        for line in [
+            "",
+            "fix",
+            "-p hello",
+            "--model mcp",
+            "--add-dir mcp doctor -p x",
+            "--permission-mode plan fix",
+            "-- mcp",
+            "fix mcp",
+            "-n -c",
+            "--debug",
+        ] {
+            check(line, "both");
+        }
+    }
+
+    #[test]
+    fn tv_7_a_session_that_is_named_keeps_its_name() {
+        for line in [
+            "-r",
+            "-r 825c8529",
+            "--resume=825c8529",
+            "-c",
+            "--continue -p x",
+            "-pc x",
+            "-rID",
+            "--session-id 825c8529",
+            "--session-id=825c8529",
+            "fix --resume x --fork-session",
+            "--bg fix",
+        ] {
+            check(line, "plugin");
+        }
+    }
+
+    #[test]
+    fn what_runs_no_session_is_left_alone() {
+        for line in ["mcp list", "--debug mcp", "doctor", "update", "-h", "-p --help", "-v"] {
+            check(line, "nothing");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What one operating system command (OSC) means, without its beginning and its end.
+
+use super::Seen;
+
+pub fn of_sequence(text: &[u8]) -> Vec<Seen> {
+    let separator = text.iter().position(|byte| *byte == b';');
+    let (code, rest) = match separator {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, &text[text.len()..]),
+    };
+    match code {
+        b"0" | b"2" => vec![Seen::Title(String::from_utf8_lossy(rest).into_owned())],
+        b"7" => cwd_of_uri(rest).map_or_else(Vec::new, told),
+        b"9" => {
+            // ConEmu's, which Windows Terminal and our PowerShell script use.
+            let path = rest.strip_prefix(b"9;").map(unquoted);
+            path.and_then(|path| cwd(path, None)).map_or_else(Vec::new, told)
+        }
+        b"1337" => {
+            let path = rest.strip_prefix(b"CurrentDir=");
+            path.and_then(|path| cwd(path, None)).map_or_else(Vec::new, told)
+        }
+        b"133" | b"633" if is_prompt_mark(rest) => vec![Seen::PromptReturned],
+        _ => Vec::new(),
+    }
+}
+
+/// KT-44: a shell tells its folder when it shows its prompt.
+fn told(cwd: Seen) -> Vec<Seen> {
+    vec![cwd, Seen::PromptReturned]
+}
+
+/// `A`, perhaps with parameters; `k=s` is the prompt of a command's second line.
+fn is_prompt_mark(text: &[u8]) -> bool {
+    let mut parts = text.split(|byte| *byte == b';');
+    parts.next() == Some(b"A") && !parts.any(|part| part == b"k=s")
+}
+
+/// `file://HOST/PATH`, and kitty's `kitty-shell-cwd://HOST/PATH`, which is not encoded.
+fn cwd_of_uri(uri: &[u8]) -> Option<Seen> {
+    let (rest, is_encoded) = match uri.strip_prefix(b"file://") {
+        Some(rest) => (rest, true),
+        None => (uri.strip_prefix(b"kitty-shell-cwd://")?, false),
+    };
+    let slash = rest.iter().position(|byte| *byte == b'/')?;
+    let (host, path) = rest.split_at(slash);
+    let path = if is_encoded { percent_decoded(path) } else { path.to_vec() };
+    let path = match path.as_slice() {
+        // `file:///C:/Users`.
+        [b'/', drive, b':', ..] if drive.is_ascii_alphabetic() => &path[1..],
+        path => path,
+    };
+    let host = String::from_utf8_lossy(host).into_owned();
+    cwd(path, Some(host).filter(|host| !host.is_empty()))
+}
+
+fn cwd(path: &[u8], host: Option<String>) -> Option<Seen> {
+    let is_path = !path.is_empty() && !path.iter().any(u8::is_ascii_control);
+    is_path.then(|| Seen::Cwd { path: String::from_utf8_lossy(path).into_owned(), host })
+}
+
+fn unquoted(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text)
+}
+
+/// What is no code stays as it is.
+fn percent_decoded(text: &[u8]) -> Vec<u8> {
+    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, others @ ..] = rest {
+        match rest {
+            [b'%', high, low, behind @ ..] if digit(*high).is_some() && digit(*low).is_some() => {
+                let value = digit(*high).unwrap_or_default() << 4 | digit(*low).unwrap_or_default();
+                decoded.push(value);
+                rest = behind;
+            }
+            _ => {
+                decoded.push(*first);
+                rest = others;
+            }
+        }
+    }
+    decoded
+}

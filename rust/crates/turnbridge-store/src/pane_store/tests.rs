@@ -1,0 +1,154 @@
+use std::fs;
+
+use turnbridge_core::event::{Event, EventKind, Facts, ProcessKey, SessionSource};
+use turnbridge_core::ids::Tool;
+use turnbridge_core::session::{Host, State};
+
+use super::*;
+use crate::clock;
+
+const THREAD: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+const OTHER: &str = "925c8529-ee09-4cb8-8902-dd785b12ca0a";
+
+struct World {
+    folder: tempfile::TempDir,
+    paths: StatePaths,
+}
+
+impl World {
+    fn new() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(&folder.path().join("state"));
+        World { folder, paths }
+    }
+
+    fn homes(&self) -> Vec<PathBuf> {
+        vec![self.folder.path().join("absent"), self.folder.path().join("codex")]
+    }
+
+    fn rollout(&self, thread: &str, cwd: &str) -> PathBuf {
+        self.rollout_of(thread, cwd, clock::now())
+    }
+
+    fn rollout_of(&self, thread: &str, cwd: &str, at: Timestamp) -> PathBuf {
+        let folder = self.folder.path().join("codex/sessions/2026/11/16");
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(format!("rollout-2026-11-16T10-00-00-{thread}.jsonl"));
+        let meta = format!(
+            r#"{{"timestamp":"{at}","type":"session_meta","payload":{{"id":"{thread}","cwd":"{cwd}","source":"cli"}}}}"#
+        );
+        fs::write(&path, meta + "\n").unwrap();
+        path
+    }
+
+    fn launch(&self, pane: &str, line: &str) -> Left {
+        let words: Vec<&str> = line.split(' ').collect();
+        let tool = Tool::parse(words[0]).unwrap();
+        let env = [("KAWAII_PANE_ID".to_owned(), "p".to_owned())].into();
+        let (cwd, at) = ("/p".to_owned(), clock::now());
+        let started = Launch { tool, argv: words, cwd, env, at };
+        launch(&self.paths, &self.homes(), &PaneId::new(pane), started).unwrap()
+    }
+
+    fn leave(&self, pane: &str) -> Vec<String> {
+        let why = PaneEnd::PromptReturned;
+        let left =
+            leave(&self.paths, &self.homes(), &PaneId::new(pane), why, clock::now()).unwrap();
+        assert!(left.problems.is_empty(), "{:?}", left.problems);
+        left.sessions.iter().map(SessionId::to_string).collect()
+    }
+
+    fn shown(&self) -> String {
+        let panes = settle(&self.paths, &self.homes()).unwrap();
+        let sessions = session_store::read_all(&self.paths).unwrap();
+        let show = |binding: &turnbridge_core::panes::Binding| {
+            format!("{} {}", binding.pane, binding.session_id)
+        };
+        panes.bindings(&sessions).iter().map(show).collect::<Vec<_>>().join(", ")
+    }
+
+    fn begin_session(&self, tool: Tool, id: &str, window: &str) {
+        let event = Event {
+            tool,
+            session_id: SessionId::parse(id).unwrap(),
+            at: clock::now(),
+            process: ProcessKey::UNKNOWN,
+            name: "SessionStart".to_owned(),
+            agent_id: None,
+            facts: Facts::default(),
+            host: Some(Host {
+                env: [("KITTY_WINDOW_ID".to_owned(), window.to_owned())].into(),
+                ..Host::default()
+            }),
+            kind: EventKind::SessionStarted { source: SessionSource::Fresh },
+        };
+        session_store::update(Some(&self.paths), &event, None).unwrap();
+    }
+
+    fn state(&self, tool: Tool, id: &str) -> State {
+        let id = SessionId::parse(id).unwrap();
+        session_store::read(&self.paths, tool, &id).unwrap().state()
+    }
+}
+
+#[test]
+fn kt_67_72_a_resumed_thread_is_bound_once_it_is_seen_and_stopped_by_the_prompt() {
+    let world = World::new();
+    world.launch("kitty:1", &format!("codex resume {THREAD}"));
+    assert_eq!(world.shown(), "");
+    world.rollout(THREAD, "/elsewhere");
+    assert_eq!(world.shown(), format!("kitty:1 {THREAD}"));
+    world.begin_session(Tool::Codex, THREAD, "");
+    assert!(world.leave("kitty:2").is_empty());
+    assert_eq!(world.leave("kitty:1"), [THREAD]);
+    assert_eq!(world.state(Tool::Codex, THREAD), State::Stopped);
+    assert_eq!(world.shown(), "");
+}
+
+#[test]
+fn kt_69_a_marker_gets_the_next_thread_of_its_folder_and_no_older_one() {
+    let world = World::new();
+    world.rollout_of(OTHER, "/p", clock::now().minus(Duration::from_secs(1)));
+    world.launch("kitty:1", "codex");
+    assert_eq!(world.shown(), "");
+    let path = world.rollout(THREAD, "/p");
+    let panes = settle_with(&world.paths, &path).unwrap();
+    assert_eq!(panes.codex.thread_of(&PaneId::new("kitty:1")).unwrap().as_str(), THREAD);
+    assert_eq!(read(&world.paths), panes);
+    world.launch("kitty:1", "codex exec hi");
+    assert_eq!(world.shown(), "", "an `exec` shows that the shell was back (KT-66)");
+}
+
+#[test]
+fn a_launch_ends_what_the_pane_showed_before() {
+    let world = World::new();
+    world.begin_session(Tool::Claude, "a", "1");
+    world.begin_session(Tool::Claude, "b", "2");
+    assert_eq!(world.shown(), "kitty:1 a, kitty:2 b");
+    let left = world.launch("kitty:1", "claude");
+    assert_eq!(left.sessions.len(), 1);
+    assert_eq!(world.state(Tool::Claude, "a"), State::Stopped);
+    assert_eq!(world.shown(), "kitty:2 b");
+}
+
+#[test]
+fn a_prompt_where_nothing_is_shown_writes_nothing() {
+    let world = World::new();
+    assert!(world.leave("kitty:1").is_empty());
+    assert!(!world.paths.state_dir().exists());
+    world.begin_session(Tool::Claude, "a", "1");
+    world.leave("kitty:9");
+    assert!(!world.paths.panes_lock().exists() && !world.paths.panes_file().exists());
+}
+
+#[test]
+fn two_that_write_at_once_lose_nothing() {
+    let world = World::new();
+    std::thread::scope(|scope| {
+        for number in 0..16 {
+            let world = &world;
+            scope.spawn(move || world.launch(&format!("kitty:{number}"), "codex"));
+        }
+    });
+    assert_eq!(read(&world.paths).launches.len(), 16);
+}
