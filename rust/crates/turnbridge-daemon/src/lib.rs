@@ -6,6 +6,7 @@ pub mod daemon;
 pub mod delivery;
 pub mod liveness;
 pub mod notifier;
+pub mod panes;
 pub mod replies;
 pub mod rollouts;
 pub mod signals;

@@ -15,7 +15,7 @@ mod reply;
 pub mod start;
 mod status;
 mod stop_gate;
-mod surroundings;
+pub mod surroundings;
 mod transcript;
 
 use std::time::Instant;

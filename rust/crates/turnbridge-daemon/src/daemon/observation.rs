@@ -1,11 +1,15 @@
 //! What no hook tells, written down as it is seen: Codex's rollouts, and what Claude's own files and
 //! processes say (KT-45, KT-55, X31).
 
+use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use turnbridge_config::Config;
+use turnbridge_core::ids::SessionId;
+use turnbridge_core::session::Host;
 use turnbridge_store::clock;
 use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::log::Field;
@@ -15,6 +19,7 @@ use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use super::event::Event;
 use super::log::DaemonLog;
 use crate::liveness::Observer;
+use crate::panes::PaneBinder;
 use crate::rollouts::{Follower, Happening, Settings, Sight, Watch, homes, watch};
 
 /// Esc shows within this.
@@ -29,6 +34,7 @@ pub struct Observation {
     events: Sender<Event>,
     observer: Observer,
     codex: Option<Codex>,
+    panes: PaneBinder,
     is_told: bool,
     look_at: Instant,
     locks_at: Instant,
@@ -44,9 +50,10 @@ impl Observation {
     pub fn new(paths: StatePaths, events: Sender<Event>) -> Observation {
         let log = DaemonLog::new(&paths);
         let observer = Observer::new(paths.clone(), claude_config_dir());
+        let panes = PaneBinder::new(paths.clone());
         let now = Instant::now();
-        let (codex, is_told) = (None, false);
-        Observation { paths, log, events, observer, codex, is_told, look_at: now, locks_at: now }
+        let (look_at, locks_at, codex, is_told) = (now, now, None, false);
+        Observation { paths, log, events, observer, codex, panes, is_told, look_at, locks_at }
     }
 
     /// `is_told`: whether anybody wants to hear of turns. Whether something was queued.
@@ -77,10 +84,18 @@ impl Observation {
             }
         };
         self.codex = Some(Codex { homes, follower, _watch: watch });
+        self.panes = PaneBinder::new(self.paths.clone());
         self.deal_with(happenings)
     }
 
     pub fn see(&mut self, sight: Sight) -> bool {
+        match &sight {
+            Sight::Changed(path) => {
+                let told = self.panes.see(path);
+                self.note_panes(told);
+            }
+            Sight::Rescan | Sight::Blind(_) => self.panes.look_again(),
+        }
         let Some(codex) = &mut self.codex else { return false };
         let happenings = match sight {
             Sight::Changed(path) => codex.follower.changed(&path),
@@ -104,6 +119,9 @@ impl Observation {
         if now < self.look_at {
             return false;
         }
+        let homes = self.codex.as_ref().map_or_else(Vec::new, |codex| codex.homes.clone());
+        let told = self.panes.look(&homes);
+        self.note_panes(told);
         let mut happenings = self.observer.check(clock::now());
         self.look_at = now + if self.observer.is_busy() { BUSY } else { AT_REST };
         if now >= self.locks_at
@@ -113,6 +131,17 @@ impl Observation {
             happenings.extend(codex.follower.check_liveness());
         }
         self.deal_with(happenings)
+    }
+
+    fn note_panes(&mut self, told: io::Result<Option<BTreeMap<SessionId, Host>>>) {
+        match (told, &mut self.codex) {
+            (Ok(Some(hosts)), Some(codex)) => codex.follower.set_hosts(hosts),
+            (Ok(_), _) => {}
+            (Err(error), _) => {
+                let fields = [("error", Field::Text(error.to_string()))];
+                self.log.warn("the registry of panes could not be written", &fields);
+            }
+        }
     }
 
     fn deal_with(&mut self, happenings: Vec<Happening>) -> bool {

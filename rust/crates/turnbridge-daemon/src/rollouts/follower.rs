@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use turnbridge_core::ids::{SessionId, Tool, is_uuid};
 use turnbridge_core::notice_wire::Notice;
+use turnbridge_core::session::Host;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::bounded_file;
 use turnbridge_store::codex_offsets::{self, Offsets};
@@ -152,6 +153,11 @@ impl Follower {
         }
         self.release_held();
         self.recorder.take_happenings()
+    }
+
+    /// The surroundings of threads that panes show.
+    pub fn set_hosts(&mut self, hosts: BTreeMap<SessionId, Host>) {
+        self.recorder.set_hosts(hosts);
     }
 
     pub fn set_waiting(&mut self, waiting: bool) {

@@ -4,14 +4,14 @@
 //! what the session knows already must not turn its state back: it is left out here, for `advance`
 //! would take it for a clock that was set back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use turnbridge_core::advance::LATE;
 use turnbridge_core::event::{Event, EventKind, Facts, ProcessKey};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::notice_wire::Notice;
-use turnbridge_core::session::{Activity, Run, Session};
+use turnbridge_core::session::{Activity, Host, Run, Session};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{session_store, turn_store};
@@ -34,11 +34,18 @@ pub struct Recorder {
     now: fn() -> Timestamp,
     happenings: Vec<Happening>,
     complained: BTreeSet<String>,
+    /// What the panes know of threads, whose rollouts name no surroundings.
+    hosts: BTreeMap<SessionId, Host>,
 }
 
 impl Recorder {
     pub fn new(paths: StatePaths, now: fn() -> Timestamp) -> Recorder {
-        Recorder { paths, now, happenings: Vec::new(), complained: BTreeSet::new() }
+        let (happenings, complained, hosts) = Default::default();
+        Recorder { paths, now, happenings, complained, hosts }
+    }
+
+    pub fn set_hosts(&mut self, hosts: BTreeMap<SessionId, Host>) {
+        self.hosts = hosts;
     }
 
     pub fn take_happenings(&mut self) -> Vec<Happening> {
@@ -109,7 +116,12 @@ impl Recorder {
     /// Whether it was news; `Err` when it has to be tried again.
     fn apply(&mut self, mut event: Event) -> Result<bool, ()> {
         let session = session_store::read(&self.paths, event.tool, &event.session_id);
-        if let Some(run) = session.as_ref().and_then(|session| session.run(event.process)) {
+        let run = session.as_ref().and_then(|session| session.run(event.process));
+        // What a hook has found itself is better.
+        if run.is_none_or(|run| run.host.env.is_empty()) {
+            event.host = event.host.or_else(|| self.hosts.get(&event.session_id).cloned());
+        }
+        if let Some(run) = run {
             match place_in_time(&event, run, (self.now)()) {
                 Some(at) => event.at = at,
                 None => return Ok(false),

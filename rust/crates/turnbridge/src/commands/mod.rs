@@ -14,11 +14,14 @@ mod man;
 mod mcp;
 mod notify;
 mod outbox;
+mod pane;
 mod routes;
+mod run;
 mod run_reply;
 mod service;
 mod sessions;
 mod setup;
+mod shell_init;
 mod speak;
 mod uninstall;
 mod voice;
@@ -48,6 +51,9 @@ enum Command {
     Setup(setup::Arguments),
     Sessions(sessions::Arguments),
     Focus(focus::Arguments),
+    Run(run::Arguments),
+    Pane(pane::Arguments),
+    ShellInit(shell_init::Arguments),
     Gate(gate::Arguments),
     Hooks(hooks::Arguments),
     Daemon(daemon::Arguments),
@@ -77,6 +83,9 @@ impl Cli {
             Command::Setup(arguments) => setup::run(arguments),
             Command::Sessions(arguments) => sessions::run(&arguments),
             Command::Focus(arguments) => focus::run(&arguments),
+            Command::Run(arguments) => run::run(&arguments),
+            Command::Pane(arguments) => pane::run(&arguments),
+            Command::ShellInit(arguments) => shell_init::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
             Command::Hooks(arguments) => hooks::run(&arguments),
             Command::Daemon(arguments) => daemon::run(&arguments),

@@ -146,14 +146,14 @@ impl Setup<'_> {
 }
 
 /// The folder that Claude Code can load as a plugin, if these executables lie in one.
-fn plugin_folder() -> Option<PathBuf> {
+pub fn plugin_folder() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let folder = program.parent()?.parent()?;
     folder.join(".claude-plugin/plugin.json").is_file().then(|| folder.to_owned())
 }
 
 /// Whether Claude Code loads our plugin by itself.
-fn plugin_is_enabled() -> bool {
+pub fn plugin_is_enabled() -> bool {
     let plugins = claude_config_dir()
         .map(|folder| claude_plugin::find(&folder, &Layers::read(None)))
         .unwrap_or_default();

@@ -3,7 +3,7 @@
 //! to know can be given as a flag instead. Nothing is half written: the config is one write, and other
 //! people's files are changed as `turnbridge hooks` and `turnbridge codex notify` change them.
 
-mod agents;
+pub mod agents;
 mod dialogue;
 mod running;
 mod secret_line;

@@ -1,0 +1,111 @@
+//! `turnbridge pane list`: every pane that shows a session, or is about to. Threads of Codex that
+//! have appeared meanwhile are bound first, for no daemon may be there to do it.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde::Serialize;
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::pane_id::PaneId;
+use turnbridge_core::panes::{Launched, Panes};
+use turnbridge_core::session::{Session, State};
+use turnbridge_store::{clock, pane_store};
+
+use super::super::sessions::current_sessions;
+
+/// List the panes that show a session
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    pane: String,
+    tool: &'static str,
+    /// `null` while it is not known.
+    session_id: Option<String>,
+    /// `null` while nothing is known of the session.
+    state: Option<&'static str>,
+    /// Codex was launched, and its thread has not appeared yet.
+    waiting: bool,
+    launched_at: Option<String>,
+    /// Since when the screen has not changed, as `pane scan --act` has seen.
+    output_stopped_at: Option<String>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let paths = super::super::state_paths()?;
+    let panes = pane_store::settle(&paths, &super::codex_homes())
+        .context("could not write the registry of panes")?;
+    let rows = rows(&panes, &current_sessions(&paths, clock::now())?);
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        let list = serde_json::json!({"version": 1, "panes": rows});
+        writeln!(out, "{list}")?;
+        return Ok(());
+    }
+    if rows.is_empty() {
+        writeln!(out, "no pane shows a session")?;
+    }
+    for row in &rows {
+        let session = match (&row.session_id, row.waiting) {
+            (Some(id), _) => id.as_str(),
+            (None, true) => "(its thread has not begun)",
+            (None, false) => "-",
+        };
+        let state = row.state.unwrap_or("-");
+        writeln!(out, "{}  {}  {session}  {state}", row.pane, row.tool)?;
+    }
+    // KT-85.
+    if rows.iter().filter(|row| row.waiting).count() > 1 {
+        writeln!(
+            out,
+            "which thread belongs to which of the waiting panes cannot be told for certain; \
+             `codex resume ID` in a new tab shows the one you mean"
+        )?;
+    }
+    Ok(())
+}
+
+fn rows(panes: &Panes, sessions: &[Session]) -> Vec<Row> {
+    let mut rows: Vec<Row> = panes
+        .bindings(sessions)
+        .iter()
+        .map(|binding| {
+            let id = &binding.session_id;
+            let is_it = |session: &&Session| session.tool == binding.tool && session.id == *id;
+            let state = sessions.iter().find(is_it).map(Session::state);
+            row(&binding.pane, binding.tool, panes, Some((id, state)))
+        })
+        .collect();
+    let bare = panes
+        .launches
+        .iter()
+        .filter(|(pane, _)| !panes.bindings(sessions).iter().any(|binding| binding.pane == **pane));
+    rows.extend(bare.map(|(pane, launched)| row(pane, launched.tool, panes, None)));
+    rows.sort_by(|one, other| one.pane.cmp(&other.pane));
+    rows
+}
+
+fn row(
+    pane: &PaneId,
+    tool: Tool,
+    panes: &Panes,
+    session: Option<(&SessionId, Option<State>)>,
+) -> Row {
+    let launched = panes.launches.get(pane);
+    let stopped_at = launched.and_then(|launched: &Launched| launched.output_stopped_at);
+    Row {
+        pane: pane.to_string(),
+        tool: tool.as_str(),
+        session_id: session.map(|(id, _)| id.to_string()),
+        state: session.and_then(|(_, state)| state).map(State::as_str),
+        waiting: panes.codex.is_waiting(pane),
+        launched_at: launched.map(|launched| launched.at.to_string()),
+        output_stopped_at: stopped_at.map(|at| at.to_string()),
+    }
+}

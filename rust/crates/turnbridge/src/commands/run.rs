@@ -1,0 +1,133 @@
+//! `turnbridge run`: starts an agent in this terminal, with all that Turnbridge needs to know it
+//! again. What a host application does for its own panes (TV-6..11), for people without one (X34).
+
+use std::collections::hash_map::RandomState;
+use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher};
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use turnbridge_core::claude_launch::additions;
+use turnbridge_core::command_line::agent;
+use turnbridge_core::ids::Tool;
+
+use super::pane;
+use crate::failure::{hinted, note};
+use crate::setup::agents::{plugin_folder, plugin_is_enabled};
+use crate::{config, programs};
+
+/// Start Claude Code or Codex here, with the plugin and a session that is known from the start
+///
+/// For example: turnbridge run -- claude "fix the tests"
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// `claude` or `codex`, and its own arguments
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true,
+        value_name = "AGENT"
+    )]
+    argv: Vec<OsString>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let words: Vec<_> = arguments.argv.iter().map(|word| word.to_string_lossy()).collect();
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    // Not behind `env` and the like: they would have to be run, too.
+    let tool = agent(&words).filter(|(_, argv)| argv.len() == words.len()).map(|(tool, _)| tool);
+    let tool = tool.ok_or_else(|| {
+        let given = words.first().copied().unwrap_or_default();
+        hinted(format!("`{given}` is no agent"), "run `turnbridge run -- claude` or `… -- codex`")
+    })?;
+    let mut command = Command::new(program(tool, &arguments.argv[0])?);
+    if tool == Tool::Claude {
+        command.args(added_arguments(&words[1..]));
+    }
+    command.args(&arguments.argv[1..]);
+    // An agent that cannot be found again later is better than none.
+    if let Err(error) = pane::record(tool, &words) {
+        note(&format!("{error:#}; going on"));
+    }
+    start(command)
+}
+
+/// The one that was named by a path, else as `config.toml` or the PATH says.
+fn program(tool: Tool, given: &OsString) -> Result<PathBuf> {
+    let path = PathBuf::from(given);
+    if path.components().count() > 1 {
+        return Ok(path);
+    }
+    programs::agent(tool, &config::read_or_default()).ok_or_else(|| {
+        let hint = format!("install it, or set `resume.{tool}` in config.toml to its path");
+        hinted(format!("could not find `{tool}`"), hint)
+    })
+}
+
+fn added_arguments(arguments: &[&str]) -> Vec<OsString> {
+    let wanted = additions(arguments);
+    let mut added = Vec::new();
+    if let Some(folder) = plugin_folder().filter(|_| wanted.plugin && !plugin_is_enabled()) {
+        added.extend(["--plugin-dir".into(), folder.into_os_string()]);
+    }
+    if wanted.session_id {
+        added.extend(["--session-id".into(), random_uuid().into()]);
+    }
+    added
+}
+
+/// Version 4. The standard library seeds its hashers with the system's randomness, which spares a
+/// dependency, or a piece of code for each system.
+fn random_uuid() -> String {
+    let random = || RandomState::new().build_hasher().finish();
+    let (high, low) = (random(), random());
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xfff,
+        low >> 48 & 0x3fff | 0x8000,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+/// The agent takes our place.
+#[cfg(unix)]
+fn start(mut command: Command) -> Result<()> {
+    let error = std::os::unix::process::CommandExt::exec(&mut command);
+    let program = command.get_program().to_string_lossy();
+    Err(error).with_context(|| format!("could not start `{program}`"))
+}
+
+/// Windows knows no such thing: we wait, and let Ctrl-C be the agent's own.
+#[cfg(not(unix))]
+fn start(mut command: Command) -> Result<()> {
+    use windows_sys::Win32::System::Console::SetConsoleCtrlHandler;
+    unsafe extern "system" fn leave_it_to_the_agent(_event: u32) -> i32 {
+        1
+    }
+    // SAFETY: the handler touches nothing. An agent does not inherit it, as it would `NULL`.
+    unsafe { SetConsoleCtrlHandler(Some(leave_it_to_the_agent), 1) };
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().with_context(|| format!("could not start `{program}`"))?;
+    std::process::exit(status.code().unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use turnbridge_core::ids::is_uuid;
+
+    #[test]
+    fn tv_6_ids_are_uuids_of_version_4_and_never_the_same() {
+        let ids: BTreeSet<String> = (0..1_000).map(|_| random_uuid()).collect();
+        assert_eq!(ids.len(), 1_000);
+        for id in ids {
+            assert!(is_uuid(&id) && id.as_bytes()[14] == b'4', "{id}");
+            assert!(b"89ab".contains(&id.as_bytes()[19]), "{id}");
+        }
+    }
+}
