@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
+use turnbridge_core::panes::Panes;
 use turnbridge_core::session::{Run, Session};
 use turnbridge_core::terminal_calls::{Call, Pane};
 
@@ -12,15 +13,14 @@ use crate::programs;
 /// A terminal that lives answers in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The panes of those who run a session now, a person's terminal first, the latest first.
-pub fn panes(session: &Session) -> Vec<(&Run, Pane)> {
-    let mut panes: Vec<_> = session
-        .live_runs()
-        .filter(|run| !run.host.is_headless())
-        .filter_map(|run| Some((run, Pane::of(|name| run.host.env(name))?)))
-        .collect();
-    panes.sort_by_key(|(run, _)| std::cmp::Reverse((run.host.is_interactive(), run.sequence)));
-    panes
+/// The panes that show a session now: the one in which it was launched as far as that was reported,
+/// then those of its runs, a person's terminal first, the latest first.
+pub fn panes(session: &Session, registry: &Panes) -> Vec<Pane> {
+    let launched = registry.host_of(&session.id);
+    let mut runs: Vec<&Run> = session.live_runs().filter(|run| !run.host.is_headless()).collect();
+    runs.sort_by_key(|run| std::cmp::Reverse((run.host.is_interactive(), run.sequence)));
+    let hosts = launched.iter().chain(runs.iter().map(|run| &run.host));
+    hosts.filter_map(|host| Pane::of(|name| host.env(name))).collect()
 }
 
 /// The pane in which this program runs.

@@ -9,7 +9,7 @@ use turnbridge_core::ids::Tool;
 use turnbridge_core::resume::in_terminal;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminal_calls::{Pane, shell_words};
-use turnbridge_store::clock;
+use turnbridge_store::{clock, pane_store};
 
 use super::consent::say;
 use super::sessions::{current_sessions, find};
@@ -44,7 +44,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let sessions = current_sessions(&paths, clock::now())?;
     let session = find(&sessions, &arguments.id)?;
     let command = Resume::of(session)?;
-    let done = if arguments.print { Done::Printed } else { go(session, &command)? };
+    let panes = terminals::panes(session, &pane_store::read(&paths));
+    let done = if arguments.print { Done::Printed } else { go(session, &panes, &command)? };
     if arguments.json {
         let (what, terminal) = match &done {
             Done::Switched(pane) => ("switched", Some(pane.terminal())),
@@ -99,11 +100,11 @@ impl Resume {
 }
 
 /// KT-74: (1) to the pane that is there; (2) otherwise a new tab.
-fn go(session: &Session, command: &Resume) -> Result<Done> {
+fn go(session: &Session, panes: &[Pane], command: &Resume) -> Result<Done> {
     let is_live = session.state() != State::Stopped;
-    for (_, pane) in terminals::panes(session) {
-        if is_live && terminals::is_there(&pane) && terminals::switch(&pane)? {
-            return Ok(Done::Switched(pane));
+    for pane in panes.iter().filter(|_| is_live) {
+        if terminals::is_there(pane) && terminals::switch(pane)? {
+            return Ok(Done::Switched(pane.clone()));
         }
     }
     if is_live {
