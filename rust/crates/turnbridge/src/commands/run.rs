@@ -4,6 +4,7 @@
 use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -48,10 +49,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     command.args(&arguments.argv[1..]);
     // An agent that cannot be found again later is better than none.
-    if let Err(error) = pane::record(tool, &words) {
+    if is_shown()
+        && let Err(error) = pane::record(tool, &words)
+    {
         note(&format!("{error:#}; going on"));
     }
     start(command)
+}
+
+/// An agent that another one starts has the pane's variables, and is not what the pane shows.
+fn is_shown() -> bool {
+    std::io::stdin().is_terminal() && std::env::var_os("CLAUDECODE").is_none()
 }
 
 /// The one that was named by a path, else as `config.toml` or the PATH says.

@@ -19,14 +19,19 @@ mod hooks_command;
 mod inbox;
 mod manifest;
 mod mcp;
+mod panes;
 #[cfg(unix)]
 mod real_codex;
 mod recordings;
+#[cfg(unix)]
+mod run_command;
 #[cfg(unix)]
 mod service;
 mod sessions_command;
 #[cfg(unix)]
 mod setup;
+#[cfg(unix)]
+mod shells;
 mod sinks;
 mod slack;
 mod speak;

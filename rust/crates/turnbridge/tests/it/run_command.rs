@@ -1,0 +1,125 @@
+//! `turnbridge run`: an agent in this terminal, with what Turnbridge needs to know it again.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::{StandIn, Tmux, skipped, wait_until};
+
+use crate::world::World;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn run(world: &World, program: Option<&Path>, arguments: &[&str]) -> Output {
+    let bin = world.hermetic.root().join("bin");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut command = match program {
+        Some(program) => {
+            let mut command = Command::new(program);
+            command.env_clear().envs(world.hermetic.environment());
+            command.current_dir(world.hermetic.project());
+            command
+        }
+        None => world.command("turnbridge"),
+    };
+    command.env("PATH", path).env("KITTY_WINDOW_ID", "4").arg("run").args(arguments);
+    command.output().unwrap()
+}
+
+fn stand_in(world: &World, name: &str) -> StandIn {
+    StandIn::new(&world.hermetic.root().join("bin"), name, "exit 7")
+}
+
+#[test]
+fn tv_6_7_x34_claude_gets_a_session_id_unless_the_session_is_named() {
+    let world = World::new();
+    let claude = stand_in(&world, "claude");
+    assert_eq!(run(&world, None, &["--", "claude", "fix it"]).status.code(), Some(7));
+    assert_eq!(run(&world, None, &["claude", "-r", "x"]).status.code(), Some(7));
+    assert_eq!(run(&world, None, &["--", "claude", "mcp", "list"]).status.code(), Some(7));
+    let calls = claude.calls();
+    assert_eq!(calls[0].len(), 3, "{calls:?}");
+    assert_eq!((calls[0][0].as_str(), calls[0][2].as_str()), ("--session-id", "fix it"));
+    assert_eq!(calls[0][1].len(), 36);
+    assert_eq!(calls[1], ["-r", "x"]);
+    assert_eq!(calls[2], ["mcp", "list"]);
+}
+
+#[test]
+fn tv_4_8_the_plugin_around_the_executable_is_loaded_for_this_run_only() {
+    let world = World::new();
+    let claude = stand_in(&world, "claude");
+    let plugin = world.hermetic.root().join("my plugin");
+    fs::create_dir_all(plugin.join("bin")).unwrap();
+    fs::create_dir_all(plugin.join(".claude-plugin")).unwrap();
+    fs::write(plugin.join(".claude-plugin/plugin.json"), "{}").unwrap();
+    let program = plugin.join("bin/turnbridge");
+    fs::copy(env!("CARGO_BIN_EXE_turnbridge"), &program).unwrap();
+    run(&world, Some(&program), &["--", "claude", "-c"]);
+    let settings = world.hermetic.claude_config_dir().join("settings.json");
+    assert!(!settings.exists());
+    fs::write(&settings, r#"{"enabledPlugins":{"turnbridge@somewhere":true}}"#).unwrap();
+    run(&world, Some(&program), &["--", "claude", "-c"]);
+    let calls = claude.calls();
+    assert_eq!(calls[0], ["--plugin-dir", plugin.to_str().unwrap(), "-c"]);
+    assert_eq!(calls[1], ["-c"], "Claude Code loads it by itself");
+}
+
+fn panes(world: &World) -> Vec<Value> {
+    let list: Value = serde_json::from_str(&world.turnbridge(&["pane", "list", "--json"])).unwrap();
+    list["panes"].as_array().unwrap().clone()
+}
+
+#[test]
+fn x34_codex_leaves_a_marker_on_the_pane() {
+    if Command::new("tmux").arg("-V").output().is_err() {
+        skipped("`tmux` is not installed");
+        return;
+    }
+    let world = World::new();
+    let codex = stand_in(&world, "codex");
+    let start = |variables: &[(&str, &str)]| {
+        let mut command = world.command("turnbridge");
+        let bin = world.hermetic.root().join("bin");
+        command.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+        command.envs(variables.iter().copied()).args(["run", "--", "codex", "-m", "x"]);
+        let calls = codex.calls().len();
+        let tmux = Tmux::start(&world.hermetic, &command);
+        wait_until(PATIENCE, "the agent", || codex.calls().get(calls).cloned())
+            .into_iter()
+            .zip(["-m", "x"])
+            .for_each(|(given, expected)| assert_eq!(given, expected));
+        drop(tmux);
+    };
+    start(&[("CLAUDECODE", "1")]);
+    assert!(panes(&world).is_empty(), "it runs inside of another agent");
+    start(&[]);
+    let panes = panes(&world);
+    assert!(panes[0]["pane"].as_str().unwrap().ends_with(":%0"), "{panes:?}");
+    assert_eq!(panes[0]["waiting"], true);
+}
+
+#[test]
+fn an_agent_without_a_terminal_takes_no_pane_over() {
+    let world = World::new();
+    stand_in(&world, "codex");
+    assert_eq!(run(&world, None, &["--", "codex", "exec"]).status.code(), Some(7));
+    assert!(panes(&world).is_empty());
+}
+
+#[test]
+fn what_is_no_agent_is_not_started() {
+    let world = World::new();
+    let refused = |arguments: &[&str]| {
+        let output = run(&world, None, arguments);
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    insta::assert_snapshot!(refused(&["--", "vim", "x"]), @"
+    error: `vim` is no agent
+    hint: run `turnbridge run -- claude` or `… -- codex`
+    ");
+    assert!(refused(&["--", "env", "claude"]).contains("`env` is no agent"));
+}
