@@ -7,7 +7,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{Hermetic, StandIn, Tmux, skipped, wait_until};
+use testkit::{
+    Codex, Hermetic, Reply, ResponsesApi, StandIn, Tmux, read_rollout, skipped, wait_until,
+};
 
 use crate::world::World;
 
@@ -215,6 +217,42 @@ fn kt_55_67_72_zsh_tells_of_agents() {
 #[test]
 fn kt_55_67_72_fish_tells_of_agents() {
     agents_are_bound_and_stopped(Shell::Fish);
+}
+
+#[test]
+fn kt_69_the_real_codex_is_bound_to_the_pane_that_it_was_launched_in() {
+    let Some(codex) = Codex::find() else {
+        return skipped("the pinned `codex` is not in `tests/codex`; `scripts/test` installs it");
+    };
+    if !Shell::Bash.is_here() {
+        return;
+    }
+    let world = World::new();
+    let api = ResponsesApi::start(vec![Reply::text("It is done.")]);
+    let command = codex.command(&world.hermetic, &api);
+    let is_proxy = |name: &str| name.ends_with("_PROXY");
+    let variables = command.get_envs().filter_map(|(name, value)| {
+        let (name, value) = (name.to_str()?, value?.to_str()?);
+        is_proxy(name).then(|| format!("export {name}='{value}'\n"))
+    });
+    let before: String = variables.collect();
+    let bin = world.hermetic.root().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink(codex.program(), bin.join("codex")).unwrap();
+    let tmux = Shell::Bash.start(&world, &before, &script(&world, Shell::Bash));
+    enter(&tmux, "codex 'look around'");
+    tmux.wait_for("It is done.", PATIENCE);
+    let rollouts = codex.rollouts(&world.hermetic);
+    let thread = read_rollout(&rollouts[0])[0]["payload"]["id"].as_str().unwrap().to_owned();
+    let shown = wait_until(PATIENCE, "its thread in the pane", || {
+        Some(panes(&world)).filter(|panes| panes.iter().any(|(_, id)| *id == thread))
+    });
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    enter(&tmux, "/quit");
+    wait_until(PATIENCE, "an empty registry", || panes(&world).is_empty().then_some(()));
+    // Its news, which the loopback proxy refused.
+    let is_stray = |stray: &String| *stray != "CONNECT raw.githubusercontent.com:443";
+    assert_eq!(api.strays().into_iter().find(is_stray), None);
 }
 
 /// With a stand-in for us: an ordinary prompt starts no process, and all that the user had goes on.
