@@ -1,9 +1,10 @@
 //! `turnbridge sessions`: what every session is doing. Reads files only, changes nothing, and
 //! needs no daemon: what hooks cannot tell is looked up on the spot.
 
-mod json;
+mod format;
+pub mod json;
 mod show;
-mod table;
+pub mod table;
 
 use std::io::Write;
 
@@ -16,6 +17,7 @@ use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::{clock, session_store};
 
 use crate::failure::hinted;
+use format::{OfAll, OfEach, Template};
 
 /// Show the sessions of your agents and what each is doing
 #[derive(Debug, Args)]
@@ -29,6 +31,18 @@ pub struct Arguments {
     /// Show stopped sessions too
     #[arg(long, short)]
     all: bool,
+    /// Print one line about all of them: `'{working} at work, {waiting} waiting'`
+    ///
+    /// Names: {dot} (of the most urgent one), {working}, {waiting}, {completed}, {total}. `{{` and
+    /// `}}` are braces. For tmux: set -g status-right '#(turnbridge sessions --format
+    /// "{dot} {working}/{total}")'
+    #[arg(long, value_name = "TEMPLATE", conflicts_with_all = ["json", "format_each"])]
+    format: Option<String>,
+    /// Print a line for each: `'{tool} {project} {state} {age}'`
+    ///
+    /// Names: {dot}, {tool}, {project}, {state}, {age}, {session_id}, {prompt}.
+    #[arg(long, value_name = "TEMPLATE", conflicts_with = "json")]
+    format_each: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -46,6 +60,8 @@ enum Command {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let paths = super::state_paths()?;
     let now = clock::now();
+    let of_all = arguments.format.as_deref().map(Template::<OfAll>::parse).transpose()?;
+    let of_each = arguments.format_each.as_deref().map(Template::<OfEach>::parse).transpose()?;
     let sessions = current_sessions(&paths, now)?;
     let mut out = std::io::stdout().lock();
     match &arguments.command {
@@ -64,10 +80,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         None => {
             let shown: Vec<_> = sessions.iter().filter(|s| arguments.shows(s)).collect();
+            let look = table::Look::of_stdout();
+            if let Some(template) = of_all {
+                writeln!(out, "{}", format::of_all(&template, &shown, look.color))?;
+                return Ok(());
+            }
+            if let Some(template) = of_each {
+                for session in shown {
+                    writeln!(out, "{}", format::of_each(&template, session, now, look.color))?;
+                }
+                return Ok(());
+            }
             let hidden = sessions.len() - shown.len();
-            out.write_all(
-                table::render(&shown, hidden, now, &table::Look::of_stdout()).as_bytes(),
-            )?;
+            out.write_all(table::render(&shown, hidden, now, &look).as_bytes())?;
         }
     }
     Ok(())

@@ -208,3 +208,36 @@ fn esc_is_read_from_the_transcript_when_there_is_no_note_x31() {
         .unwrap();
     assert_eq!(world.sessions()[0]["detail"], "interrupted");
 }
+
+#[test]
+fn a_status_line_is_made_by_a_template() {
+    let world = three_sessions();
+    let line = |template: &str| world.turnbridge(&["sessions", "--format", template]);
+    insta::assert_snapshot!(line("{dot} {working} at work, {waiting} waiting, {completed} done of {total}"), @"! 1 at work, 1 waiting, 1 done of 3");
+    insta::assert_snapshot!(world.turnbridge(&["sessions", "--all", "--format", "{total}"]), @"4");
+    insta::assert_snapshot!(world.turnbridge(&["sessions", "--format-each", "{dot} {tool} {project} {state} {age} {session_id} {prompt}"]), @"
+    * claude alpha working 2h alpha 日本語の長いプロンプトを一行に収める必要があります。とても長いです。
+    ! claude beta waiting (Bash) 3m beta Fix the failing tests, all of them, in every crate of the workspace
+    - claude gamma failed: rate_limit 10s gamma hi
+    ");
+    assert_eq!(World::new().turnbridge(&["sessions", "--format", "{dot}{working}"]), "0\n");
+    assert_eq!(World::new().turnbridge(&["sessions", "--format-each", "{tool}"]), "");
+}
+
+#[test]
+fn a_name_that_a_template_does_not_know_is_refused_with_those_it_does() {
+    let world = World::new();
+    let error = |arguments: &[&str]| {
+        let output = world.command("turnbridge").args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    insta::assert_snapshot!(error(&["sessions", "--format", "{project}"]), @"
+    error: there is no `{project}` here
+    hint: there are {dot} {working} {waiting} {completed} {total}
+    ");
+    insta::assert_snapshot!(error(&["sessions", "--format-each", "{total}"]), @"
+    error: there is no `{total}` here
+    hint: there are {dot} {tool} {project} {state} {age} {session_id} {prompt}
+    ");
+}

@@ -23,8 +23,9 @@ struct One<'a> {
     turns: Vec<TurnRecord>,
 }
 
+/// A session as programs are shown it.
 #[derive(Debug, Serialize)]
-struct SessionJson<'a> {
+pub struct SessionJson<'a> {
     tool: &'static str,
     session_id: &'a str,
     state: &'static str,
@@ -83,7 +84,7 @@ pub fn one(session: &Session, paths: &StatePaths) -> Result<String> {
     Ok(serde_json::to_string_pretty(&one)?)
 }
 
-fn session_json(session: &Session) -> SessionJson<'_> {
+pub fn session_json(session: &Session) -> SessionJson<'_> {
     let run = session.current_run();
     let pid = run.map(|run| run.process.pid).filter(|pid| *pid != 0);
     SessionJson {

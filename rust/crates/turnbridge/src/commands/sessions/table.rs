@@ -72,8 +72,13 @@ fn row(session: &Session, now: Timestamp) -> [String; 4] {
     ]
 }
 
-/// `waiting for you (Bash) 2m`, `completed, failed: rate_limit 5s`.
+/// `waiting (Bash) 2m`, `failed: rate_limit 5s`.
 pub fn state_text(session: &Session, now: Timestamp) -> String {
+    format!("{} {}", state_words(session), age(now.since(session.since())))
+}
+
+/// `waiting (Bash)`, `failed: rate_limit`.
+pub fn state_words(session: &Session) -> String {
     let run = session.current_run();
     let mut text = match (session.state(), session.detail()) {
         (State::Working, _) => "working".to_owned(),
@@ -90,7 +95,7 @@ pub fn state_text(session: &Session, now: Timestamp) -> String {
     if session.state() == State::Completed && tasks > 0 {
         let _ = write!(text, " +{tasks} in background");
     }
-    format!("{} {}", one_line(&text), age(now.since(session.since())))
+    one_line(&text)
 }
 
 fn push_row(text: &mut String, dot: &str, cells: &[String; 4], widths: [usize; 3], look: &Look) {
@@ -107,7 +112,7 @@ fn push_row(text: &mut String, dot: &str, cells: &[String; 4], widths: [usize; 3
 }
 
 /// KT-77..80: green, orange, blue, and none for a session that has stopped.
-fn dot(state: State, color: bool) -> String {
+pub fn dot(state: State, color: bool) -> String {
     let (code, plain) = match state {
         State::Working => ("32", "*"),
         State::WaitingUser => ("38;5;208", "!"),
@@ -118,7 +123,7 @@ fn dot(state: State, color: bool) -> String {
 }
 
 /// Cuts to a width in columns, with an ellipsis; a wide character is never halved.
-fn fit(text: &str, width: usize) -> String {
+pub fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
