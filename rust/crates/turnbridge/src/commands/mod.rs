@@ -25,6 +25,7 @@ mod shell_init;
 mod speak;
 mod uninstall;
 mod voice;
+mod watch;
 pub mod wsl;
 
 use std::io::IsTerminal;
@@ -54,6 +55,7 @@ enum Command {
     Run(run::Arguments),
     Pane(pane::Arguments),
     ShellInit(shell_init::Arguments),
+    Watch(watch::Arguments),
     Gate(gate::Arguments),
     Hooks(hooks::Arguments),
     Daemon(daemon::Arguments),
@@ -86,6 +88,7 @@ impl Cli {
             Command::Run(arguments) => run::run(&arguments),
             Command::Pane(arguments) => pane::run(&arguments),
             Command::ShellInit(arguments) => shell_init::run(&arguments),
+            Command::Watch(arguments) => watch::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
             Command::Hooks(arguments) => hooks::run(&arguments),
             Command::Daemon(arguments) => daemon::run(&arguments),

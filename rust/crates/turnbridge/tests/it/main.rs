@@ -37,6 +37,7 @@ mod slack;
 mod speak;
 mod uninstall;
 mod voice;
+mod watch;
 mod world;
 #[cfg(unix)]
 mod wsl;

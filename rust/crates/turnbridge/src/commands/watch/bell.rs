@@ -1,0 +1,43 @@
+//! Tells at once which session files have changed, by the operating system's word for it. Nothing
+//! depends on it: `Follower::list` finds every change a second later.
+
+use std::path::PathBuf;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::follow::key_of_file;
+use super::model::SessionKey;
+
+pub struct Bell {
+    watcher: Option<RecommendedWatcher>,
+    folder: PathBuf,
+    is_armed: bool,
+}
+
+impl Bell {
+    pub fn new(folder: PathBuf, ring: impl Fn(SessionKey) + Send + 'static) -> Bell {
+        let handler = move |result: notify::Result<notify::Event>| {
+            let Ok(event) = result else { return };
+            if event.kind.is_access() {
+                return;
+            }
+            for path in event.paths {
+                let name = path.file_name().and_then(|name| name.to_str());
+                if let Some(key) = name.and_then(key_of_file) {
+                    ring(key);
+                }
+            }
+        };
+        let watcher = notify::recommended_watcher(handler).ok();
+        let mut bell = Bell { watcher, folder, is_armed: false };
+        bell.arm();
+        bell
+    }
+
+    /// The folder appears with the first session. For once a second.
+    pub fn arm(&mut self) {
+        if let (false, Some(watcher)) = (self.is_armed, &mut self.watcher) {
+            self.is_armed = watcher.watch(&self.folder, RecursiveMode::NonRecursive).is_ok();
+        }
+    }
+}

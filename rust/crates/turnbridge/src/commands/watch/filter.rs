@@ -1,0 +1,60 @@
+//! What the user looks for: words, each of which must stand somewhere in what is known of a session.
+
+use turnbridge_core::session::Session;
+
+use crate::commands::sessions::table::state_words;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    typed: String,
+    words: Vec<String>,
+}
+
+impl Filter {
+    pub fn push(&mut self, character: char) {
+        if !character.is_control() {
+            self.typed.push(character);
+            self.split();
+        }
+    }
+
+    pub fn pop(&mut self) {
+        self.typed.pop();
+        self.split();
+    }
+
+    fn split(&mut self) {
+        self.words = self.typed.split_whitespace().map(str::to_lowercase).collect();
+    }
+
+    pub fn typed(&self) -> &str {
+        &self.typed
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    pub fn matches(&self, session: &Session) -> bool {
+        if self.words.is_empty() {
+            return true;
+        }
+        let prompt = session.current_run().and_then(|run| run.turn.prompt.as_ref());
+        let places = [
+            session.tool.as_str(),
+            session.project_dir().unwrap_or_default(),
+            session.cwd.as_deref().unwrap_or_default(),
+            session.state().as_str(),
+            session.model.as_deref().unwrap_or_default(),
+            &state_words(session),
+            prompt.map_or("", |prompt| &prompt.text),
+        ]
+        .map(str::to_lowercase);
+        let is_there = |word: &String| {
+            // Random digits would match anything short.
+            session.id.as_str().starts_with(word.as_str())
+                || places.iter().any(|place| place.contains(word.as_str()))
+        };
+        self.words.iter().all(is_there)
+    }
+}

@@ -1,0 +1,143 @@
+//! `turnbridge watch --json`: one line for each session at first, then one for each change. The
+//! schema is docs/schemas/watch.schema.json.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde::Serialize;
+use turnbridge_core::session::State;
+use turnbridge_store::clock;
+use turnbridge_store::paths::{StatePaths, claude_config_dir};
+
+use super::bell::Bell;
+use super::follow::{Change, Follower};
+use super::model::{SessionKey, Shown};
+use crate::commands::sessions::json::{SessionJson, session_json};
+
+/// How often is looked for what nobody tells.
+const PAUSE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Line<'a> {
+    /// As it was when the watch began.
+    Present {
+        version: u32,
+        session: SessionJson<'a>,
+    },
+    /// All that are present have been told.
+    Ready {
+        version: u32,
+    },
+    Changed {
+        version: u32,
+        session: SessionJson<'a>,
+    },
+    /// Nothing is known of it any more: it had stopped long ago.
+    Removed {
+        version: u32,
+        tool: &'a str,
+        session_id: &'a str,
+    },
+}
+
+const VERSION: u32 = 1;
+
+pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
+    let (ring, rung) = channel();
+    let mut bell = Bell::new(paths.sessions_dir(), move |key| drop(ring.send(key)));
+    let mut follower = Follower::new(paths, claude_config_dir());
+    let mut out = std::io::stdout().lock();
+    let mut said = Said::default();
+    said.begin(&mut out, &follower.list(clock::now()), shown)?;
+    let mut next_look = Instant::now() + PAUSE;
+    while is_read() {
+        let rest = next_look.saturating_duration_since(Instant::now());
+        let mut changes = Vec::new();
+        match rung.recv_timeout(rest) {
+            Ok(key) => {
+                for key in std::iter::once(key).chain(rung.try_iter()) {
+                    changes.extend(follower.read(&key, clock::now()));
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            // Nobody rings on this machine.
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(rest),
+        }
+        if Instant::now() >= next_look {
+            next_look = Instant::now() + PAUSE;
+            bell.arm();
+            changes.extend(follower.list(clock::now()));
+            changes.extend(follower.look(clock::now()));
+        }
+        said.changes(&mut out, &changes)?;
+    }
+    Ok(())
+}
+
+/// What has been said last of each session, so that nothing is said twice.
+#[derive(Default)]
+struct Said(BTreeMap<SessionKey, String>);
+
+impl Said {
+    fn begin(&mut self, out: &mut impl Write, changes: &[Change], shown: Shown) -> Result<()> {
+        for change in changes {
+            let Change::Session(session) = change else { continue };
+            let known = session_json(session);
+            self.0.insert((session.tool, session.id.clone()), serde_json::to_string(&known)?);
+            if shown == Shown::All || session.state() != State::Stopped {
+                let line = Line::Present { version: VERSION, session: known };
+                writeln!(out, "{}", serde_json::to_string(&line)?)?;
+            }
+        }
+        writeln!(out, "{}", serde_json::to_string(&Line::Ready { version: VERSION })?)?;
+        out.flush()?;
+        Ok(())
+    }
+
+    fn changes(&mut self, out: &mut impl Write, changes: &[Change]) -> Result<()> {
+        for change in changes {
+            let line = match change {
+                Change::Session(session) => {
+                    let known = session_json(session);
+                    let text = serde_json::to_string(&known)?;
+                    let key = (session.tool, session.id.clone());
+                    // The file has more in it than is shown.
+                    if self.0.get(&key) == Some(&text) {
+                        continue;
+                    }
+                    self.0.insert(key, text);
+                    Line::Changed { version: VERSION, session: known }
+                }
+                Change::Removed(key) => {
+                    self.0.remove(key);
+                    let (tool, id) = key;
+                    Line::Removed { version: VERSION, tool: tool.as_str(), session_id: id.as_str() }
+                }
+            };
+            writeln!(out, "{}", serde_json::to_string(&line)?)?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+}
+
+/// Whether anybody still reads: else the end of a reader would be seen with the next change only.
+#[cfg(unix)]
+fn is_read() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = std::io::stdout();
+    let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let is_closed = poll(&mut asked, Some(&at_once)).is_ok()
+        && asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL);
+    !is_closed
+}
+
+#[cfg(not(unix))]
+fn is_read() -> bool {
+    true
+}

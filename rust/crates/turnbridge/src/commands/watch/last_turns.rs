@@ -1,0 +1,32 @@
+//! The last turns of a session, without reading all of a file that may have megabytes.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use turnbridge_core::turn_wire::TurnRecord;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::turn_store::read_turns;
+
+use super::model::SessionKey;
+
+/// More turns than are shown, unless they are very long.
+const TAIL: u64 = 256 << 10;
+
+/// Oldest first. Not all of them, but at least the last one.
+pub fn last_turns(paths: &StatePaths, key: &SessionKey) -> Vec<TurnRecord> {
+    let (tool, id) = key;
+    let Some((tail, is_whole)) = tail(paths, key) else { return Vec::new() };
+    // Where the tail begins inside of a line, that line is not one.
+    let lines = tail.split(|byte| *byte == b'\n').skip(usize::from(!is_whole));
+    let turns: Vec<_> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    if turns.is_empty() && !is_whole { read_turns(paths, *tool, id) } else { turns }
+}
+
+fn tail(paths: &StatePaths, (tool, id): &SessionKey) -> Option<(Vec<u8>, bool)> {
+    let mut file = File::open(paths.turns_file(*tool, id)).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes).ok()?;
+    Some((bytes, length <= TAIL))
+}

@@ -1,0 +1,263 @@
+//! The loop of `turnbridge watch`: one owner of the model, threads that only send. It sleeps until
+//! something happens, or until something that is shown becomes another by time passing: an age, a
+//! dot that blinks. Once a second it looks whether a file or a process has changed without a word.
+
+use std::process::Command;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use crossterm::event::{self, Event as TerminalEvent};
+use turnbridge_store::clock;
+use turnbridge_store::paths::{StatePaths, claude_config_dir};
+
+use super::bell::Bell;
+use super::follow::{Change, Follower};
+use super::key::Key;
+use super::last_turns::last_turns;
+use super::model::{Effect, Model, SessionKey, Shown};
+use super::reply::Replies;
+use super::terminal::Screen;
+use super::view::{self, Look};
+use crate::commands::sessions::table;
+use crate::programs;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Another terminal may have to be started.
+const FOCUS_PATIENCE: Duration = Duration::from_secs(20);
+
+enum Event {
+    Key(Key),
+    Pasted(String),
+    Resized,
+    /// A session's file.
+    Changed(SessionKey),
+    Say(String),
+    /// A signal, or the terminal is gone.
+    End,
+}
+
+pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
+    let look = Look { color: table::Look::of_stdout().color };
+    let mut screen = Screen::open()?;
+    let (events, happened) = channel();
+    listen(&events)?;
+    let ring = events.clone();
+    let bell = Bell::new(paths.sessions_dir(), move |key| drop(ring.send(Event::Changed(key))));
+    let follower = Follower::new(paths.clone(), claude_config_dir());
+    let mut watch = Watch {
+        paths,
+        look,
+        events,
+        bell,
+        follower,
+        model: Model::new(shown),
+        replies: Replies::default(),
+        turns_of: None,
+        rows: 0,
+    };
+    watch.run(&mut screen, &happened)
+}
+
+/// Keys and signals become events.
+fn listen(events: &Sender<Event>) -> Result<()> {
+    let ended = events.clone();
+    ctrlc::set_handler(move || drop(ended.send(Event::End)))
+        .context("could not listen for signals")?;
+    let typed = events.clone();
+    let read = move || {
+        loop {
+            let event = match event::read() {
+                Ok(TerminalEvent::Key(key)) => Key::of(key).map(Event::Key),
+                Ok(TerminalEvent::Paste(text)) => Some(Event::Pasted(text)),
+                Ok(TerminalEvent::Resize(..)) => Some(Event::Resized),
+                Ok(_) => None,
+                Err(_) => Some(Event::End),
+            };
+            let Some(event) = event else { continue };
+            let is_end = matches!(event, Event::End);
+            if typed.send(event).is_err() || is_end {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("keys".to_owned())
+        .spawn(read)
+        .context("no thread could be started")?;
+    Ok(())
+}
+
+struct Watch {
+    paths: StatePaths,
+    look: Look,
+    events: Sender<Event>,
+    bell: Bell,
+    follower: Follower,
+    model: Model,
+    replies: Replies,
+    /// The session whose turns the model has.
+    turns_of: Option<SessionKey>,
+    rows: usize,
+}
+
+enum Going {
+    On,
+    End,
+}
+
+impl Watch {
+    fn run(&mut self, screen: &mut Screen, happened: &Receiver<Event>) -> Result<()> {
+        let first = self.follower.list(clock::now());
+        self.apply(first);
+        let mut next_look = Instant::now() + SECOND;
+        let mut next_draw = Some(Instant::now());
+        loop {
+            let now = Instant::now();
+            if next_draw.is_some_and(|at| at <= now) {
+                self.draw(screen)?;
+                let holds = view::next_change(&self.model, self.look, clock::now(), self.rows);
+                next_draw = holds.map(|holds| Instant::now() + holds);
+            }
+            let until = next_draw.map_or(next_look, |at| at.min(next_look));
+            let mut is_changed = false;
+            match happened.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(event) => {
+                    is_changed = true;
+                    for event in std::iter::once(event).chain(happened.try_iter()) {
+                        if let Going::End = self.take(event, screen)? {
+                            return Ok(());
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            if Instant::now() >= next_look {
+                next_look = Instant::now() + SECOND;
+                is_changed |= self.look_around();
+            }
+            if is_changed {
+                next_draw = Some(Instant::now());
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event, screen: &mut Screen) -> Result<Going> {
+        match event {
+            Event::End => return Ok(Going::End),
+            Event::Resized => screen.forget().context("could not draw on the terminal")?,
+            Event::Say(text) => self.model.say(text),
+            Event::Pasted(text) => self.model.paste(&text),
+            Event::Changed(key) => {
+                let change = self.follower.read(&key, clock::now());
+                self.apply(change.into_iter().collect());
+            }
+            Event::Key(key) => match self.model.press(key) {
+                None => {}
+                Some(Effect::Quit) => return Ok(Going::End),
+                Some(Effect::Copy(text)) => screen.copy(&text)?,
+                Some(Effect::Focus(key)) => self.focus(key),
+                Some(Effect::Reply { to, text }) => {
+                    if let Some(session) = self.model.session(&to) {
+                        let said = self.replies.send(&self.paths, session, text, clock::now());
+                        self.model.say(said);
+                    }
+                }
+            },
+        }
+        Ok(Going::On)
+    }
+
+    /// Whether anything has changed.
+    fn look_around(&mut self) -> bool {
+        self.bell.arm();
+        let now = clock::now();
+        let mut changes = self.follower.list(now);
+        changes.extend(self.follower.look(now));
+        let mut is_changed = !changes.is_empty();
+        self.apply(changes);
+        if let Some(said) = self.replies.look(&self.paths) {
+            self.model.say(said);
+            is_changed = true;
+        }
+        is_changed
+    }
+
+    fn apply(&mut self, changes: Vec<Change>) {
+        // A turn is recorded before its session's file is written.
+        let is_chosen = |change: &Change| match change {
+            Change::Session(session) => self
+                .model
+                .chosen_key()
+                .is_some_and(|(tool, id)| (*tool, id) == (session.tool, &session.id)),
+            Change::Removed(_) => false,
+        };
+        if changes.iter().any(is_chosen) {
+            self.turns_of = None;
+        }
+        self.model.apply(changes);
+    }
+
+    fn draw(&mut self, screen: &mut Screen) -> Result<()> {
+        if self.turns_of.as_ref() != self.model.chosen_key() {
+            self.turns_of = self.model.chosen_key().cloned();
+            if let Some(key) = self.turns_of.clone() {
+                let turns = last_turns(&self.paths, &key);
+                self.model.set_turns(key, turns);
+            }
+        }
+        let (model, look, now) = (&self.model, self.look, clock::now());
+        let mut drawn = None;
+        screen
+            .terminal()
+            .draw(|frame| {
+                let done = view::draw(model, look, now, frame.area(), frame.buffer_mut());
+                if let Some(cursor) = done.cursor {
+                    frame.set_cursor_position(cursor);
+                }
+                drawn = Some(done);
+            })
+            .context("could not draw on the terminal")?;
+        if let Some(drawn) = drawn {
+            self.rows = drawn.rows;
+            self.model.set_scroll(drawn.scroll);
+        }
+        Ok(())
+    }
+
+    /// By our own command, in a thread of its own: terminals may take their time.
+    fn focus(&mut self, (_, id): SessionKey) {
+        let said = self.events.clone();
+        let focus = move || {
+            // Nobody listens any more when the view has ended meanwhile.
+            let _ = said.send(Event::Say(focus(id.as_str())));
+        };
+        let started = std::thread::Builder::new().name("focus".to_owned()).spawn(focus);
+        if let Err(error) = started {
+            self.model.say(format!("no thread could be started: {error}"));
+        }
+    }
+}
+
+/// What `turnbridge focus` says, in one line.
+fn focus(id: &str) -> String {
+    let asked = programs::own("turnbridge").and_then(|program| {
+        let mut command = Command::new(program);
+        Ok(programs::ask(command.args(["focus", id]), FOCUS_PATIENCE)?)
+    });
+    match asked {
+        Err(error) => format!("error: {error:#}"),
+        Ok(answer) => {
+            let errors = String::from_utf8_lossy(&answer.stderr).into_owned();
+            let said = if answer.status.success() { answer.text() } else { errors };
+            let line = said.lines().next().unwrap_or_default().trim().to_owned();
+            if line.is_empty() && answer.status.success() {
+                "switched to it".to_owned()
+            } else {
+                line
+            }
+        }
+    }
+}

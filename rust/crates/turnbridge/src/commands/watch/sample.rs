@@ -1,0 +1,87 @@
+//! Sessions for tests, as they were at [`NOW`].
+
+use std::time::Duration;
+
+use turnbridge_core::event::ProcessKey;
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::session::{
+    Activity, Detail, Ended, Host, Prompt, Run, Session, State, Turn, Wait,
+};
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::turn_wire::TurnRecord;
+
+use super::follow::Change;
+use super::model::SessionKey;
+
+/// A moment at which a dot that blinks is on.
+pub const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+/// The nth session, of a project, in its state for so many seconds.
+pub fn session(number: u32, project: &str, state: State, seconds: u64) -> Session {
+    let (tool, id) = key(number);
+    let since = NOW.minus(Duration::from_secs(seconds));
+    let mut session = Session::new(tool, id, since);
+    session.cwd = Some(format!("/home/user/{project}"));
+    session.model = Some("opus".to_owned());
+    let wait = Wait { tool: Some("Bash".to_owned()), ..Wait::default() };
+    let ended = Ended { at: since, reason: "other".to_owned() };
+    session.runs.push(Run {
+        process: ProcessKey { pid: 1, start: 1 },
+        started_at: since,
+        activity: match state {
+            State::Completed => Activity::Completed(Some(Detail::Ok)),
+            _ => Activity::Working,
+        },
+        waits: if state == State::WaitingUser { vec![wait] } else { Vec::new() },
+        calls: Vec::new(),
+        since,
+        last_event: "Stop".to_owned(),
+        last_at: since,
+        sequence: 1,
+        turn: Turn {
+            prompt: Some(Prompt::head_of(&format!("prompt {number}"))),
+            is_over: matches!(state, State::Completed | State::Stopped),
+            ..Turn::default()
+        },
+        background_tasks: Vec::new(),
+        host: Host::default(),
+        ended: (state == State::Stopped).then_some(ended),
+    });
+    session
+}
+
+/// Shown in a pane of tmux.
+pub fn in_pane(mut session: Session) -> Session {
+    session.runs[0].host.env.insert("TMUX_PANE".to_owned(), "%1".to_owned());
+    session
+}
+
+/// Every third is a Codex thread.
+pub fn key(number: u32) -> SessionKey {
+    let tool = if number.is_multiple_of(3) { Tool::Codex } else { Tool::Claude };
+    let id = SessionId::parse(&format!("825c8529-ee09-4cb8-8902-{number:012}")).unwrap();
+    (tool, id)
+}
+
+pub fn changes(sessions: impl IntoIterator<Item = Session>) -> Vec<Change> {
+    sessions.into_iter().map(|session| Change::Session(Box::new(session))).collect()
+}
+
+pub fn turn(prompt: &str, answer: &str, seconds_ago: u64) -> TurnRecord {
+    TurnRecord {
+        version: 1,
+        tool: "claude".to_owned(),
+        session_id: String::new(),
+        turn_id: None,
+        prompt: Some(prompt.to_owned()),
+        earlier_answers: Vec::new(),
+        answer: Some(answer.to_owned()),
+        detail: "ok".to_owned(),
+        error: None,
+        started_at: None,
+        ended_at: NOW.minus(Duration::from_secs(seconds_ago)).to_string(),
+        cwd: None,
+        permission_mode: None,
+        background_tasks: Vec::new(),
+    }
+}

@@ -1,0 +1,138 @@
+//! The rows of the list: dot, tool, project, age, state.
+
+use std::time::Duration;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use turnbridge_core::one_line::one_line;
+use turnbridge_core::session::{Session, State};
+use turnbridge_core::timestamp::Timestamp;
+use unicode_width::UnicodeWidthStr;
+
+use super::{Look, dim, put};
+use crate::commands::sessions::table::{age, fit, state_words};
+use crate::commands::watch::model::{BLINK, Model, Shown, age_holds, is_lit};
+
+const TOOL: usize = 6;
+const AGE: usize = 3;
+
+/// Below this the tool is left out, then the age.
+const ROOM_FOR_TOOL: usize = 40;
+const ROOM_FOR_AGE: usize = 30;
+
+/// As the 256 colours have it; the sixteen have no orange.
+const ORANGE: Color = Color::Indexed(208);
+
+/// How many rows are drawn.
+pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut Buffer) -> usize {
+    if model.visible().len() == 0 {
+        put(buffer, area, 0, nothing(model), dim());
+        return 0;
+    }
+    let rows = usize::from(area.height);
+    let first = first_row(model, rows);
+    let sessions: Vec<_> = model.visible().skip(first).take(rows).collect();
+    let names: Vec<_> = sessions.iter().map(|s| one_line(s.project().unwrap_or("-"))).collect();
+    let width = usize::from(area.width);
+    let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let project = widest.clamp(4, (width / 3).max(4));
+    for (row, (session, name)) in sessions.iter().zip(&names).enumerate() {
+        let is_chosen = model.chosen_row() == Some(first + row);
+        let mut line = format!("{}   ", if is_chosen { '>' } else { ' ' });
+        if width >= ROOM_FOR_TOOL {
+            line.push_str(&format!("{:<TOOL$} ", session.tool.as_str()));
+        }
+        let name = fit(name, project);
+        line.push_str(&format!("{name}{} ", " ".repeat(project - name.width())));
+        if width >= ROOM_FOR_AGE {
+            line.push_str(&format!("{:>AGE$} ", age(now.since(session.since()))));
+        }
+        line.push_str(&state_words(session));
+        let line = fit(&line, width);
+        let line = format!("{line}{}", " ".repeat(width - line.width()));
+        let style = match is_chosen {
+            true => Style::default().add_modifier(Modifier::REVERSED),
+            false if session.state() == State::Stopped => dim(),
+            false => Style::default(),
+        };
+        put(buffer, area, row, &line, style);
+        draw_dot(session, look, now, area, row, style, buffer);
+    }
+    sessions.len()
+}
+
+/// KT-77..82, X27. The dot stands in the second column, the stop mark in the third.
+fn draw_dot(
+    session: &Session,
+    look: Look,
+    now: Timestamp,
+    area: Rect,
+    row: usize,
+    style: Style,
+    buffer: &mut Buffer,
+) {
+    let (color, plain) = match session.state() {
+        State::Working => (Color::Green, "*"),
+        State::WaitingUser => (ORANGE, "!"),
+        State::Completed => (Color::Blue, "-"),
+        State::Stopped => return,
+    };
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
+    if !look.color {
+        put(buffer, Rect { width: area.width.min(1), ..area }, row, plain, style);
+        return;
+    }
+    let dot = match session.state() {
+        State::Working if !is_lit(now) => " ",
+        _ if has_pane(session) => "●",
+        _ => "○",
+    };
+    let mark = if session.state() == State::WaitingUser { "■" } else { " " };
+    let area = Rect { width: area.width.min(2), ..area };
+    put(buffer, area, row, &format!("{dot}{mark}"), style.fg(color));
+}
+
+/// Whether the terminal is known in which it is shown: hooks keep what the terminal says of itself.
+fn has_pane(session: &Session) -> bool {
+    const PANES: [&str; 8] = [
+        "TMUX_PANE",
+        "WEZTERM_PANE",
+        "KITTY_WINDOW_ID",
+        "ITERM_SESSION_ID",
+        "WT_SESSION",
+        "ZELLIJ_PANE_ID",
+        "KAWAII_PANE_ID",
+        "TVINE_SESSION_ID",
+    ];
+    let is_in_one = |name: &&str| {
+        session.current_run().is_some_and(|run| run.ended.is_none() && run.host.env(name).is_some())
+    };
+    PANES.iter().any(is_in_one)
+}
+
+fn nothing(model: &Model) -> &'static str {
+    let is_filtered = !model.filter().is_empty();
+    match model.shown() {
+        _ if is_filtered => "no session matches (Esc shows all again)",
+        Shown::Live if model.counts().stopped > 0 => "no live sessions (a: the stopped ones too)",
+        Shown::Live | Shown::All => "no sessions yet",
+    }
+}
+
+/// Keeps the chosen row near the middle, without empty rows at the end.
+fn first_row(model: &Model, rows: usize) -> usize {
+    let chosen = model.chosen_row().unwrap_or(0);
+    chosen.saturating_sub(rows / 2).min(model.visible().len().saturating_sub(rows))
+}
+
+/// How long what the list shows will stay as it is, if no session changes.
+pub fn next_change(model: &Model, look: Look, now: Timestamp, rows: usize) -> Option<Duration> {
+    let shown = || model.visible().skip(first_row(model, rows)).take(rows);
+    let ages = shown().map(|session| age_holds(session.since(), now)).min();
+    let is_blinking = look.color && shown().any(|session| session.state() == State::Working);
+    let half = i64::try_from(BLINK.as_micros()).unwrap_or(i64::MAX);
+    let left = half - now.as_micros().rem_euclid(half);
+    let blink = is_blinking.then(|| Duration::from_micros(left.unsigned_abs()));
+    [ages, blink].into_iter().flatten().min()
+}

@@ -1,0 +1,182 @@
+//! `turnbridge watch`, as programs read it; as people see it is in `terminal`.
+
+#[cfg(unix)]
+mod terminal;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::wait_until;
+
+use crate::world::{World, payload};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The nth session.
+fn id(number: u32) -> String {
+    format!("825c8529-ee09-4cb8-8902-{number:012}")
+}
+
+/// A hook of the nth session, whose project has a name of its own.
+#[track_caller]
+fn hook(world: &World, number: u32, project: &str, event: &str, more: Value) {
+    let mut payload = payload(event, more);
+    payload["session_id"] = json!(id(number));
+    payload["cwd"] = json!(format!("/home/user/{project}"));
+    world.status(&payload);
+}
+
+struct Watching {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watching {
+    fn start(world: &World, arguments: &[&str]) -> Watching {
+        let mut command = world.command("turnbridge");
+        command.args(["watch", "--json"]).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            stdout.lines().map_while(Result::ok).all(|line| sender.send(line).is_ok())
+        });
+        Watching { child, lines }
+    }
+
+    #[track_caller]
+    fn next(&self) -> Value {
+        let line = self.lines.recv_timeout(PATIENCE).expect("a line");
+        let value: Value = serde_json::from_str(&line).expect(&line);
+        let problems: Vec<_> = schema().iter_errors(&value).map(|e| e.to_string()).collect();
+        assert!(problems.is_empty(), "{problems:?}\n{line}");
+        value
+    }
+
+    #[track_caller]
+    fn next_told(&self) -> String {
+        let line = self.next();
+        let session = &line["session"];
+        let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+        [&line["kind"], &session["project"], &session["state"]].map(text).join(" ")
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read_schema(name: &str) -> Value {
+    let path = format!("{}/../../../docs/schemas/{name}", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+fn schema() -> jsonschema::Validator {
+    jsonschema::validator_for(&read_schema("watch.schema.json")).unwrap()
+}
+
+#[test]
+fn every_live_session_is_told_first_and_then_every_change() {
+    let world = World::new();
+    hook(&world, 1, "alpha", "UserPromptSubmit", json!({"prompt": "x"}));
+    hook(&world, 2, "omega", "SessionEnd", json!({"reason": "other"}));
+    let watching = Watching::start(&world, &[]);
+    assert_eq!(watching.next_told(), "present alpha working");
+    assert_eq!(watching.next_told(), "ready - -");
+    hook(&world, 1, "alpha", "PermissionRequest", json!({"tool_name": "Bash"}));
+    assert_eq!(watching.next_told(), "changed alpha waiting_user");
+    hook(&world, 3, "beta", "SessionStart", json!({"source": "startup"}));
+    assert_eq!(watching.next_told(), "changed beta completed");
+    hook(&world, 1, "alpha", "SessionEnd", json!({"reason": "other"}));
+    assert_eq!(watching.next_told(), "changed alpha stopped");
+    std::fs::remove_file(world.session_file(&id(2))).unwrap();
+    let removed = watching.next();
+    assert_eq!(
+        removed,
+        json!({"kind": "removed", "version": 1, "tool": "claude", "session_id": id(2)})
+    );
+}
+
+#[test]
+fn stopped_sessions_are_told_when_they_are_asked_for_and_a_first_session_is_seen() {
+    let world = World::new();
+    let watching = Watching::start(&world, &[]);
+    assert_eq!(watching.next_told(), "ready - -");
+    hook(&world, 2, "omega", "SessionStart", json!({"source": "startup"}));
+    assert_eq!(watching.next_told(), "changed omega completed", "there was no folder before");
+    hook(&world, 2, "omega", "SessionEnd", json!({"reason": "other"}));
+    let all = Watching::start(&world, &["--all"]);
+    assert_eq!(all.next_told(), "present omega stopped");
+}
+
+#[test]
+fn what_no_hook_tells_is_told_too() {
+    let world = World::new();
+    hook(&world, 1, "alpha", "UserPromptSubmit", json!({"prompt": "x"}));
+    let watching = Watching::start(&world, &[]);
+    assert_eq!(watching.next_told(), "present alpha working");
+    assert_eq!(watching.next_told(), "ready - -");
+    let transcript = json!({
+        "type": "user",
+        "timestamp": "2090-01-01T00:00:00.000Z",
+        "message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]},
+    });
+    let path = world.hermetic.root().join("transcript.jsonl");
+    let mut prompt = payload("UserPromptSubmit", json!({"prompt": "y"}));
+    prompt["session_id"] = json!(id(1));
+    prompt["cwd"] = json!("/home/user/alpha");
+    prompt["transcript_path"] = json!(path);
+    world.status(&prompt);
+    assert_eq!(watching.next_told(), "changed alpha working");
+    std::fs::write(&path, format!("{transcript}\n")).unwrap();
+    assert_eq!(watching.next_told(), "changed alpha completed");
+}
+
+#[cfg(unix)]
+#[test]
+fn it_ends_quietly_when_nobody_reads_any_more() {
+    let world = World::new();
+    hook(&world, 1, "alpha", "UserPromptSubmit", json!({"prompt": "x"}));
+    let mut command = world.command("turnbridge");
+    command.args(["watch", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    reader.read_line(&mut String::new()).unwrap();
+    drop(reader);
+    // Without any change that it could have told.
+    let status = wait_until(PATIENCE, "its end", || child.try_wait().unwrap());
+    let mut errors = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert_eq!((status.code(), errors.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn the_schema_knows_the_sessions_of_the_other_and_is_no_rubber_stamp() {
+    let definitions = |name| read_schema(name)["$defs"].clone();
+    assert_eq!(definitions("watch.schema.json"), definitions("sessions.schema.json"));
+    for bad in [
+        json!({}),
+        json!({"kind": "present", "version": 1}),
+        json!({"kind": "removed", "version": 2, "tool": "claude", "session_id": "x"}),
+    ] {
+        assert!(!schema().is_valid(&bad), "{bad}");
+    }
+}
+
+#[test]
+fn where_nothing_can_be_drawn_other_ways_are_named() {
+    let world = World::new();
+    let output = world.command("turnbridge").arg("watch").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"
+    error: this is no terminal to draw on
+    hint: `turnbridge sessions` prints a table, `turnbridge watch --json` every change
+    ");
+}
