@@ -33,9 +33,10 @@ pub struct Arguments {
     all: bool,
     /// Print one line about all of them: `'{working} at work, {waiting} waiting'`
     ///
-    /// Names: {dot} (of the most urgent one), {working}, {waiting}, {completed}, {total}. `{{` and
-    /// `}}` are braces. For tmux: set -g status-right '#(turnbridge sessions --format
-    /// "{dot} {working}/{total}")'
+    /// Names: {dot} (of the most urgent one), {working}, {waiting}, {completed}, {total}; `{{` and
+    /// `}}` are braces. In tmux:
+    ///
+    /// set -g status-right '#(turnbridge sessions --format "{dot} {working}/{total}")'
     #[arg(long, value_name = "TEMPLATE", conflicts_with_all = ["json", "format_each"])]
     format: Option<String>,
     /// Print a line for each: `'{tool} {project} {state} {age}'`

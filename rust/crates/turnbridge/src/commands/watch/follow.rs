@@ -24,6 +24,10 @@ use super::model::SessionKey;
 /// How many looks it takes until every session's processes have been looked at.
 const TURNS: usize = 5;
 
+/// After so many looks at the folder's time it is listed whatever that says: not every file system
+/// keeps it.
+const LISTED_ANYWAY: usize = 30;
+
 /// How long after a change a trace is looked at again: it proves nothing in its first moments.
 /// Longer than two looks are apart.
 const SETTLING: Duration = Duration::from_millis(2_500);
@@ -46,6 +50,7 @@ pub struct Follower {
     known: BTreeMap<SessionKey, Known>,
     /// The time of the folder when it was listed last.
     folder: Option<SystemTime>,
+    lists: usize,
     looks: usize,
 }
 
@@ -64,7 +69,7 @@ struct Known {
 
 impl Follower {
     pub fn new(paths: StatePaths, config_dir: Option<PathBuf>) -> Follower {
-        Follower { paths, config_dir, known: BTreeMap::new(), folder: None, looks: 0 }
+        Follower { paths, config_dir, known: BTreeMap::new(), folder: None, lists: 0, looks: 0 }
     }
 
     /// What has changed since the last call, if any file has. For once a second, and for when the
@@ -72,7 +77,9 @@ impl Follower {
     pub fn list(&mut self, now: Timestamp) -> Vec<Change> {
         let folder = self.paths.sessions_dir();
         let modified = fs::metadata(&folder).and_then(|metadata| metadata.modified()).ok();
-        if modified.is_some() && modified == self.folder {
+        self.lists = self.lists.wrapping_add(1);
+        let is_due = self.lists.is_multiple_of(LISTED_ANYWAY);
+        if !is_due && modified.is_some() && modified == self.folder {
             return Vec::new();
         }
         let is_settled = |at: &SystemTime| at.elapsed().is_ok_and(|passed| passed > TICK);

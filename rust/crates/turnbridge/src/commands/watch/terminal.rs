@@ -3,6 +3,7 @@
 
 use std::io::{self, IsTerminal, Stdout, Write};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
@@ -15,6 +16,9 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 
 use crate::failure::hinted;
+
+/// Whether there is anything to give back.
+static IS_OURS: AtomicBool = AtomicBool::new(false);
 
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
@@ -30,6 +34,7 @@ impl Screen {
             ));
         }
         restore_on_panic();
+        IS_OURS.store(true, Ordering::SeqCst);
         let opened = enable_raw_mode()
             .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste))
             .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
@@ -69,8 +74,12 @@ impl Drop for Screen {
     }
 }
 
+/// Once: to leave the other screen a second time would put the cursor over what a panic has said.
 /// Whatever fails here, there is nobody left to tell.
 fn restore() {
+    if !IS_OURS.swap(false, Ordering::SeqCst) {
+        return;
+    }
     let _ = execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
 }

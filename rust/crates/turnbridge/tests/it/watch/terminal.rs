@@ -1,12 +1,12 @@
 //! The view in a real terminal: what is on the screen, what keys do, and what is left behind.
 
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use testkit::{Tmux, skipped, wait_until};
+use testkit::{StandIn, Tmux, skipped, wait_until};
 
 use super::{PATIENCE, hook, id};
-use crate::world::World;
+use crate::world::{SESSION, World, payload};
 
 /// `None`: there is no tmux here.
 fn start(world: &World) -> Option<Tmux> {
@@ -117,6 +117,42 @@ fn a_reply_lies_in_the_inbox_and_says_that_it_waits_for_a_daemon() {
     assert_eq!(reply["source"], "board");
     assert_eq!(reply["cwd"], "/home/user/beta");
     assert!(world.turnbridge(&["inbox"]).contains("waiting go on, 日本語で"));
+}
+
+#[test]
+fn a_reply_becomes_the_next_prompt_when_a_daemon_runs() {
+    let world = World::new();
+    let bin = world.hermetic.root().join("bin");
+    let claude = StandIn::new(&bin, "claude", "exit 0");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let world = world.with("PATH", &path);
+    let mut prompt = payload("UserPromptSubmit", json!({"prompt": "x"}));
+    prompt["cwd"] = json!(world.hermetic.project());
+    world.status(&prompt);
+    let Some(tmux) = start(&world) else { return };
+    let mut daemon = world.command("turnbridge");
+    daemon.args(["daemon", "--foreground"]).stdin(Stdio::null());
+    let _daemon = Ended(daemon.spawn().unwrap());
+    wait_until(PATIENCE, "the daemon", || {
+        world.turnbridge(&["daemon", "status"]).starts_with("running").then_some(())
+    });
+    tmux.wait_for("1 working", PATIENCE);
+    tmux.send_key("r");
+    tmux.wait_for("reply to project", PATIENCE);
+    tmux.send_text("go on");
+    tmux.send_key("Enter");
+    tmux.wait_for("the reply to project was run", PATIENCE);
+    assert_eq!(claude.calls(), [["-r", SESSION, "go on"]]);
+}
+
+/// Killed when the test is over, however it ends.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]

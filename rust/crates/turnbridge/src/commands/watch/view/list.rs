@@ -37,8 +37,9 @@ pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut 
     let width = usize::from(area.width);
     let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let project = widest.clamp(4, (width / 3).max(4));
+    let chosen = model.chosen_row();
     for (row, (session, name)) in sessions.iter().zip(&names).enumerate() {
-        let is_chosen = model.chosen_row() == Some(first + row);
+        let is_chosen = chosen == Some(first + row);
         let mut line = format!("{}   ", if is_chosen { '>' } else { ' ' });
         if width >= ROOM_FOR_TOOL {
             line.push_str(&format!("{:<TOOL$} ", session.tool.as_str()));
