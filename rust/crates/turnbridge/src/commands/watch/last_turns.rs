@@ -30,3 +30,38 @@ fn tail(paths: &StatePaths, (tool, id): &SessionKey) -> Option<(Vec<u8>, bool)> 
     file.take(TAIL).read_to_end(&mut bytes).ok()?;
     Some((bytes, length <= TAIL))
 }
+
+#[cfg(test)]
+mod tests {
+    use testkit::Hermetic;
+
+    use super::*;
+    use crate::commands::watch::sample::{key, turn};
+
+    /// The prompts of what is read, when turns with answers of these lengths were recorded.
+    fn read(lengths: &[usize]) -> Vec<String> {
+        let hermetic = Hermetic::new();
+        let paths = StatePaths::below(&hermetic.root().join("state"));
+        let (tool, id) = key(1);
+        let mut text = String::new();
+        for (index, length) in lengths.iter().enumerate() {
+            let turn = turn(&index.to_string(), &"x".repeat(*length), 0);
+            text.push_str(&serde_json::to_string(&turn).unwrap());
+            text.push('\n');
+        }
+        std::fs::create_dir_all(paths.turns_dir()).unwrap();
+        std::fs::write(paths.turns_file(tool, &id), text).unwrap();
+        last_turns(&paths, &key(1)).into_iter().filter_map(|turn| turn.prompt).collect()
+    }
+
+    #[test]
+    fn what_is_short_is_read_whole_and_of_the_rest_the_end() {
+        assert_eq!(read(&[]), [""; 0]);
+        assert_eq!(read(&[1, 10]), ["0", "1"]);
+        let half = TAIL as usize / 2;
+        assert_eq!(read(&[half, half, 10]), ["1", "2"]);
+        assert_eq!(read(&[10, 2 * half, 10]), ["2"]);
+        // The last one is shown however long it is.
+        assert_eq!(read(&[10, 3 * half]), ["0", "1"]);
+    }
+}
