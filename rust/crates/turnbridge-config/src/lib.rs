@@ -22,6 +22,9 @@ pub use problem::Problem;
 use problem::read_text;
 use section::Section;
 
+/// As browsers name it: they leave out port 80, and the system keeps those below 1024 to itself.
+const PORT: &str = "0 or a port from 1024 to 65535";
+
 /// Words per minute that every engine can be asked for.
 pub const RATES: RangeInclusive<i64> = 50..=600;
 
@@ -37,6 +40,7 @@ pub struct Config {
     pub notify: Notify,
     pub resume: Resume,
     pub codex: Codex,
+    pub board: Board,
     /// Keys that mean nothing, for whoever reads the file to the user.
     pub unknown: Vec<String>,
     /// It holds tokens, and others may read it.
@@ -103,6 +107,13 @@ pub struct Codex {
     pub homes: Vec<PathBuf>,
 }
 
+/// The page that the daemon serves on this machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Board {
+    /// 0: any that is free.
+    pub port: u16,
+}
+
 impl Config {
     pub fn read() -> Result<Config, Problem> {
         let path = path()?;
@@ -138,6 +149,7 @@ fn parse(text: &str) -> Result<Config, Problem> {
     let mut voice = Section::of(&document, &["voice"], text)?;
     let mut notify = Section::of(&document, &["notify"], text)?;
     let mut codex = Section::of(&document, &["codex"], text)?;
+    let mut board = Section::of(&document, &["board"], text)?;
     let mut features = Section::of(&document, &["features"], text)?;
     let mut resume = Section::of(&document, &["resume"], text)?;
     let mut config = Config {
@@ -156,12 +168,13 @@ fn parse(text: &str) -> Result<Config, Problem> {
                 .list("homes", "a list of absolute paths", check_absolute)?
                 .unwrap_or_default(),
         },
+        board: Board { port: board.checked_number("port", PORT, check_port)?.unwrap_or_default() },
         features: read_features(&mut features)?,
         resume: read_resume(&mut resume)?,
         unknown: Vec::new(),
         is_exposed: false,
     };
-    for section in [gate, voice, notify, codex, features, resume] {
+    for section in [gate, voice, notify, codex, board, features, resume] {
         config.unknown.extend(section.unknown());
     }
     Ok(config)
@@ -231,6 +244,10 @@ pub fn check_user_id(id: &str) -> Result<String, String> {
         && id.len() > 1
         && id.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     if is_id { Ok(id.to_owned()) } else { Err("no user's id".to_owned()) }
+}
+
+fn check_port(port: i64) -> Option<u16> {
+    u16::try_from(port).ok().filter(|port| *port == 0 || *port >= 1_024)
 }
 
 fn check_absolute(path: &str) -> Result<PathBuf, String> {

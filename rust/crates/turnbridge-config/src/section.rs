@@ -69,6 +69,17 @@ impl<'a> Section<'a> {
         number.map(Some).ok_or_else(|| self.wrong(key, &expected))
     }
 
+    pub fn checked_number<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        check: impl Fn(i64) -> Option<T>,
+    ) -> Result<Option<T>, Problem> {
+        let Some(item) = self.get(key) else { return Ok(None) };
+        let number = item.as_integer().and_then(check);
+        number.map(Some).ok_or_else(|| self.wrong(key, expected))
+    }
+
     pub fn text(&mut self, key: &'static str) -> Result<Option<String>, Problem> {
         self.checked(key, "a text", |text| Ok::<_, String>(text.to_owned()))
     }

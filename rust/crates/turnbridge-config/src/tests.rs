@@ -96,3 +96,19 @@ fn kt_18_further_folders_of_codex_are_absolute_paths() {
         );
     }
 }
+
+#[test]
+fn the_board_has_any_free_port_or_one_that_a_browser_names() {
+    let port = |text: &str| match parse(text) {
+        Ok(config) => config.board.port.to_string(),
+        Err(problem) => problem.to_string(),
+    };
+    assert_eq!(port(""), "0");
+    assert_eq!(port("[board]\nport = 0"), "0");
+    assert_eq!(port("[board]\nport = 4711"), "4711");
+    for wrong in ["80", "-1", "65536", "'4711'"] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(port(&format!("[board]\nport = {wrong}")), @"`board.port` must be 0 or a port from 1024 to 65535 at line 2, column 8");
+        }
+    }
+}

@@ -6,6 +6,7 @@
 //! serde; domain types do not.
 
 pub mod advance;
+pub mod board_wire;
 mod catalogue;
 pub mod claim;
 pub mod claude_launch;

@@ -3,6 +3,7 @@
 //! It delivers what is queued, hears what people reply, and sees what no hook sees. Files are the
 //! truth and hooks need no daemon: whoever kills it loses nothing but time.
 
+mod board_side;
 mod catch_up;
 mod courier;
 mod ears;
@@ -29,6 +30,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{clock, companion, inbox, outbox};
 
 use crate::notifier::{language, warn_if_exposed};
+use board_side::BoardSide;
 use courier::Courier;
 use event::{Event, Place, StopReason};
 use log::DaemonLog;
@@ -110,6 +112,7 @@ struct Daemon {
     slack: SlackSide,
     replies: Replies,
     observation: Observation,
+    board: BoardSide,
     config: Loaded,
     status: DaemonStatus,
     rescan_at: Instant,
@@ -133,6 +136,7 @@ impl Daemon {
             let _ = tell.send(Event::Delivered);
         })?;
         let slack = SlackSide::new(paths.clone(), events.clone());
+        let board = BoardSide::new(paths.clone(), events.clone());
         let observation = Observation::new(paths.clone(), events);
         let replies = Replies::new(paths.clone());
         let status = DaemonStatus {
@@ -152,6 +156,7 @@ impl Daemon {
             slack,
             replies,
             observation,
+            board,
             config,
             status,
             rescan_at,
@@ -178,6 +183,7 @@ impl Daemon {
             }
             self.do_what_is_due();
         };
+        self.board.stop();
         self.slack.stop();
         self.courier.stop();
         self.observation.stop();
@@ -253,6 +259,7 @@ impl Daemon {
         self.rescan_at = Instant::now() + RESCAN;
         self.watch.look_for_missing();
         self.load_config();
+        self.board.look();
         self.courier.look();
         self.go_on();
         if let Err(error) = inbox::prune(&self.paths, SystemTime::now()) {
@@ -278,6 +285,7 @@ impl Daemon {
                 self.config.refused = None;
                 self.status.slack = self.slack.set_config(&config, &self.log);
                 self.replies.set_config(language(&config), config.resume.live);
+                self.board.set_config(&config);
                 let has_queued = self.observation.set_config(&config, is_told);
                 self.courier.set_config(config);
                 self.look_if(has_queued);
@@ -298,6 +306,7 @@ impl Daemon {
                 if self.config.in_force.is_none() {
                     // There is none. States are told all the same.
                     self.observation.set_config(&Config::default(), false);
+                    self.board.look();
                 }
             }
         }

@@ -2,6 +2,7 @@
 //! The signals are read by the command line too when no daemon runs, and `turnbridge-notify` delivers
 //! then.
 
+pub mod board;
 pub mod daemon;
 pub mod delivery;
 pub mod liveness;

@@ -82,6 +82,11 @@ impl StatePaths {
         self.state.join("daemon.json")
     }
 
+    /// Where the board is, and its token; see `board_wire`.
+    pub fn board_file(&self) -> PathBuf {
+        self.state.join("board.json")
+    }
+
     /// Made by whoever wants the daemon to stop.
     pub fn daemon_stop(&self) -> PathBuf {
         self.state.join("daemon.stop")

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod board;
 pub mod codex;
 mod completions;
 pub mod consent;
@@ -56,6 +57,7 @@ enum Command {
     Pane(pane::Arguments),
     ShellInit(shell_init::Arguments),
     Watch(watch::Arguments),
+    Board(board::Arguments),
     Gate(gate::Arguments),
     Hooks(hooks::Arguments),
     Daemon(daemon::Arguments),
@@ -89,6 +91,7 @@ impl Cli {
             Command::Pane(arguments) => pane::run(&arguments),
             Command::ShellInit(arguments) => shell_init::run(&arguments),
             Command::Watch(arguments) => watch::run(&arguments),
+            Command::Board(arguments) => board::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
             Command::Hooks(arguments) => hooks::run(&arguments),
             Command::Daemon(arguments) => daemon::run(&arguments),

@@ -1,0 +1,119 @@
+//! What the board can be asked. The page's own files are for everybody; what is under `/api/` is for
+//! those with the token, which has been looked at before anything comes here.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::texts::Language;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::session_store;
+
+use super::http::{Head, Response};
+use super::live::Live;
+use super::{cards, children, replies, static_files, turns};
+
+/// What the threads of the board share.
+pub struct Desk {
+    pub paths: StatePaths,
+    pub port: u16,
+    pub token: String,
+    pub is_japanese: AtomicBool,
+    pub live: Live,
+    pub tell: Box<dyn Fn() + Send + Sync>,
+}
+
+pub enum Answer {
+    Whole(Response),
+    /// Changes as they happen.
+    Stream,
+}
+
+impl Desk {
+    pub fn language(&self) -> Language {
+        match self.is_japanese.load(Ordering::Relaxed) {
+            true => Language::Japanese,
+            false => Language::English,
+        }
+    }
+
+    pub fn answer(&self, head: &Head, body: &[u8]) -> Answer {
+        if head.path == "/api/events" && head.method == "GET" {
+            return Answer::Stream;
+        }
+        Answer::Whole(self.respond(head, body))
+    }
+
+    fn respond(&self, head: &Head, body: &[u8]) -> Response {
+        let parts: Vec<&str> = head.path.split('/').skip(1).collect();
+        match (head.method.as_str(), parts.as_slice()) {
+            ("GET", ["api", "sessions"]) => ok(&cards::snapshot(&self.paths, self.language())),
+            ("GET", ["api", "sessions", tool, id]) => self.session(head, tool, id),
+            ("GET", ["api", "settings"]) => ok(&children::settings(self.language())),
+            ("POST", ["api", action @ ..]) => self.act(head, action, body),
+            ("GET", _) => static_files::find(&head.path)
+                .unwrap_or_else(|| Response::error(404, "there is no such page")),
+            _ => Response::of_status(405),
+        }
+    }
+
+    fn session(&self, head: &Head, tool: &str, id: &str) -> Response {
+        let Some((tool, id)) = session_key(Some(tool), Some(id)) else {
+            return no_session();
+        };
+        let Some(session) = session_store::read(&self.paths, tool, &id) else {
+            return no_session();
+        };
+        let page = turns::page(&self.paths, &session, head.number("before"), head.number("limit"));
+        ok(&json!({
+            "version": 1,
+            "session": cards::card(&self.paths, &session),
+            "open_turn": turns::open_turn(&self.paths, &session),
+            "turns": page.turns,
+            "first": page.first,
+            "total": page.total,
+            "replies": replies::of_session(&self.paths, tool, &id),
+        }))
+    }
+
+    fn act(&self, head: &Head, action: &[&str], body: &[u8]) -> Response {
+        // A form of somebody else's page cannot send this without asking first.
+        let content_type = head.only("content-type").unwrap_or_default();
+        let media_type = content_type.split(';').next().unwrap_or_default().trim();
+        if !media_type.eq_ignore_ascii_case("application/json") {
+            return Response::error(415, "the body has to be `application/json`");
+        }
+        let Some(order) = serde_json::from_slice::<Value>(body).ok().filter(Value::is_object)
+        else {
+            return Response::error(400, "the body is no JSON object");
+        };
+        match action {
+            ["replies"] => replies::accept(self, &order),
+            ["settings", "claude-hooks"] => match order["enabled"].as_bool() {
+                Some(enabled) => children::set_claude_hooks(enabled),
+                None => Response::error(422, "`enabled` has to be `true` or `false`"),
+            },
+            ["focus"] => {
+                let key = session_key(order["tool"].as_str(), order["session_id"].as_str());
+                match key.filter(|(tool, id)| session_store::read(&self.paths, *tool, id).is_some())
+                {
+                    Some((_, id)) => children::focus(&id),
+                    None => no_session(),
+                }
+            }
+            _ => Response::error(404, "there is no such thing to do"),
+        }
+    }
+}
+
+pub fn session_key(tool: Option<&str>, id: Option<&str>) -> Option<(Tool, SessionId)> {
+    Some((Tool::parse(tool?)?, SessionId::parse(id?)?))
+}
+
+pub fn no_session() -> Response {
+    Response::error(404, "there is no such session")
+}
+
+fn ok(value: &Value) -> Response {
+    Response::json(200, value)
+}

@@ -1,0 +1,91 @@
+//! What a session looks like on the board: a card, and the list of them.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::session::{Detail, Run, Session, State};
+use turnbridge_core::texts::Language;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::session_store;
+
+use super::replies;
+
+/// Stopped sessions beyond this are not listed; the newest come first.
+const MOST_STOPPED: usize = 500;
+
+/// Of a prompt, in characters. The whole of it is in the thread.
+const PROMPT: usize = 300;
+
+/// Variables that name the pane which a run is in.
+const PANES: [&str; 7] = [
+    "TMUX_PANE",
+    "WEZTERM_PANE",
+    "KITTY_WINDOW_ID",
+    "ITERM_SESSION_ID",
+    "WT_SESSION",
+    "ZELLIJ_PANE_ID",
+    "KAWAII_PANE_ID",
+];
+
+/// Everything that a page has to know to begin with.
+pub fn snapshot(paths: &StatePaths, language: Language) -> Value {
+    let mut sessions = session_store::read_all(paths).unwrap_or_default();
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.since()));
+    let mut stopped = 0;
+    sessions.retain(|session| {
+        stopped += usize::from(session.state() == State::Stopped);
+        session.state() != State::Stopped || stopped <= MOST_STOPPED
+    });
+    let cards: Vec<Value> = sessions.iter().map(|session| card(paths, session)).collect();
+    json!({
+        "version": 1,
+        "language": match language { Language::Japanese => "ja", Language::English => "en" },
+        "sessions": cards,
+        "replies": replies::pending(paths),
+    })
+}
+
+/// `None`: there is no such session any more.
+pub fn current(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Value> {
+    session_store::read(paths, tool, id).map(|session| card(paths, &session))
+}
+
+pub fn card(paths: &StatePaths, session: &Session) -> Value {
+    let run = session.current_run();
+    let prompt = run.and_then(|run| run.turn.prompt.as_ref());
+    // Grows with every turn that ends: a page that shows them knows by it that there are more.
+    let turns = fs::metadata(paths.turns_file(session.tool, &session.id));
+    json!({
+        "tool": session.tool.as_str(),
+        "session_id": session.id.as_str(),
+        "state": session.state().as_str(),
+        "detail": session.detail().map(Detail::as_str),
+        "error": session.detail().and_then(Detail::error),
+        "since": session.since().to_string(),
+        "created_at": session.created_at.to_string(),
+        "project": session.project(),
+        "project_dir": session.project_dir(),
+        "model": session.model,
+        "prompt": prompt.map(|prompt| beginning(&prompt.text)),
+        "prompt_at": run.and_then(|run| run.turn.started_at).map(|at| at.to_string()),
+        "waiting_for": run.map_or_else(Vec::new, waiting_for),
+        "background_tasks": run.map_or(0, |run| run.background_tasks.len()),
+        "has_pane": run.is_some_and(has_pane),
+        "turns_bytes": turns.map_or(0, |turns| turns.len()),
+    })
+}
+
+/// KT-81: in a pane that it has not left.
+fn has_pane(run: &Run) -> bool {
+    run.ended.is_none() && PANES.iter().any(|name| run.host.env(name).is_some())
+}
+
+fn waiting_for(run: &Run) -> Vec<&str> {
+    run.waits.iter().filter_map(|wait| wait.tool.as_deref()).collect()
+}
+
+fn beginning(text: &str) -> &str {
+    let end = text.char_indices().nth(PROMPT).map_or(text.len(), |(at, _)| at);
+    &text[..end]
+}

@@ -1,0 +1,281 @@
+//! Tells open pages of what has changed, within a moment of a hook. Watches the folders of sessions,
+//! turns and replies by the operating system's word, and reads what was touched; files that no
+//! watcher tells of are found a little later. While nobody looks, nothing is read.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use serde_json::{Value, json};
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::texts::Language;
+use turnbridge_store::atomic_file::make_private_folder;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::session_store;
+
+use super::{cards, replies};
+
+/// A whole event of a stream, shared by all who are told of it.
+pub type Frame = Arc<str>;
+pub type Frames = Receiver<Frame>;
+
+/// One hook touches several files; they are one change.
+const SETTLED: Duration = Duration::from_millis(8);
+/// For what no watcher tells of, as on some network disks.
+const RESCAN: Duration = Duration::from_secs(30);
+/// A page that is further behind than this is let go; it comes back and begins anew.
+const BACKLOG: usize = 512;
+
+enum Order {
+    Subscribe(SyncSender<Frame>, Language),
+    Touched(Vec<PathBuf>),
+    /// The watcher has lost something.
+    LookAtAll,
+    Stop,
+}
+
+pub struct Live {
+    orders: Mutex<Sender<Order>>,
+}
+
+impl Live {
+    pub fn start(paths: StatePaths) -> io::Result<Live> {
+        let (orders, incoming) = mpsc::channel();
+        let watcher = watch(&paths, orders.clone());
+        let mut watch =
+            Watch { paths, pages: Vec::new(), cards: BTreeMap::new(), replies: BTreeMap::new() };
+        let work = move || {
+            watch.run(&incoming);
+            drop(watcher);
+        };
+        thread::Builder::new().name("board-watch".to_owned()).stack_size(512 << 10).spawn(work)?;
+        Ok(Live { orders: Mutex::new(orders) })
+    }
+
+    /// A snapshot, then every change. It ends when the page is too slow, or the board ends.
+    pub fn subscribe(&self, language: Language) -> Frames {
+        let (page, frames) = mpsc::sync_channel(BACKLOG);
+        self.order(Order::Subscribe(page, language));
+        frames
+    }
+
+    pub fn stop(&self) {
+        self.order(Order::Stop);
+    }
+
+    fn order(&self, order: Order) {
+        let _ = self.orders.lock().unwrap_or_else(PoisonError::into_inner).send(order);
+    }
+}
+
+/// Without one, everything is looked at now and then.
+fn watch(paths: &StatePaths, orders: Sender<Order>) -> Option<RecommendedWatcher> {
+    let handler = move |result: notify::Result<notify::Event>| {
+        let order = match result {
+            Ok(event) if event.kind.is_access() => return,
+            Ok(event) if event.need_rescan() => Order::LookAtAll,
+            Ok(event) => Order::Touched(event.paths),
+            Err(_) => Order::LookAtAll,
+        };
+        let _ = orders.send(order);
+    };
+    let mut watcher = notify::recommended_watcher(handler).ok()?;
+    for folder in [paths.sessions_dir(), paths.turns_dir(), paths.inbox_dir()] {
+        let _ = make_private_folder(&folder);
+        let _ = watcher.watch(&folder, RecursiveMode::NonRecursive);
+    }
+    Some(watcher)
+}
+
+type Key = (Tool, SessionId);
+
+struct Watch {
+    paths: StatePaths,
+    pages: Vec<SyncSender<Frame>>,
+    /// What was last told, by its hash: most hooks change nothing that is shown.
+    cards: BTreeMap<Key, u64>,
+    replies: BTreeMap<String, u64>,
+}
+
+/// What a burst of changes comes to.
+#[derive(Default)]
+struct Touched {
+    sessions: BTreeSet<Key>,
+    has_replies: bool,
+    is_all: bool,
+}
+
+impl Watch {
+    fn run(&mut self, orders: &Receiver<Order>) {
+        let mut rescan_at = Instant::now() + RESCAN;
+        loop {
+            let mut touched = Touched::default();
+            match orders.recv_timeout(rescan_at.saturating_duration_since(Instant::now())) {
+                Ok(order) => {
+                    if !self.take(order, &mut touched) {
+                        return;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => touched.is_all = true,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            let settled_at = Instant::now() + SETTLED;
+            while let Ok(order) =
+                orders.recv_timeout(settled_at.saturating_duration_since(Instant::now()))
+            {
+                if !self.take(order, &mut touched) {
+                    return;
+                }
+            }
+            if touched.is_all {
+                rescan_at = Instant::now() + RESCAN;
+            }
+            self.tell(touched);
+        }
+    }
+
+    /// Whether to go on.
+    fn take(&mut self, order: Order, touched: &mut Touched) -> bool {
+        match order {
+            Order::Stop => return false,
+            Order::LookAtAll => touched.is_all = true,
+            Order::Subscribe(page, language) => self.welcome(page, language),
+            Order::Touched(paths) => {
+                for path in paths {
+                    if path.starts_with(self.paths.inbox_dir()) {
+                        touched.has_replies = true;
+                    } else {
+                        touched.sessions.extend(session_of(&path));
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn welcome(&mut self, page: SyncSender<Frame>, language: Language) {
+        if self.pages.is_empty() {
+            self.cards.clear();
+            self.replies = replies::all(&self.paths).iter().map(known_reply).collect();
+        }
+        let snapshot = cards::snapshot(&self.paths, language);
+        for card in snapshot["sessions"].as_array().into_iter().flatten() {
+            self.cards.extend(key_of(card).map(|key| (key, hash_of(card))));
+        }
+        if page.try_send(frame("snapshot", &snapshot)).is_ok() {
+            self.pages.push(page);
+        }
+    }
+
+    fn tell(&mut self, mut touched: Touched) {
+        if self.pages.is_empty() {
+            return;
+        }
+        if touched.is_all {
+            let sessions = session_store::read_all(&self.paths).unwrap_or_default();
+            touched.sessions.extend(sessions.into_iter().map(|session| (session.tool, session.id)));
+            touched.sessions.extend(self.cards.keys().cloned());
+        }
+        for key in touched.sessions {
+            self.tell_session(key);
+        }
+        if touched.has_replies || touched.is_all {
+            self.tell_replies();
+        }
+    }
+
+    fn tell_session(&mut self, key: Key) {
+        match cards::current(&self.paths, key.0, &key.1) {
+            Some(card) => {
+                let hash = hash_of(&card);
+                if self.cards.insert(key, hash) != Some(hash) {
+                    self.send(&frame("session", &card));
+                }
+            }
+            None => {
+                if self.cards.remove(&key).is_some() {
+                    let gone = json!({ "tool": key.0.as_str(), "session_id": key.1.as_str() });
+                    self.send(&frame("gone", &gone));
+                }
+            }
+        }
+    }
+
+    fn tell_replies(&mut self) {
+        let all = replies::all(&self.paths);
+        let known: BTreeMap<String, u64> = all.iter().map(known_reply).collect();
+        let is_new = |reply: &&Value| {
+            let (id, hash) = known_reply(reply);
+            self.replies.get(&id) != Some(&hash)
+        };
+        let frames: Vec<Frame> =
+            all.iter().filter(is_new).map(|reply| frame("reply", reply)).collect();
+        self.replies = known;
+        frames.iter().for_each(|frame| self.send(frame));
+    }
+
+    fn send(&mut self, frame: &Frame) {
+        self.pages.retain(|page| page.try_send(Arc::clone(frame)).is_ok());
+    }
+}
+
+fn known_reply(reply: &Value) -> (String, u64) {
+    (reply["id"].as_str().unwrap_or_default().to_owned(), hash_of(reply))
+}
+
+fn key_of(card: &Value) -> Option<Key> {
+    let tool = Tool::parse(card["tool"].as_str()?)?;
+    Some((tool, SessionId::parse(card["session_id"].as_str()?)?))
+}
+
+fn hash_of(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.to_string().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// JSON has no line ends of its own, so that it is one line of the stream.
+fn frame(event: &str, data: &Value) -> Frame {
+    format!("event: {event}\ndata: {data}\n\n").into()
+}
+
+/// Of `claude-ID.json` and `claude-ID.jsonl`; what else lies beside them says nothing.
+fn session_of(path: &Path) -> Option<Key> {
+    let extension = path.extension()?;
+    if extension != "json" && extension != "jsonl" {
+        return None;
+    }
+    let (tool, id) = path.file_stem()?.to_str()?.split_once('-')?;
+    Some((Tool::parse(tool)?, SessionId::parse(id)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_its_session_and_what_lies_beside_it_does_not() {
+        let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+        let key = |name: &str| session_of(&Path::new("/state/sessions").join(name));
+        for name in [format!("codex-{id}.json"), format!("codex-{id}.jsonl")] {
+            let (tool, found) = key(&name).unwrap();
+            assert_eq!((tool, found.as_str()), (Tool::Codex, id));
+        }
+        for name in [
+            format!("codex-{id}.lock"),
+            format!(".codex-{id}.json.7.tmp"),
+            format!("codex-{id}.7.prompt"),
+            "pruned".to_owned(),
+            "rm-x.json".to_owned(),
+        ] {
+            assert!(key(&name).is_none(), "{name}");
+        }
+    }
+}

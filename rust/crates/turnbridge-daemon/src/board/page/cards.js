@@ -1,0 +1,220 @@
+// The list of sessions: those that wait for somebody first, stopped ones folded away (KT-76..82, X27).
+// Nodes are kept and changed in place, so that focus, reading position and blinking stay.
+
+import { element, span, text } from "/texts.js";
+
+const GROUPS = ["waiting_user", "working", "completed", "stopped"];
+
+export const keyOf = (session) => `${session.tool}/${session.session_id}`;
+
+/** KT-77..82: a dot of the state, the stop mark while somebody is waited for, a ring without a pane. */
+export function dot(session) {
+  const state = text(`state_${session.state}`);
+  const label = session.has_pane || session.state === "stopped" ? state : `${state}, ${text("without_pane")}`;
+  const classes = ["dot", session.state, session.has_pane ? "" : "no-pane"].join(" ").trim();
+  return element("span", { class: classes, role: "img", "aria-label": label, title: label });
+}
+
+/** What the dot does not say. */
+export function notes(session) {
+  const made = [];
+  const note = (kind, words) => made.push(element("span", { class: `note ${kind}` }, words));
+  if (session.state === "waiting_user" && session.waiting_for.length > 0) {
+    note("waiting", session.waiting_for.join(", "));
+  }
+  if (session.detail === "failed") note("failed", text("failed_turn", session.error || "?"));
+  if (session.detail === "interrupted") note("", text("interrupted"));
+  if (session.background_tasks > 0) note("", text("in_background", session.background_tasks));
+  return made;
+}
+
+export class Cards {
+  /** `open` is called with the key of a session that somebody has chosen. */
+  constructor(place, open) {
+    this.place = place;
+    this.open = open;
+    this.sessions = new Map();
+    this.nodes = new Map();
+    this.lists = new Map();
+    this.filter = "";
+    this.chosen = null;
+    this.isFolded = true;
+    this.empty = element("p", { class: "empty" });
+    this.buildGroups();
+    setInterval(() => this.renderAges(), 5_000);
+  }
+
+  buildGroups() {
+    this.lists.clear();
+    this.nodes.clear();
+    this.place.replaceChildren(this.empty);
+    for (const state of GROUPS) {
+      const list = element("ul", { class: "cards" });
+      const count = element("span", { class: "count" });
+      const title = text(`group_${state}`);
+      const isFolded = state === "stopped";
+      const group = isFolded
+        ? element("details", { class: "group" }, element("summary", {}, title, " ", count), list)
+        : element("section", { class: "group", "aria-label": title }, element("h2", {}, title, " ", count), list);
+      if (isFolded) {
+        group.open = !this.isFolded;
+        group.addEventListener("toggle", () => {
+          this.isFolded = !group.open;
+          this.render();
+        });
+      }
+      this.lists.set(state, { group, list, count });
+      this.place.append(group);
+    }
+    const keys = element("p", { class: "keys" }, text("keys"));
+    this.place.append(keys);
+  }
+
+  /** In another language. */
+  rebuild() {
+    this.buildGroups();
+    this.render();
+  }
+
+  setAll(sessions) {
+    this.sessions = new Map(sessions.map((session) => [keyOf(session), session]));
+    this.render();
+  }
+
+  set(session) {
+    this.sessions.set(keyOf(session), session);
+    this.render();
+  }
+
+  remove(key) {
+    this.sessions.delete(key);
+    this.render();
+  }
+
+  setFilter(filter) {
+    this.filter = filter.trim().toLowerCase();
+    this.render();
+  }
+
+  choose(key) {
+    this.chosen = key;
+    for (const [other, node] of this.nodes) this.mark(other, node);
+  }
+
+  waiting() {
+    return [...this.sessions.values()].filter((session) => session.state === "waiting_user").length;
+  }
+
+  mark(key, node) {
+    if (key === this.chosen) node.button.setAttribute("aria-current", "true");
+    else node.button.removeAttribute("aria-current");
+  }
+
+  matches(session) {
+    if (!this.filter) return true;
+    const words = [session.project_dir, session.tool, session.prompt, session.session_id];
+    words.push(text(`state_${session.state}`));
+    return words.some((word) => word?.toLowerCase().includes(this.filter));
+  }
+
+  render() {
+    const groups = new Map(GROUPS.map((state) => [state, []]));
+    for (const session of this.sessions.values()) {
+      if (this.matches(session)) groups.get(session.state)?.push(session);
+    }
+    const used = new Set();
+    let shown = 0;
+    for (const [state, sessions] of groups) {
+      const { group, list, count } = this.lists.get(state);
+      sessions.sort((a, b) => b.since.localeCompare(a.since) || keyOf(a).localeCompare(keyOf(b)));
+      group.hidden = sessions.length === 0;
+      count.textContent = String(sessions.length);
+      shown += sessions.length;
+      // What nobody has unfolded need not be there.
+      const visible = state === "stopped" && this.isFolded ? [] : sessions;
+      let before = null;
+      for (const session of visible) {
+        const key = keyOf(session);
+        used.add(key);
+        const node = this.node(key, session);
+        const wanted = before ? before.nextSibling : list.firstChild;
+        if (wanted !== node.item) this.move(list, node, wanted);
+        before = node.item;
+      }
+    }
+    for (const [key, node] of this.nodes) {
+      if (!used.has(key)) {
+        node.item.remove();
+        this.nodes.delete(key);
+      }
+    }
+    this.empty.hidden = shown > 0;
+    this.empty.textContent = this.sessions.size === 0 ? text("none") : text("none_match");
+  }
+
+  /** Moving a node takes the focus from it. */
+  move(list, node, before) {
+    const hadFocus = node.button === document.activeElement;
+    list.insertBefore(node.item, before);
+    if (hadFocus) node.button.focus({ preventScroll: true });
+  }
+
+  node(key, session) {
+    let node = this.nodes.get(key);
+    if (!node) {
+      const button = element("button", { type: "button", class: "card", onclick: () => this.open(key) });
+      node = { item: element("li", {}, button), button, session: null };
+      this.nodes.set(key, node);
+      this.mark(key, node);
+    }
+    if (node.session !== session) {
+      node.session = session;
+      this.fill(node, session);
+    }
+    return node;
+  }
+
+  fill(node, session) {
+    node.age = element("time", { class: "age", datetime: session.since });
+    const top = element(
+      "span",
+      { class: "line" },
+      dot(session),
+      element("span", { class: "project", title: session.project_dir }, session.project ?? text("no_folder")),
+      element("span", { class: `tool ${session.tool}` }, session.tool),
+      node.age,
+    );
+    const prompt = element("span", { class: "prompt" }, session.prompt ?? text("no_prompt"));
+    const extra = notes(session);
+    const bottom = extra.length > 0 ? element("span", { class: "notes" }, ...extra) : null;
+    node.button.replaceChildren(...[top, prompt, bottom].filter(Boolean));
+    node.button.dataset.state = session.state;
+    this.renderAge(node);
+  }
+
+  renderAge(node) {
+    const age = span(Date.now() - Date.parse(node.session.since));
+    if (node.age.textContent !== age) node.age.textContent = age;
+  }
+
+  renderAges() {
+    for (const node of this.nodes.values()) this.renderAge(node);
+  }
+
+  /** Moves the focus by so many cards. */
+  step(by) {
+    const buttons = [...this.place.querySelectorAll(".card")];
+    if (buttons.length === 0) return;
+    const current = buttons.indexOf(document.activeElement);
+    const chosen = this.chosen ? buttons.indexOf(this.nodes.get(this.chosen)?.button) : -1;
+    const from = current >= 0 ? current : chosen;
+    const next = from < 0 ? 0 : Math.max(0, Math.min(buttons.length - 1, from + by));
+    buttons[next].focus();
+    buttons[next].scrollIntoView({ block: "nearest" });
+  }
+
+  focusOn(key) {
+    const node = this.nodes.get(key);
+    (node?.button ?? this.place).focus();
+  }
+}

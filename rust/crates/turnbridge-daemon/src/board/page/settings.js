@@ -1,0 +1,91 @@
+// The settings (KT-83): the hooks in Claude Code's own settings. What the command says is shown as it
+// says it, a failure with what can be done about it (KT-84).
+
+import { ask, tell } from "/connection.js";
+import { element, text } from "/texts.js";
+
+export class Settings {
+  constructor(dialog) {
+    this.dialog = dialog;
+  }
+
+  async open() {
+    this.build();
+    this.dialog.showModal();
+    this.say(text("looking"));
+    try {
+      const settings = await ask("/api/settings");
+      this.show(settings.claude_hooks);
+    } catch (error) {
+      this.fail({ error: error.message });
+    }
+  }
+
+  build() {
+    const close = element(
+      "button",
+      { type: "button", class: "icon", "aria-label": text("close"), title: text("close"), onclick: () => this.dialog.close() },
+      element("span", { "aria-hidden": "true" }, "✕"),
+    );
+    this.toggle = element("input", {
+      type: "checkbox",
+      role: "switch",
+      id: "hooks-toggle",
+      disabled: true,
+      "aria-describedby": "hooks-explained",
+      onchange: () => this.change(this.toggle.checked),
+    });
+    this.apply = element("button", { type: "button", disabled: true, onclick: () => this.change(true) }, text("hooks_apply"));
+    this.state = element("p", { class: "hooks-state", role: "status" });
+    this.problem = element("p", { class: "problem", role: "alert", hidden: true });
+    this.output = element("pre", { class: "output", tabindex: "0", hidden: true });
+    this.dialog.replaceChildren(
+      element("header", {}, element("h2", { id: "settings-title" }, text("settings")), close),
+      element("div", { class: "setting" }, element("label", { for: "hooks-toggle" }, text("hooks_toggle")), this.toggle),
+      element("p", { id: "hooks-explained", class: "explained" }, text("hooks_explained")),
+      element("div", { class: "setting" }, this.state, this.apply),
+      this.problem,
+      this.output,
+    );
+  }
+
+  say(words) {
+    this.state.textContent = words;
+  }
+
+  fail({ error, hint }) {
+    this.problem.textContent = [text("failed", error), hint ? text("hint", hint) : ""].join("\n").trim();
+    this.problem.hidden = false;
+  }
+
+  /** What `turnbridge hooks status` says. */
+  show(hooks) {
+    this.toggle.disabled = false;
+    this.apply.disabled = false;
+    if (hooks.registered === undefined) {
+      this.say("");
+      this.fail(hooks);
+      return;
+    }
+    this.toggle.checked = hooks.registered !== "no";
+    const off = hooks.all_hooks_off ? ` ${text("hooks_off")}` : "";
+    this.say(`${text(`hooks_${hooks.registered}`)} (${hooks.path})${off}`);
+  }
+
+  async change(enabled) {
+    this.toggle.disabled = true;
+    this.apply.disabled = true;
+    this.problem.hidden = true;
+    this.output.hidden = true;
+    this.say(text("under_change"));
+    try {
+      const said = await tell("/api/settings/claude-hooks", { enabled });
+      this.show(said.claude_hooks);
+      if (!said.ok) this.fail(said);
+      this.output.textContent = said.output ?? "";
+      this.output.hidden = !said.output;
+    } catch (error) {
+      this.show({ error: error.message });
+    }
+  }
+}

@@ -1,0 +1,221 @@
+// Every sentence of the page, in both languages. `{0}` is the first argument.
+
+const TEXTS = {
+  en: {
+    sessions: "Sessions",
+    thread: "Thread",
+    filter: "Filter",
+    settings: "Settings",
+    close: "Close",
+    back: "Back to all sessions",
+    connecting: "Connecting…",
+    connected: "Live",
+    lost: "The connection is lost; trying again…",
+    refused: "This address is not valid any more. Run `turnbridge board` for a new one.",
+    no_token: "Open the address that `turnbridge board` prints.",
+    none: "No sessions yet. Start `claude` or `codex`, and they appear here.",
+    none_match: "No session matches the filter.",
+    choose: "Choose a session to read it and to answer.",
+    keys: "j k: move · Enter: open · r: reply · /: filter · Esc: back",
+    group_waiting_user: "Waiting for you",
+    group_working: "Working",
+    group_completed: "Completed",
+    group_stopped: "Stopped",
+    state_working: "working",
+    state_waiting_user: "waiting for you",
+    state_completed: "completed",
+    state_stopped: "stopped",
+    without_pane: "in no known pane",
+    failed_turn: "failed: {0}",
+    interrupted: "interrupted",
+    in_background: "{0} in background",
+    no_prompt: "No prompt yet",
+    no_folder: "unknown folder",
+    seconds: "{0}s",
+    minutes: "{0}m",
+    hours: "{0}h",
+    days: "{0}d",
+    ago: "{0} ago",
+    took: "took {0}",
+    you: "You",
+    older: "Show older turns ({0})",
+    under_way: "Working on it…",
+    waits_for: "Waiting for you: {0}",
+    waits_in_terminal: "Waiting for you; answer it in the terminal",
+    no_answer: "The answer could not be read",
+    gone: "This session is not known any more.",
+    not_loaded: "This session could not be read: {0}",
+    timeline: "{0} turns; {1} for {2}",
+    focus: "Go to terminal",
+    focused: "Done",
+    reply: "Reply",
+    reply_placeholder: "Your reply becomes the next prompt of this session",
+    send: "Send",
+    send_keys: "Ctrl+Enter or ⌘+Enter",
+    sending: "Sending…",
+    not_sent: "Not sent: {0}. Your text is still here; send it again.",
+    from_slack: "from Slack",
+    announce: "{0}: {1}",
+    announce_reply: "Reply: {0}",
+    reply_received: "Received",
+    reply_queued: "Waiting: an earlier reply is still running",
+    reply_held: "Waiting: the session is open in a terminal, and runs when that has been closed",
+    reply_running: "Running",
+    reply_done: "Done",
+    reply_handed_over: "Handed over to the open Codex",
+    reply_failed: "Failed: {0}",
+    reply_stopped: "Stopped",
+    reply_uncertain: "It could not be determined whether this reply was run. It is not run again, so that nothing happens twice; send it once more if it is needed.",
+    reply_dropped: "Dropped",
+    reply_refused: "This command would end or empty the session; use the terminal for it.",
+    reply_no_route: "It belongs to no known session",
+    reason_program_missing: "the program was not found",
+    reason_not_started: "the program could not be started",
+    reason_folder_missing: "the session's folder is gone",
+    reason_session_invalid: "the session's id is not valid",
+    reason_session_unknown: "the agent does not know this session any more",
+    reason_too_long: "the reply is too long to be handed over",
+    reason_command_refused: "this command cannot be run from here",
+    reason_exit_code: "exit code {0}",
+    reason_signal: "ended by signal {0}",
+    hooks_toggle: "Set up Claude hooks automatically",
+    hooks_explained: "Registers Turnbridge's hooks in Claude Code's settings. Not needed with the plugin. Codex's rollouts are always watched.",
+    hooks_apply: "Apply now",
+    hooks_yes: "Registered",
+    hooks_no: "Not registered",
+    hooks_partly: "Registered in part, or for another Turnbridge; apply them again",
+    hooks_off: "`disableAllHooks` is set: Claude Code runs no hook.",
+    looking: "Looking…",
+    under_change: "Changing it…",
+    failed: "Failed: {0}",
+    hint: "What you can do: {0}",
+  },
+  ja: {
+    sessions: "セッション",
+    thread: "スレッド",
+    filter: "絞り込み",
+    settings: "設定",
+    close: "閉じる",
+    back: "セッション一覧に戻る",
+    connecting: "接続中…",
+    connected: "接続済み",
+    lost: "接続が切れました。再接続しています…",
+    refused: "このアドレスは無効になりました。`turnbridge board` で新しいアドレスを表示してください。",
+    no_token: "`turnbridge board` が表示するアドレスを開いてください。",
+    none: "セッションはまだありません。`claude` または `codex` を起動すると、ここに表示されます。",
+    none_match: "条件に合うセッションはありません。",
+    choose: "セッションを選ぶと、内容を読んで返信できます。",
+    keys: "j k: 移動 · Enter: 開く · r: 返信 · /: 絞り込み · Esc: 戻る",
+    group_waiting_user: "確認待ち",
+    group_working: "実行中",
+    group_completed: "完了",
+    group_stopped: "停止",
+    state_working: "実行中",
+    state_waiting_user: "確認待ち",
+    state_completed: "完了",
+    state_stopped: "停止",
+    without_pane: "ペイン不明",
+    failed_turn: "エラー: {0}",
+    interrupted: "中断",
+    in_background: "バックグラウンド {0} 件",
+    no_prompt: "プロンプトはまだありません",
+    no_folder: "フォルダー不明",
+    seconds: "{0}秒",
+    minutes: "{0}分",
+    hours: "{0}時間",
+    days: "{0}日",
+    ago: "{0}前",
+    took: "所要 {0}",
+    you: "あなた",
+    older: "以前のターンを表示（{0} 件）",
+    under_way: "実行中です…",
+    waits_for: "確認待ち: {0}",
+    waits_in_terminal: "確認待ちです。ターミナルで回答してください",
+    no_answer: "本文抽出エラー",
+    gone: "このセッションは見つかりません。",
+    not_loaded: "このセッションを読み取れませんでした: {0}",
+    timeline: "{0} ターン、{1}（{2}）",
+    focus: "ターミナルへ移動",
+    focused: "完了しました",
+    reply: "返信",
+    reply_placeholder: "返信は、このセッションの次のプロンプトになります",
+    send: "送信",
+    send_keys: "Ctrl+Enter または ⌘+Enter",
+    sending: "送信中…",
+    not_sent: "送信できませんでした: {0}。入力内容は残っています。もう一度送信してください。",
+    from_slack: "Slack から",
+    announce: "{0}: {1}",
+    announce_reply: "返信: {0}",
+    reply_received: "受領しました",
+    reply_queued: "待機中: 前の返信を実行中です。終わり次第、この返信を実行します",
+    reply_held: "待機中: このセッションは対話CLIで開かれています。終了後に、この返信を実行します",
+    reply_running: "実行中",
+    reply_done: "完了",
+    reply_handed_over: "開いている Codex に渡しました",
+    reply_failed: "失敗: {0}",
+    reply_stopped: "停止しました",
+    reply_uncertain: "この返信が実行されたかどうかを確認できませんでした。二重実行を避けるため、再実行しません。必要であればもう一度送信してください。",
+    reply_dropped: "取り消しました",
+    reply_refused: "このコマンドはセッションを終了または消去するため、ここからは実行できません。CLIで実行してください。",
+    reply_no_route: "対応するセッションがありません",
+    reason_program_missing: "プログラムが見つかりません",
+    reason_not_started: "プログラムを起動できませんでした",
+    reason_folder_missing: "セッションのフォルダーがありません",
+    reason_session_invalid: "セッションIDが不正です",
+    reason_session_unknown: "セッションが見つかりません",
+    reason_too_long: "返信が長すぎます",
+    reason_command_refused: "このコマンドはここからは実行できません",
+    reason_exit_code: "終了コード {0}",
+    reason_signal: "シグナル {0} で終了しました",
+    hooks_toggle: "Claude hooks 自動設定",
+    hooks_explained: "Claude Code の設定に Turnbridge のフックを登録します。プラグインを使う場合は不要です。Codex の JSONL 監視は常に有効です。",
+    hooks_apply: "今すぐ適用",
+    hooks_yes: "登録済み",
+    hooks_no: "未登録",
+    hooks_partly: "一部のみ、または別の Turnbridge が登録されています。もう一度適用してください",
+    hooks_off: "`disableAllHooks` が設定されているため、Claude Code はフックを実行しません。",
+    looking: "確認中…",
+    under_change: "変更中…",
+    failed: "失敗: {0}",
+    hint: "対処方法: {0}",
+  },
+};
+
+let language = navigator.language.startsWith("ja") ? "ja" : "en";
+
+/** Whether it is another one than before. */
+export function setLanguage(wanted) {
+  if (!(wanted in TEXTS) || wanted === language) return false;
+  language = wanted;
+  return true;
+}
+
+export const currentLanguage = () => language;
+
+export function text(key, ...values) {
+  const found = TEXTS[language][key] ?? key;
+  return found.replace(/\{(\d)\}/g, (_, index) => String(values[index] ?? ""));
+}
+
+export const hasText = (key) => key in TEXTS[language];
+
+/** `5s`, `3m`, `2h`, `1d`. */
+export function span(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  if (seconds < 60) return text("seconds", seconds);
+  if (seconds < 3600) return text("minutes", Math.floor(seconds / 60));
+  if (seconds < 86400) return text("hours", Math.floor(seconds / 3600));
+  return text("days", Math.floor(seconds / 86400));
+}
+
+/** An element with attributes and children; a text is always a text. */
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value === true) made.setAttribute(key, "");
+    else if (value !== false && value != null) made.setAttribute(key, value);
+  }
+  made.append(...children.filter((child) => child != null));
+  return made;
+}

@@ -1,0 +1,191 @@
+//! Listens on this machine alone. A named thread accepts, and each request has a short-lived thread of
+//! its own; there are only so many of them, and each has only so much time.
+
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::api::{Answer, Desk};
+use super::guard::{has_token, is_ours};
+use super::http::{Deadline, Refused, Response, close, read_body, read_head, stream_head};
+use super::live::Frames;
+
+/// Requests at the same time. A page has six connections at most.
+const MOST_REQUESTS: usize = 32;
+/// Pages that are told of changes at the same time; they do not count as requests.
+const MOST_STREAMS: usize = 16;
+/// For all of a request to arrive, and for its answer to be taken.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Longer than it takes to read an answer that has arrived.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// Nothing is said for so long and no longer: a page that has gone is noticed by it.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// JSON of long turns is made in it; the main thread's own would be sixteen times as much.
+const STACK: usize = 512 << 10;
+
+/// At 127.0.0.1, and at ::1 when there is one.
+pub fn listen(port: u16) -> io::Result<Vec<TcpListener>> {
+    let main = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    let port = main.local_addr()?.port();
+    let second = TcpListener::bind((Ipv6Addr::LOCALHOST, port));
+    Ok([main].into_iter().chain(second).collect())
+}
+
+pub struct Server {
+    is_stopping: Arc<AtomicBool>,
+    threads: Vec<(SocketAddr, JoinHandle<()>)>,
+}
+
+impl Server {
+    pub fn start(listeners: Vec<TcpListener>, desk: Arc<Desk>) -> io::Result<Server> {
+        let is_stopping = Arc::new(AtomicBool::new(false));
+        let counts = Arc::new(Counts::default());
+        let mut threads = Vec::new();
+        for listener in listeners {
+            let address = listener.local_addr()?;
+            let door = Door {
+                desk: Arc::clone(&desk),
+                counts: Arc::clone(&counts),
+                is_stopping: Arc::clone(&is_stopping),
+            };
+            let builder = thread::Builder::new().name("board".to_owned()).stack_size(STACK);
+            threads.push((address, builder.spawn(move || door.accept(&listener))?));
+        }
+        Ok(Server { is_stopping, threads })
+    }
+
+    /// Accepts no more; what is under way ends by itself.
+    pub fn stop(&mut self) {
+        self.is_stopping.store(true, Ordering::SeqCst);
+        for (address, thread) in self.threads.drain(..) {
+            // Whoever waits for a connection notices only when one comes.
+            if TcpStream::connect_timeout(&address, PATIENCE).is_ok() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    requests: AtomicUsize,
+    streams: AtomicUsize,
+}
+
+/// One of so many places, given back when it is dropped.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(count: &'a AtomicUsize, most: usize) -> Option<Place<'a>> {
+        let place = Place(count);
+        (count.fetch_add(1, Ordering::SeqCst) < most).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[derive(Clone)]
+struct Door {
+    desk: Arc<Desk>,
+    counts: Arc<Counts>,
+    is_stopping: Arc<AtomicBool>,
+}
+
+impl Door {
+    fn accept(&self, listener: &TcpListener) {
+        loop {
+            let stream = listener.accept().map(|(stream, _)| stream);
+            if self.is_stopping.load(Ordering::SeqCst) {
+                return;
+            }
+            match stream {
+                Ok(stream) => self.admit(stream),
+                // Out of files, most likely; it must not become a busy loop.
+                Err(_) => thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+
+    fn admit(&self, stream: TcpStream) {
+        // Counted here, so that no more threads are made than there are places.
+        if self.counts.requests.load(Ordering::SeqCst) >= MOST_REQUESTS {
+            return turn_away(&stream);
+        }
+        self.counts.requests.fetch_add(1, Ordering::SeqCst);
+        let door = self.clone();
+        let serve = move || {
+            let place = Place(&door.counts.requests);
+            door.serve(&stream, place);
+        };
+        let builder = thread::Builder::new().name("board-request".to_owned()).stack_size(STACK);
+        if builder.spawn(serve).is_err() {
+            drop(Place(&self.counts.requests));
+        }
+    }
+
+    fn serve(&self, stream: &TcpStream, place: Place<'_>) {
+        let _ = stream.set_write_timeout(Some(PATIENCE));
+        let _ = stream.set_nodelay(true);
+        let answer = match self.answer(stream) {
+            Ok(answer) => answer,
+            Err(Refused::Gone) => return,
+            Err(Refused::Status(status)) => Answer::Whole(Response::of_status(status)),
+        };
+        match answer {
+            Answer::Whole(response) => {
+                if response.send(stream).is_ok() {
+                    close(stream, FAREWELL);
+                }
+            }
+            Answer::Stream => {
+                drop(place);
+                match Place::take(&self.counts.streams, MOST_STREAMS) {
+                    Some(_place) => drop(self.stream(stream)),
+                    None => turn_away(stream),
+                }
+            }
+        }
+    }
+
+    /// Nobody without the right to it can make us read a body.
+    fn answer(&self, stream: &TcpStream) -> Result<Answer, Refused> {
+        let mut input = Deadline { stream, until: Instant::now() + PATIENCE };
+        let (head, begun) = read_head(&mut input)?;
+        let is_allowed = is_ours(&head, self.desk.port)
+            && (!head.path.starts_with("/api/") || has_token(&head, &self.desk.token));
+        if !is_allowed {
+            return Err(Refused::Status(403));
+        }
+        let body = read_body(&head, begun, &mut input)?;
+        Ok(self.desk.answer(&head, &body))
+    }
+
+    /// What has changed, for as long as somebody reads it.
+    fn stream(&self, mut stream: &TcpStream) -> io::Result<()> {
+        let frames: Frames = self.desk.live.subscribe(self.desk.language());
+        stream.write_all(stream_head().as_bytes())?;
+        loop {
+            match frames.recv_timeout(KEEP_ALIVE) {
+                Ok(frame) => stream.write_all(frame.as_bytes())?,
+                Err(RecvTimeoutError::Timeout) => stream.write_all(b": still here\n\n")?,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+    }
+}
+
+/// The thread that accepts says it itself, and does not wait for whoever has been refused.
+fn turn_away(stream: &TcpStream) {
+    let _ = stream.set_write_timeout(Some(Duration::from_millis(50)));
+    if Response::of_status(503).send(stream).is_ok() {
+        close(stream, Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,55 @@
+//! The page itself, built into the program: no build step, and nothing from elsewhere.
+
+use std::borrow::Cow;
+
+use super::http::Response;
+
+const HTML: &str = "text/html";
+const CSS: &str = "text/css";
+const SCRIPT: &str = "text/javascript";
+
+const FILES: [(&str, &str, &str); 9] = [
+    ("/", HTML, include_str!("page/index.html")),
+    ("/board.css", CSS, include_str!("page/board.css")),
+    ("/board.js", SCRIPT, include_str!("page/board.js")),
+    ("/cards.js", SCRIPT, include_str!("page/cards.js")),
+    ("/connection.js", SCRIPT, include_str!("page/connection.js")),
+    ("/markdown.js", SCRIPT, include_str!("page/markdown.js")),
+    ("/settings.js", SCRIPT, include_str!("page/settings.js")),
+    ("/texts.js", SCRIPT, include_str!("page/texts.js")),
+    ("/thread.js", SCRIPT, include_str!("page/thread.js")),
+];
+
+pub fn find(path: &str) -> Option<Response> {
+    let (_, content_type, text) = FILES.iter().find(|(name, ..)| *name == path)?;
+    Some(Response { status: 200, content_type, body: Cow::Borrowed(text.as_bytes()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text becomes markup only where somebody asks for it.
+    #[test]
+    fn no_script_of_the_page_makes_markup_or_code_of_a_text() {
+        let dangers = [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "DOMParser",
+            "eval(",
+            "Function(",
+            "createContextualFragment",
+            "srcdoc",
+        ];
+        for (name, kind, text) in FILES {
+            for danger in dangers {
+                assert!(!text.contains(danger), "{danger} in {name}");
+            }
+            let has_address = text.contains("https://") || text.contains("//cdn");
+            assert!(!has_address, "{name} asks somebody else");
+            assert!(kind != HTML || !text.contains(" style=") && !text.contains(" onclick="));
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The secret that opens the board: made anew by every daemon, 256 bits of the system's randomness.
+
+use std::fmt::Write;
+use std::hint::black_box;
+use std::io;
+
+pub fn make() -> io::Result<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    let mut token = String::with_capacity(64);
+    for byte in bytes {
+        let _ = write!(token, "{byte:02x}");
+    }
+    Ok(token)
+}
+
+/// In a time that tells nothing of where they differ. Their length is no secret.
+pub fn is_same(token: &str, other: &str) -> bool {
+    let pairs = token.bytes().zip(other.bytes());
+    let difference = pairs.fold(0, |seen, (a, b)| black_box(seen | (a ^ b)));
+    token.len() == other.len() && difference == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_long_new_every_time_and_equal_to_itself_alone() {
+        let (one, two) = (make().unwrap(), make().unwrap());
+        assert!(one.len() == 64 && one.bytes().all(|byte| byte.is_ascii_hexdigit()), "{one}");
+        assert!(is_same(&one, &one.clone()));
+        for other in [two.as_str(), "", &one[..63], &format!("{one}0"), &one.to_uppercase()] {
+            assert!(!is_same(&one, other) || other == one, "{other}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The turns of a session, a page of them at a time: the newest ones first of all, since they are what
+//! somebody wants to read.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use turnbridge_core::session::{Session, State};
+use turnbridge_core::turn_wire::TurnRecord;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::turn_store;
+
+const USUAL: usize = 20;
+const MOST: usize = 200;
+
+/// Some turns of a session, oldest first.
+pub struct Page {
+    pub turns: Vec<TurnRecord>,
+    /// How many lie before them.
+    pub first: usize,
+    pub total: usize,
+}
+
+/// Those that end before the turn of that number, or the last ones.
+pub fn page(
+    paths: &StatePaths,
+    session: &Session,
+    before: Option<usize>,
+    limit: Option<usize>,
+) -> Page {
+    let bytes = fs::read(paths.turns_file(session.tool, &session.id)).unwrap_or_default();
+    // The last one may not be written to its end; it is no JSON then.
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let lines: Vec<&[u8]> = lines.collect();
+    let end = before.unwrap_or(lines.len()).min(lines.len());
+    let first = end.saturating_sub(limit.unwrap_or(USUAL).clamp(1, MOST));
+    let read = |line: &&[u8]| serde_json::from_slice(line).ok();
+    Page { turns: lines[first..end].iter().filter_map(read).collect(), first, total: lines.len() }
+}
+
+/// The turn that is under way.
+pub fn open_turn(paths: &StatePaths, session: &Session) -> Option<Value> {
+    let run = session.current_run()?;
+    let is_open = matches!(session.state(), State::Working | State::WaitingUser);
+    if !is_open || run.turn.is_over {
+        return None;
+    }
+    let prompt = turn_store::whole_prompt(paths, session, run.process);
+    let started_at = run.turn.started_at.map(|at| at.to_string());
+    Some(json!({ "prompt": prompt, "started_at": started_at }))
+}
