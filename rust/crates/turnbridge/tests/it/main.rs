@@ -1,6 +1,8 @@
 //! The executables as their callers see them: Claude's hooks on one side, people on the other.
 
 mod bad_input;
+#[cfg(unix)]
+mod board;
 mod codex;
 mod concurrency;
 mod config;

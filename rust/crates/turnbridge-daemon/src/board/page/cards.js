@@ -5,6 +5,8 @@ import { element, span, text } from "/texts.js";
 
 const GROUPS = ["waiting_user", "working", "completed", "stopped"];
 
+const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
 export const keyOf = (session) => `${session.tool}/${session.session_id}`;
 
 /** KT-77..82: a dot of the state, the stop mark while somebody is waited for, a ring without a pane. */
@@ -126,7 +128,7 @@ export class Cards {
     let shown = 0;
     for (const [state, sessions] of groups) {
       const { group, list, count } = this.lists.get(state);
-      sessions.sort((a, b) => b.since.localeCompare(a.since) || keyOf(a).localeCompare(keyOf(b)));
+      sessions.sort((a, b) => order(b.since, a.since) || order(keyOf(a), keyOf(b)));
       group.hidden = sessions.length === 0;
       count.textContent = String(sessions.length);
       shown += sessions.length;

@@ -202,7 +202,7 @@ export class Thread {
       const print = JSON.stringify(reply);
       entries.push({ id: `reply ${reply.id}`, at: reply.received_at, made: () => replyNode(reply), print });
     }
-    entries.sort((a, b) => a.at.localeCompare(b.at));
+    entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
     const isReplied = replies.some((reply) => reply.state === "running");
     if (this.openTurn && ["working", "waiting_user"].includes(this.session.state)) {
       const { openTurn, session } = this;

@@ -1,0 +1,196 @@
+//! The board: who is refused, what it shows, and that a reply on it runs, with and without Slack.
+
+mod refusals;
+mod replies;
+mod site;
+
+use std::fs;
+
+use serde_json::{Value, json};
+use testkit::wait_until;
+
+use crate::world::World;
+use site::{PATIENCE, SESSION, Site, WITHOUT_SLACK};
+
+#[test]
+fn its_address_has_the_token_in_the_fragment_and_is_gone_with_the_daemon() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut site = Site::start();
+    let file = site.world.hermetic.state_dir().join("board.json");
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let url = format!("http://127.0.0.1:{}/#{}\n", site.port, site.token);
+    assert_eq!(site.world.turnbridge(&["board"]), url);
+    let log = fs::read_to_string(site.world.hermetic.state_dir().join("logs/daemon.log")).unwrap();
+    assert!(!log.contains(&site.token), "{log}");
+    let old = site.token.clone();
+    site.stop_daemon();
+    assert!(!file.exists());
+    let output = site.world.command("turnbridge").arg("board").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"
+    error: no daemon runs, and the board is its page
+    hint: start it with `turnbridge daemon`, then run `turnbridge board` again
+    ");
+    site.start_daemon();
+    assert_ne!(site.token, old);
+}
+
+#[test]
+fn it_moves_when_the_config_names_another_port_and_says_when_it_cannot() {
+    let site = Site::start();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    site.world.configure(&format!("{WITHOUT_SLACK}[board]\nport = {port}\n"));
+    let log = site.world.hermetic.state_dir().join("logs/daemon.log");
+    wait_until(PATIENCE, "the complaint", || {
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        text.contains("the board cannot be served").then_some(())
+    });
+    let output = site.world.command("turnbridge").arg("board").output().unwrap();
+    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"
+    error: the daemon serves no board
+    hint: `turnbridge logs daemon` says why it cannot
+    ");
+    drop(taken);
+    site.world.configure(&format!("# again\n{WITHOUT_SLACK}[board]\nport = {port}\n"));
+    let board = wait_until(PATIENCE, "the board", || site.board());
+    assert_eq!(board["port"], port);
+}
+
+#[test]
+fn its_page_and_every_answer_forbid_what_they_do_not_need() {
+    let site = Site::start();
+    let host = format!("Host: {}\r\n", site.host());
+    for (path, kind) in [
+        ("/", "text/html"),
+        ("/board.js", "text/javascript"),
+        ("/markdown.js", "text/javascript"),
+        ("/board.css", "text/css"),
+    ] {
+        let page = site.request("GET", path, &host, "");
+        assert_eq!(page.status, 200, "{path}");
+        assert!(page.head.contains(&format!("Content-Type: {kind}; charset=utf-8")), "{path}");
+        assert!(!page.body.contains(&site.token) && !page.body.is_empty(), "{path}");
+        check_headers(&page.head);
+    }
+    check_headers(&site.get("/api/sessions").head);
+    check_headers(&site.request("GET", "/api/sessions", &host, "").head);
+    assert_eq!(site.get("/../Cargo.toml").status, 404);
+    assert_eq!(site.get("/api/nothing").status, 404);
+}
+
+#[track_caller]
+fn check_headers(head: &str) {
+    for header in [
+        "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; \
+         connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'",
+        "X-Content-Type-Options: nosniff",
+        "Referrer-Policy: no-referrer",
+        "Cache-Control: no-store",
+        "Cross-Origin-Resource-Policy: same-origin",
+    ] {
+        assert!(head.lines().any(|line| line == header), "{header}\n{head}");
+    }
+}
+
+#[test]
+fn sessions_are_told_as_hooks_change_them() {
+    let site = Site::start();
+    let mut events = site.events();
+    let snapshot = events.next("snapshot").unwrap();
+    assert_eq!((&snapshot["language"], &snapshot["sessions"]), (&json!("en"), &json!([])));
+    site.hook("UserPromptSubmit", json!({ "prompt": "fix it" }));
+    let card = events.next("session").unwrap();
+    assert_eq!((&card["state"], &card["prompt"]), (&json!("working"), &json!("fix it")));
+    assert_eq!((&card["project"], &card["has_pane"]), (&json!("project"), &json!(false)));
+    site.hook("PermissionRequest", json!({ "tool_name": "Bash", "tool_input": {} }));
+    let card = events.next("session").unwrap();
+    assert_eq!((&card["state"], &card["waiting_for"]), (&json!("waiting_user"), &json!(["Bash"])));
+    site.hook("Stop", json!({ "last_assistant_message": "fixed" }));
+    let states = std::iter::from_fn(|| events.next("session"));
+    let last = states.into_iter().find(|card| card["state"] == "completed").unwrap();
+    assert_eq!(last["detail"], "ok");
+    // A second one begins with what is there, and both end with the board.
+    let mut second = site.events();
+    let snapshot = second.next("snapshot").unwrap();
+    assert_eq!(snapshot["sessions"][0]["session_id"], SESSION);
+    let file = site.world.session_file(SESSION);
+    fs::remove_file(file).unwrap();
+    assert_eq!(second.next("gone").unwrap()["session_id"], SESSION);
+    let mut site = site;
+    site.stop_daemon();
+    assert!(events.next("nothing").is_none() && second.next("nothing").is_none());
+}
+
+#[test]
+fn a_thread_has_its_turns_a_page_at_a_time() {
+    let site = Site::start();
+    for number in 1..=5 {
+        site.turn(&format!("prompt {number}"));
+    }
+    site.hook("UserPromptSubmit", json!({ "prompt": "prompt 6" }));
+    let prompts = |page: &Value| -> Vec<String> {
+        let turns = page["turns"].as_array().unwrap().iter();
+        turns.map(|turn| turn["prompt"].as_str().unwrap().to_owned()).collect()
+    };
+    let page = |query: &str| site.get(&format!("/api/sessions/claude/{SESSION}{query}")).json();
+    let newest = page("?limit=2");
+    assert_eq!(prompts(&newest), ["prompt 4", "prompt 5"]);
+    assert_eq!((&newest["first"], &newest["total"]), (&json!(3), &json!(5)));
+    assert_eq!(newest["open_turn"]["prompt"], "prompt 6");
+    assert_eq!(newest["turns"][1]["answer"], "done: prompt 5");
+    let older = page("?before=3&limit=2");
+    assert_eq!(prompts(&older), ["prompt 2", "prompt 3"]);
+    assert_eq!(prompts(&page("?before=1&limit=99999999999999999999")), ["prompt 1"]);
+    assert_eq!(prompts(&page("")).len(), 5);
+    for wrong in ["claude/../x", "claude/..", "rm/x", &format!("codex/{SESSION}"), "claude"] {
+        let answer = site.get(&format!("/api/sessions/{wrong}"));
+        assert_eq!(answer.status, 404, "{wrong}");
+    }
+}
+
+/// KT-83, KT-84.
+#[test]
+fn the_hooks_in_claudes_settings_are_switched_and_a_failure_has_its_hint() {
+    let site = Site::start();
+    let path = site.world.hermetic.claude_config_dir().join("settings.json");
+    let before = "{\n  \"model\": \"opus\"\n}\n";
+    fs::write(&path, before).unwrap();
+    let settings = site.get("/api/settings").json();
+    assert_eq!(settings["claude_hooks"]["registered"], "no", "{settings:#}");
+    let switch =
+        |on: bool| site.post("/api/settings/claude-hooks", &json!({ "enabled": on })).json();
+    // The second is "apply now".
+    for _ in 0..2 {
+        let answer = switch(true);
+        assert_eq!(answer["ok"], true, "{answer:#}");
+        assert_eq!(answer["claude_hooks"]["registered"], "yes", "{answer:#}");
+        assert!(fs::read_to_string(&path).unwrap().contains("turnbridge-status"));
+    }
+    let answer = switch(false);
+    assert_eq!(
+        (&answer["ok"], &answer["claude_hooks"]["registered"]),
+        (&json!(true), &json!("no"))
+    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    fs::write(&path, "{ // mine\n}").unwrap();
+    let answer = switch(true);
+    assert_eq!(answer["ok"], false, "{answer:#}");
+    let error = answer["error"].as_str().unwrap();
+    assert!(error.contains("settings.json") && answer["hint"].is_string(), "{answer:#}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{ // mine\n}");
+    let wrong = site.post("/api/settings/claude-hooks", &json!({ "enabled": "yes" }));
+    assert_eq!(wrong.status, 422);
+}
+
+#[test]
+fn the_language_is_the_configs() {
+    let site = Site::with(World::new(), "language = \"ja\"\n[gate]\nenabled = false\n");
+    assert_eq!(site.get("/api/sessions").json()["language"], "ja");
+    site.world.configure("language = \"en\"\n[gate]\nenabled = false\n");
+    wait_until(PATIENCE, "the other language", || {
+        (site.get("/api/sessions").json()["language"] == "en").then_some(())
+    });
+}

@@ -1,0 +1,250 @@
+//! A daemon with its board, and a client that sends what it is told to, right or wrong.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::wait_until;
+
+use crate::world::{World, payload};
+
+pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+pub const WITHOUT_SLACK: &str = "language = \"en\"\n[gate]\nenabled = false\n";
+
+pub struct Site {
+    pub world: World,
+    daemon: Option<Child>,
+    pub port: u16,
+    pub token: String,
+}
+
+pub struct Response {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Response {
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        assert_eq!(self.status / 100, 2, "{}\n{}", self.head, self.body);
+        serde_json::from_str(&self.body).expect("JSON")
+    }
+}
+
+impl Site {
+    #[track_caller]
+    pub fn start() -> Site {
+        Site::with(World::new(), WITHOUT_SLACK)
+    }
+
+    #[track_caller]
+    pub fn with(world: World, config: &str) -> Site {
+        world.configure(config);
+        fs::create_dir_all(world.hermetic.root().join("bin")).unwrap();
+        let mut site = Site { world, daemon: None, port: 0, token: String::new() };
+        site.be_agent("exit 0");
+        site.start_daemon();
+        site
+    }
+
+    #[track_caller]
+    pub fn start_daemon(&mut self) {
+        let mut command = self.world.command("turnbridge");
+        let path = std::env::var("PATH").unwrap();
+        let bin = self.world.hermetic.root().join("bin");
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        command.args(["daemon", "--foreground"]).stdin(Stdio::null());
+        self.daemon = Some(command.spawn().unwrap());
+        let board = wait_until(PATIENCE, "the board", || self.board());
+        self.port = board["port"].as_u64().unwrap().try_into().unwrap();
+        self.token = board["token"].as_str().unwrap().to_owned();
+    }
+
+    /// What `turnbridge board --json` says, when there is one.
+    pub fn board(&self) -> Option<Value> {
+        let output = self.world.command("turnbridge").args(["board", "--json"]).output().unwrap();
+        output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
+    }
+
+    #[track_caller]
+    pub fn stop_daemon(&mut self) {
+        self.world.turnbridge(&["daemon", "stop"]);
+        let status = self.daemon.take().unwrap().wait().unwrap();
+        assert!(status.success(), "{status:?}");
+    }
+
+    /// A `claude` that writes down how it was called, and then does what `script` says.
+    pub fn be_agent(&self, script: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.world.hermetic.root().join("bin/claude");
+        let text = format!(
+            "#!/bin/sh\n{{ printf 'cwd=%s' \"$PWD\"; for a; do printf '|%s' \"$a\"; done; \
+             printf '\\036'; }} >> '{}'\n{script}\n",
+            self.calls_file().display()
+        );
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+
+    fn calls_file(&self) -> PathBuf {
+        self.world.hermetic.root().join("calls")
+    }
+
+    pub fn calls(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.calls_file()).unwrap_or_default();
+        let whole = text.rsplit_once('\u{1e}').map_or("", |(whole, _)| whole);
+        whole.split('\u{1e}').filter(|call| !call.is_empty()).map(str::to_owned).collect()
+    }
+
+    #[track_caller]
+    pub fn hook(&self, event: &str, more: Value) {
+        let mut payload = payload(event, more);
+        payload["session_id"] = json!(SESSION);
+        payload["cwd"] = json!(self.world.hermetic.project());
+        self.world.status(&payload);
+    }
+
+    #[track_caller]
+    pub fn turn(&self, prompt: &str) {
+        self.hook("UserPromptSubmit", json!({ "prompt": prompt }));
+        self.hook("Stop", json!({ "last_assistant_message": format!("done: {prompt}") }));
+    }
+
+    pub fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Sends these bytes and gives what comes back; the other side closes.
+    #[track_caller]
+    pub fn raw(&self, bytes: &[u8]) -> Response {
+        let mut stream = self.connect();
+        // It may have been refused before all of it was sent.
+        let _ = stream.write_all(bytes);
+        read_response(&mut stream)
+    }
+
+    /// A request with these headers besides its length.
+    #[track_caller]
+    pub fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> Response {
+        let length = body.len();
+        let text =
+            format!("{method} {path} HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
+        self.raw(text.as_bytes())
+    }
+
+    /// The headers of a request that is right.
+    pub fn right(&self) -> String {
+        format!(
+            "Host: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n",
+            self.host(),
+            self.token
+        )
+    }
+
+    #[track_caller]
+    pub fn get(&self, path: &str) -> Response {
+        self.request("GET", path, &self.right(), "")
+    }
+
+    #[track_caller]
+    pub fn post(&self, path: &str, body: &Value) -> Response {
+        self.request("POST", path, &self.right(), &body.to_string())
+    }
+
+    /// The session as the board shows it.
+    #[track_caller]
+    pub fn session(&self) -> Value {
+        self.get(&format!("/api/sessions/claude/{SESSION}")).json()
+    }
+
+    #[track_caller]
+    pub fn reply(&self, id: &str, text: &str) -> Response {
+        let order = json!({ "id": id, "tool": "claude", "session_id": SESSION, "text": text });
+        self.post("/api/replies", &order)
+    }
+
+    /// Waits until the reply stands so, and gives it.
+    #[track_caller]
+    pub fn wait_for_reply(&self, id: &str, state: &str) -> Value {
+        let mut seen = Value::Null;
+        wait_until(PATIENCE, &format!("a reply that is {state}"), || {
+            seen = self.session()["replies"].clone();
+            let replies = seen.as_array().unwrap().iter();
+            let mut own = replies.filter(|reply| reply["id"] == id && reply["state"] == state);
+            own.next().cloned()
+        })
+    }
+
+    /// The stream of changes, from its first event on.
+    #[track_caller]
+    pub fn events(&self) -> Events {
+        let mut stream = self.connect();
+        let request = format!("GET /api/events HTTP/1.1\r\n{}\r\n", self.right());
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut reader = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        assert!(head.contains("text/event-stream"), "{head}");
+        Events { reader }
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if let Some(mut daemon) = self.daemon.take() {
+            let _ = self.world.command("turnbridge").args(["daemon", "stop"]).output();
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+    }
+}
+
+pub struct Events {
+    reader: BufReader<TcpStream>,
+}
+
+impl Events {
+    /// The next event of that name; others before it are skipped. `None`: the stream has ended.
+    #[track_caller]
+    pub fn next(&mut self, name: &str) -> Option<Value> {
+        let mut event = String::new();
+        loop {
+            let mut line = String::new();
+            if self.reader.read_line(&mut line).expect("an event") == 0 {
+                return None;
+            }
+            if let Some(named) = line.strip_prefix("event: ") {
+                named.trim().clone_into(&mut event);
+            } else if let Some(data) = line.strip_prefix("data: ")
+                && event == name
+            {
+                return Some(serde_json::from_str(data).expect("JSON"));
+            }
+        }
+    }
+}
+
+#[track_caller]
+pub fn read_response(stream: &mut TcpStream) -> Response {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).expect("an answer");
+    let text = String::from_utf8(bytes).expect("UTF-8");
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {text:?}"));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect(head);
+    Response { status, head: head.to_owned(), body: body.to_owned() }
+}
