@@ -4,8 +4,11 @@ use std::process::Command;
 
 use testkit::{Claude, Codex};
 
+use crate::browser::Browser;
+
 const SLOW: &str = "TURNBRIDGE_TEST_SLOW";
 const NO_AGENTS: &str = "TURNBRIDGE_TEST_NO_AGENTS";
+const NO_BROWSER: &str = "TURNBRIDGE_TEST_NO_BROWSER";
 
 /// A real agent, pinned under `tests/NAME`.
 pub trait Agent: Sized {
@@ -62,6 +65,26 @@ pub fn slow<A: Agent>() -> Option<A> {
         return None;
     }
     fast()
+}
+
+/// A browser, for tests that need no agent.
+#[track_caller]
+pub fn browser() -> Option<Browser> {
+    if is_set(NO_BROWSER) {
+        say(&format!("{NO_BROWSER}=1 is set"));
+        return None;
+    }
+    Some(Browser::start())
+}
+
+/// Like [`browser`], for tests that only the slow gate runs.
+#[track_caller]
+pub fn slow_browser() -> Option<Browser> {
+    if !is_set(SLOW) {
+        say(&format!("it is slow; set {SLOW}=1 to run it"));
+        return None;
+    }
+    browser()
 }
 
 fn is_set(variable: &str) -> bool {

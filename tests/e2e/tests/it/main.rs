@@ -5,6 +5,9 @@
 //! tmux and unix sockets are what these tests stand on, so they are for unix.
 #![cfg(unix)]
 
+mod board;
+mod board_figures;
+mod browser;
 #[cfg(target_os = "linux")]
 mod codex_background;
 mod codex_exec;

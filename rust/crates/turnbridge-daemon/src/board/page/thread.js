@@ -5,7 +5,8 @@ import { dot, keyOf, notes } from "/cards.js";
 import { render as markdown } from "/markdown.js";
 import { element, hasText, span, text } from "/texts.js";
 
-const DONE = ["done", "handed_over", "dropped"];
+/** Nothing is left to say of them once their turn is there. */
+const WELL = ["running", "done", "handed_over"];
 
 export class Thread {
   constructor(place, close, announce) {
@@ -221,7 +222,7 @@ export class Thread {
 
   /** A reply that has become a turn is seen there. */
   isTurn(reply) {
-    if (!DONE.includes(reply.state) || reply.output) return false;
+    if (!WELL.includes(reply.state) || reply.output) return false;
     const isOld = this.first > 0 && reply.received_at < (this.turns[0]?.ended_at ?? "");
     const said = reply.text.trim();
     const isIt = (turn) => turn.ended_at >= reply.received_at && turn.prompt?.trim() === said;

@@ -24,7 +24,7 @@ fn x36_a_reply_without_slack_is_the_next_prompt_of_its_session_once() {
     assert_eq!((&done["id"], &done["source"]), (&json!(ONE), &json!("board")));
     let cwd = site.world.hermetic.project();
     let call = format!("cwd={}|-r|{SESSION}|now the tests, please", cwd.display());
-    assert_eq!(site.calls(), [call.clone()]);
+    assert_eq!(site.calls(), [call]);
     // A page that has heard no answer sends it again.
     let again = site.reply(ONE, "now the tests, please").json();
     assert_eq!(again["is_new"], false);

@@ -1,0 +1,296 @@
+//! The board in a real browser: sessions of the real agents appear, and what is typed there becomes
+//! their next prompt, without any Slack (X36).
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use testkit::{Hermetic, Reply};
+
+use crate::browser::Browser;
+use crate::codex_world::{CodexWorld, run};
+use crate::gates;
+use crate::patience::wait_for;
+use crate::replies::{claude_prompts, codex_prompt, pwned};
+use crate::scene::{Scene, executable, stdout_of};
+use crate::world::World;
+
+/// An answer with everything that a page could take for its own.
+const ANSWER: &str = "## Result\n\n<script>document.title = 'pwned'</script> and \
+                      <img src=x onerror=\"document.title='pwned'\"> stay text.\n\n\
+                      - **bold** and `code`\n- [good](https://example.com/a?b=1&c=2)\n\
+                      - [bad](javascript:document.title='pwned')\n\n\
+                      ```html\n<script>document.title = 'pwned'</script>\n```\n\n\
+                      | a | b |\n| --- | --- |\n| 1 | 2 |\n";
+
+/// A daemon without Slack.
+pub struct Board<'scene> {
+    scene: &'scene Scene,
+    pub daemon: Child,
+    pub url: String,
+}
+
+impl<'scene> Board<'scene> {
+    /// With what `agent` has in its environment; `config` comes after what all have.
+    #[track_caller]
+    pub fn start(scene: &'scene Scene, agent: Option<&Command>, config: &str) -> Board<'scene> {
+        scene.configure(&format!("{config}[gate]\nenabled = false\n"));
+        let mut command = scene.hermetic.command(executable("turnbridge"));
+        let variables = agent.into_iter().flat_map(Command::get_envs);
+        command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(scene.hermetic.root());
+        command.args(["daemon", "--foreground"]).stdin(Stdio::null());
+        let daemon = command.spawn().expect("start the daemon");
+        let mut board = Board { scene, daemon, url: String::new() };
+        board.url = wait_for("the board", || {
+            let mut command = scene.hermetic.command(executable("turnbridge"));
+            let output = command.arg("board").output().expect("run turnbridge");
+            match output.status.success() {
+                true => Ok(stdout_of(&output).trim().to_owned()),
+                false => Err(format!("{output:?}")),
+            }
+        });
+        board
+    }
+
+    /// Calls a hook as an agent does that this process is.
+    #[track_caller]
+    pub fn hook(&self, payload: &Value) {
+        let name = match payload["hook_event_name"].as_str() {
+            Some("Stop") => "turnbridge-stop-gate",
+            _ => "turnbridge-status",
+        };
+        let mut command = self.scene.hermetic.command(executable(name));
+        command.args(["--origin", "plugin"]).env("CLAUDE_CODE_ENTRYPOINT", "cli");
+        command.env("TMUX_PANE", "%1").stdin(Stdio::piped());
+        let mut child = command.spawn().expect("start the hook");
+        let mut stdin = child.stdin.take().expect("its input");
+        std::io::Write::write_all(&mut stdin, payload.to_string().as_bytes()).expect("its payload");
+        drop(stdin);
+        assert!(child.wait().expect("wait for the hook").success());
+    }
+}
+
+impl Drop for Board<'_> {
+    fn drop(&mut self) {
+        let mut command = self.scene.hermetic.command(executable("turnbridge"));
+        let _ = command.args(["daemon", "stop"]).output();
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+/// Opens the thread of the only session, by the keyboard alone once it is in sight.
+#[track_caller]
+fn open_only_thread(browser: &mut Browser, answer: &str) {
+    // A session whose process has ended is folded away.
+    browser.order("wait", json!({ "selector": ".group:not([hidden]) .count", "text": "1" }));
+    browser.run("document.querySelector('details').open = true");
+    browser.order("wait", json!({ "selector": ".card" }));
+    browser.press(&["j", "Enter"]);
+    browser.wait_for(".turn .answer", answer);
+}
+
+#[test]
+fn a_reply_typed_on_the_page_goes_on_with_the_claude_session_and_its_turn_appears() {
+    let Some(claude) = gates::fast() else { return };
+    let Some(mut browser) = gates::browser() else { return };
+    let world = World::with_gate(claude, vec![Reply::text(ANSWER), Reply::text("Two **now**.")]);
+    let agent = world.claude.command(&world.hermetic, &world.api);
+    let program = format!("[resume]\nclaude = '{}'\n", world.claude.program().display());
+    let board = Board::start(&world, Some(&agent), &program);
+    browser.open(&board.url);
+    browser.wait_for("#sessions .empty", "No sessions yet");
+    stdout_of(&world.claude().args(["-p", "first"]).output().expect("run claude"));
+    open_only_thread(&mut browser, "Result");
+    check_nothing_is_markup(&mut browser);
+
+    let typed = "now the \"tests\", $(touch pwned) <b>please</b>";
+    browser.press(&["r"]);
+    browser.type_text(typed);
+    browser.press(&["Control+Enter"]);
+    browser.wait_for(".turn .answer", "Two now.");
+    let prompts = claude_prompts(&world.api.requests()[1]);
+    assert!(prompts.iter().any(|prompt| prompt == typed), "{prompts:#?}");
+    wait_for("a reply that is shown as its turn alone", || match browser.count(".turn") {
+        2 => Ok(()),
+        count => Err(count.to_string()),
+    });
+    browser.wait_for(".said .words", typed);
+    browser.press(&["Escape", "Escape"]);
+    browser.wait_for("#thread .empty", "Choose a session");
+    browser.assert_quiet(&board.url);
+    assert!(!pwned(world.hermetic.root()), "a shell has run it");
+    world.assert_no_problems();
+}
+
+/// KT-45: nothing but its rollout tells of it.
+#[test]
+fn a_reply_typed_on_the_page_goes_on_with_the_codex_thread_and_its_turn_appears() {
+    let Some(codex) = gates::fast() else { return };
+    let Some(mut browser) = gates::browser() else { return };
+    let world = CodexWorld::bare(codex, vec![Reply::text(ANSWER), Reply::text("Two **now**.")]);
+    let agent = world.codex.command(&world.hermetic, &world.api);
+    let program = format!("[resume]\ncodex = '{}'\n", world.codex.program().display());
+    let board = Board::start(&world, Some(&agent), &program);
+    browser.open(&board.url);
+    stdout_of(&run(&mut world.exec("first")));
+    open_only_thread(&mut browser, "Result");
+    check_nothing_is_markup(&mut browser);
+    let typed = "--yolo\n$(touch pwned) & go on";
+    browser.order("fill", json!({ "selector": "#reply", "text": typed }));
+    browser.click(".reply button.primary");
+    browser.wait_for(".turn .answer", "Two now.");
+    assert_eq!(codex_prompt(&world.api.requests()[1]).trim_end(), typed);
+    browser.assert_quiet(&board.url);
+    assert!(!pwned(world.hermetic.root()), "a shell has run it");
+}
+
+#[track_caller]
+fn check_nothing_is_markup(browser: &mut Browser) {
+    let shown = browser.wait_for(".turn .answer", "Result");
+    for text in [
+        "<script>document.title = 'pwned'</script> and <img src=x",
+        "[bad](javascript:document.title='pwned')",
+    ] {
+        assert!(shown.contains(text), "{shown}");
+    }
+    assert_eq!(browser.count("#thread script, #thread img, #thread iframe"), 0);
+    assert_eq!(browser.count("#thread .answer a"), 1);
+    let link = "(({href, rel}) => [href, rel])(document.querySelector('#thread .answer a'))";
+    let link = browser.run(link);
+    assert_eq!(link, json!(["https://example.com/a?b=1&c=2", "noreferrer noopener"]));
+    assert_eq!(browser.count("#thread .answer td"), 2);
+    assert_eq!(browser.count("#thread .answer strong"), 1);
+    assert!(!browser.run("document.title").as_str().unwrap_or_default().contains("pwned"));
+}
+
+fn payload(scene: &Scene, number: u32, project: &str, event: &str, more: Value) -> Value {
+    let mut payload = json!({
+        "session_id": format!("00000000-0000-4000-8000-{number:012}"),
+        "transcript_path": "/nowhere/transcript.jsonl",
+        "cwd": scene.hermetic.root().join("work").join(project),
+        "hook_event_name": event,
+    });
+    payload.as_object_mut().expect("an object").extend(more.as_object().expect("more").clone());
+    payload
+}
+
+/// KT-76..82, X27; the pictures are for people to look at.
+#[test]
+fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    let board = Board::start(&scene, None, "language = \"en\"\n");
+    let hook = |number: u32, project: &str, event: &str, more: Value| {
+        board.hook(&payload(&scene, number, project, event, more));
+    };
+    for (number, project) in [(1, "stopped"), (2, "completed"), (3, "waiting"), (4, "working")] {
+        hook(number, project, "UserPromptSubmit", json!({ "prompt": format!("do {project}") }));
+    }
+    hook(1, "stopped", "SessionEnd", json!({ "reason": "other" }));
+    hook(2, "completed", "Stop", json!({ "last_assistant_message": ANSWER }));
+    hook(3, "waiting", "PermissionRequest", json!({ "tool_name": "Bash", "tool_input": {} }));
+
+    browser.open(&board.url);
+    browser.wait_for(".card", "working");
+    let projects = browser.order("texts", json!({ "selector": ".card .project" }));
+    assert_eq!(projects["texts"], json!(["waiting", "working", "completed"]));
+    let labels = "[...document.querySelectorAll('.card .dot')].map((dot) => dot.ariaLabel)";
+    assert_eq!(browser.run(labels), json!(["waiting for you", "working", "completed"]));
+    let look = "[...document.querySelectorAll('.card .dot')].map((dot) => {
+        const own = getComputedStyle(dot), mark = getComputedStyle(dot, '::after');
+        return [own.animationName, mark.content !== 'none', own.outlineStyle].join(' ');
+    })";
+    assert_eq!(browser.run(look), json!(["none true none", "blink false none", "none false none"]));
+    assert_eq!(browser.run("document.title"), "(1) Turnbridge");
+
+    // By the keyboard, to the last card and no further.
+    browser.press(&["j", "j", "j", "j", "Enter"]);
+    browser.wait_for(".thread-head h2", "completed");
+    browser.wait_for(".turn .answer", "Result");
+    check_nothing_is_markup(&mut browser);
+    browser.screenshot("desktop-light");
+    browser.press(&["Escape", "k", "Enter"]);
+    browser.wait_for(".thread-head h2", "working");
+    // What was typed and not sent is there again.
+    browser.press(&["r"]);
+    browser.type_text("half a thought about j and k");
+    browser.press(&["Escape", "Escape", "/"]);
+    browser.type_text("COMPL");
+    browser.order("hidden", json!({ "selector": ".card[data-state=working]" }));
+    assert_eq!(browser.count(".card"), 1);
+    browser.order("fill", json!({ "selector": "#filter", "text": "" }));
+    browser.order("click", json!({ "selector": ".card", "text": "working" }));
+    let kept = browser.run("document.querySelector('#reply').value");
+    assert_eq!(kept, "half a thought about j and k");
+    // A state that changes is said to those who cannot see it.
+    hook(4, "working", "Stop", json!({ "last_assistant_message": "All done." }));
+    browser.wait_for(".turn .answer", "All done.");
+    let said = browser.run("document.querySelector('#announcer').textContent");
+    assert_eq!(said, "working: completed");
+
+    let phone = json!({ "url": board.url, "width": 390, "height": 844, "dark": true });
+    browser.order("open", phone);
+    browser.wait_for(".card", "waiting");
+    let width = "document.documentElement.scrollWidth";
+    assert_eq!(browser.run(width), 390);
+    browser.screenshot("phone-dark-cards");
+    browser.order("click", json!({ "selector": ".card", "text": "completed" }));
+    browser.wait_for(".turn .answer", "Result");
+    assert_eq!(browser.run(width), 390);
+    browser.screenshot("phone-dark-thread");
+    browser.click(".back");
+    browser.wait_for(".card", "waiting");
+    browser.assert_quiet(&board.url);
+}
+
+/// KT-83, KT-84.
+#[test]
+fn the_settings_have_their_japanese_words_and_change_claudes_hooks() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    let board = Board::start(&scene, None, "language = \"ja\"\n");
+    browser.open(&board.url);
+    browser.wait_for("#sessions .empty", "セッションはまだありません");
+    browser.click("#open-settings");
+    browser.wait_for("dialog label", "Claude hooks 自動設定");
+    browser.wait_for("dialog button", "今すぐ適用");
+    browser.wait_for(".hooks-state", "未登録");
+    browser.click("#hooks-toggle");
+    browser.wait_for(".hooks-state", "登録済み");
+    let path = scene.hermetic.claude_config_dir().join("settings.json");
+    assert!(fs::read_to_string(&path).expect("settings.json").contains("turnbridge-status"));
+    browser.screenshot("settings-japanese");
+    browser.click("#hooks-toggle");
+    browser.wait_for(".hooks-state", "未登録");
+    fs::write(&path, "{ // mine\n}").expect("write settings.json");
+    browser.order("click", json!({ "selector": "dialog button", "text": "今すぐ適用" }));
+    let problem = browser.wait_for("dialog .problem", "失敗");
+    assert!(problem.contains("settings.json") && problem.contains("対処方法"), "{problem}");
+    browser.press(&["Escape"]);
+    browser.order("hidden", json!({ "selector": "dialog" }));
+}
+
+/// An address of a daemon that has gone, and the one of the next.
+#[test]
+fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = free.local_addr().expect("its address").port();
+    drop(free);
+    let config = format!("language = \"en\"\n[board]\nport = {port}\n");
+    let board = Board::start(&scene, None, &config);
+    browser.open(&board.url);
+    browser.wait_for("#connection", "Live");
+    drop(board);
+    browser.wait_for("#connection", "The connection is lost");
+    let board = Board::start(&scene, None, &config);
+    browser.wait_for("#connection", "Run `turnbridge board` for a new one");
+    browser.run(&format!("location.hash = '{}'", board.url.split_once('#').expect("a token").1));
+    browser.wait_for("#connection", "Live");
+    let without = board.url.split_once('#').expect("a token").0;
+    browser.open(without);
+    browser.wait_for("#connection", "Open the address that `turnbridge board` prints");
+}
