@@ -19,6 +19,11 @@ impl BoardFile {
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/#{}", self.port, self.token)
     }
+
+    /// For a browser that others may see being started.
+    pub fn url_with_ticket(&self, ticket: &str) -> String {
+        format!("http://127.0.0.1:{}/#ticket={ticket}", self.port)
+    }
 }
 
 impl fmt::Debug for BoardFile {

@@ -13,6 +13,7 @@ mod live;
 mod replies;
 mod server;
 mod static_files;
+pub mod ticket;
 mod token;
 mod turns;
 
@@ -73,7 +74,9 @@ impl Board {
 
 impl Drop for Board {
     fn drop(&mut self) {
-        let _ = fs::remove_file(self.paths.board_file());
+        for file in [self.paths.board_file(), self.paths.board_ticket()] {
+            let _ = fs::remove_file(file);
+        }
         self.server.stop();
         self.desk.live.stop();
     }

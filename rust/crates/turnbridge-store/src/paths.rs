@@ -87,6 +87,11 @@ impl StatePaths {
         self.state.join("board.json")
     }
 
+    /// Lets one browser in, once; see the board's `ticket`.
+    pub fn board_ticket(&self) -> PathBuf {
+        self.state.join("board-ticket")
+    }
+
     /// Made by whoever wants the daemon to stop.
     pub fn daemon_stop(&self) -> PathBuf {
         self.state.join("daemon.stop")

@@ -290,6 +290,14 @@ fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() 
     browser.wait_for("#connection", "Run `turnbridge board` for a new one");
     browser.run(&format!("location.hash = '{}'", board.url.split_once('#').expect("a token").1));
     browser.wait_for("#connection", "Live");
+    // As `turnbridge board --open` does it, which finds no browser in this environment.
+    let mut command = scene.hermetic.command(executable("turnbridge"));
+    stdout_of(&command.args(["board", "--open"]).env("PATH", "/nowhere").output().expect("run it"));
+    let ticket = scene.hermetic.state_dir().join("board-ticket");
+    let ticket = fs::read_to_string(ticket).expect("a ticket");
+    browser.open(&format!("http://127.0.0.1:{port}/#ticket={ticket}"));
+    browser.wait_for("#connection", "Live");
+    assert_eq!(browser.run("location.hash"), "");
     let without = board.url.split_once('#').expect("a token").0;
     browser.open(without);
     browser.wait_for("#connection", "Open the address that `turnbridge board` prints");

@@ -11,7 +11,7 @@ use turnbridge_store::session_store;
 
 use super::http::{Head, Response};
 use super::live::Live;
-use super::{cards, children, replies, static_files, turns};
+use super::{cards, children, replies, static_files, ticket, turns};
 
 /// What the threads of the board share.
 pub struct Desk {
@@ -50,7 +50,7 @@ impl Desk {
             ("GET", ["api", "sessions"]) => ok(&cards::snapshot(&self.paths, self.language())),
             ("GET", ["api", "sessions", tool, id]) => self.session(head, tool, id),
             ("GET", ["api", "settings"]) => ok(&children::settings(self.language())),
-            ("POST", ["api", action @ ..]) => self.act(head, action, body),
+            ("POST", action) => self.act(head, action, body),
             ("GET", _) => static_files::find(&head.path)
                 .unwrap_or_else(|| Response::error(404, "there is no such page")),
             _ => Response::of_status(405),
@@ -88,12 +88,13 @@ impl Desk {
             return Response::error(400, "the body is no JSON object");
         };
         match action {
-            ["replies"] => replies::accept(self, &order),
-            ["settings", "claude-hooks"] => match order["enabled"].as_bool() {
+            ["enter"] => ticket::exchange(&self.paths, &order, &self.token),
+            ["api", "replies"] => replies::accept(self, &order),
+            ["api", "settings", "claude-hooks"] => match order["enabled"].as_bool() {
                 Some(enabled) => children::set_claude_hooks(enabled),
                 None => Response::error(422, "`enabled` has to be `true` or `false`"),
             },
-            ["focus"] => {
+            ["api", "focus"] => {
                 let key = session_key(order["tool"].as_str(), order["session_id"].as_str());
                 match key.filter(|(tool, id)| session_store::read(&self.paths, *tool, id).is_some())
                 {

@@ -4,10 +4,11 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::json;
 use turnbridge_core::board_wire::BoardFile;
+use turnbridge_daemon::board::ticket;
 use turnbridge_store::paths::StatePaths;
 
 use super::daemon;
@@ -41,7 +42,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         writeln!(out, "{}", board.url())?;
     }
     if arguments.open {
-        open(&board.url());
+        let ticket = ticket::make(&paths).context("could not write to the state folder")?;
+        open(&board.url_with_ticket(&ticket));
     }
     Ok(())
 }

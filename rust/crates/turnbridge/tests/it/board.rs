@@ -36,6 +36,37 @@ fn its_address_has_the_token_in_the_fragment_and_is_gone_with_the_daemon() {
     assert_ne!(site.token, old);
 }
 
+/// What a browser is started with stands in the list of processes, for everybody.
+#[test]
+fn a_browser_is_started_with_a_ticket_and_not_with_the_token() {
+    use std::os::unix::fs::PermissionsExt;
+    let site = Site::start();
+    let bin = site.world.hermetic.root().join("bin");
+    let seen = site.world.hermetic.root().join("seen");
+    for name in ["xdg-open", "wslview", "open"] {
+        let script = format!("#!/bin/sh\nprintf '%s\\n' \"$1\" > '{}'\n", seen.display());
+        fs::write(bin.join(name), script).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let mut command = site.world.command("turnbridge");
+    let output = command.env("PATH", &bin).args(["board", "--open"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let url = wait_until(PATIENCE, "the browser", || {
+        fs::read_to_string(&seen).ok().filter(|url| url.ends_with('\n'))
+    });
+    assert!(!url.contains(&site.token), "{url}");
+    let ticket = url.trim().split_once("/#ticket=").unwrap().1;
+    let host = format!("Host: {}\r\nContent-Type: application/json\r\n", site.host());
+    let enter = |headers: &str, ticket: &str| {
+        site.request("POST", "/enter", headers, &json!({ "ticket": ticket }).to_string())
+    };
+    assert_eq!(enter(&host, &"0".repeat(64)).status, 403);
+    let other = format!("{host}Origin: http://evil.example\r\n");
+    assert_eq!(enter(&other, ticket).status, 403);
+    assert_eq!(enter(&host, ticket).json()["token"], site.token);
+    assert_eq!(enter(&host, ticket).status, 403);
+}
+
 #[test]
 fn it_moves_when_the_config_names_another_port_and_says_when_it_cannot() {
     let site = Site::start();

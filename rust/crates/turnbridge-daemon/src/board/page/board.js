@@ -109,13 +109,13 @@ function pressed(event) {
   act();
 }
 
-takeToken();
 translate();
+await takeToken();
 document.addEventListener("keydown", pressed);
 byId("filter").addEventListener("input", (event) => cards.setFilter(event.target.value));
 byId("open-settings").addEventListener("click", () => settings.open());
 const connection = listen(heard, showState);
 // Somebody has pasted a new address over the old one.
-addEventListener("hashchange", () => {
-  if (takeToken()) connection.again();
+addEventListener("hashchange", async () => {
+  if (await takeToken()) connection.again();
 });

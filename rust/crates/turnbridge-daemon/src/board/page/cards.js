@@ -85,12 +85,22 @@ export class Cards {
 
   set(session) {
     this.sessions.set(keyOf(session), session);
-    this.render();
+    this.renderSoon();
   }
 
   remove(key) {
     this.sessions.delete(key);
-    this.render();
+    this.renderSoon();
+  }
+
+  /** What comes together is shown together. */
+  renderSoon() {
+    if (this.isDue) return;
+    this.isDue = true;
+    queueMicrotask(() => {
+      this.isDue = false;
+      this.render();
+    });
   }
 
   setFilter(filter) {

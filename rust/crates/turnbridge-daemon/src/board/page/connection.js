@@ -1,5 +1,5 @@
 // The daemon: what it is asked with the token, and what it tells as it happens.
-// The token comes in the fragment of the address, which is emptied at once.
+// The token comes in the fragment of the address, or for a ticket there; it is emptied at once.
 
 const KEPT = "turnbridge-token";
 const FIRST_PAUSE = 250;
@@ -7,14 +7,19 @@ const LONGEST_PAUSE = 10_000;
 /** It says something every 15 seconds; without that, nobody is there. */
 const SILENCE = 40_000;
 
-export function takeToken() {
-  const fragment = location.hash.slice(1);
-  if (/^[0-9a-f]{64}$/.test(fragment)) {
-    sessionStorage.setItem(KEPT, fragment);
-    history.replaceState(null, "", location.pathname);
-    return true;
-  }
-  return false;
+/** Whether there is a new one. A browser that `turnbridge board --open` has started has a ticket for it. */
+export async function takeToken() {
+  const [, ticket, token] = /^#(?:ticket=([0-9a-f]{64})|([0-9a-f]{64}))$/.exec(location.hash) ?? [];
+  if (!ticket && !token) return false;
+  history.replaceState(null, "", location.pathname);
+  const found = token ?? (await exchange(ticket));
+  if (found) sessionStorage.setItem(KEPT, found);
+  return Boolean(found);
+}
+
+async function exchange(ticket) {
+  const given = await tell("/enter", { ticket }).catch(() => ({}));
+  return given.token;
 }
 
 export const hasToken = () => sessionStorage.getItem(KEPT) !== null;
