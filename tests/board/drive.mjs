@@ -17,8 +17,20 @@ let asked = [];
 /** What the page complained about. */
 let complaints = [];
 
+/** In the page: asking again and again from here would be most of what is measured. */
+function noteWhenThere(selector) {
+  const observer = new MutationObserver(() => {
+    if (!document.querySelector(selector)) return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => {
+      window.paintedAt = performance.now();
+    }));
+  });
+  observer.observe(document, { subtree: true, childList: true });
+}
+
 const ORDERS = {
-  async open({ url, width = 1280, height = 800, dark = false, locale = "en-US" }) {
+  async open({ url, width = 1280, height = 800, dark = false, locale = "en-US", until = null }) {
     await page?.context().close();
     const colorScheme = dark ? "dark" : "light";
     const context = await browser.newContext({ viewport: { width, height }, colorScheme, locale });
@@ -31,6 +43,7 @@ const ORDERS = {
     page.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });
+    if (until) await page.addInitScript(noteWhenThere, until);
     await page.goto(url);
     return { url: page.url() };
   },
@@ -92,13 +105,10 @@ const ORDERS = {
   async seen() {
     return { seen: await page.evaluate(() => window.seen) };
   },
-  /** How long the page took from the beginning until its cards were there, in milliseconds. */
-  async loaded({ selector }) {
-    await page.locator(selector).first().waitFor({ state: "attached" });
-    const now = await page.evaluate(() => new Promise((resolve) => {
-      requestAnimationFrame(() => resolve(performance.now()));
-    }));
-    return { milliseconds: now };
+  /** How long the page took until it had painted what it was opened with as `until`. */
+  async loaded() {
+    const painted = await page.waitForFunction(() => window.paintedAt);
+    return { milliseconds: await painted.jsonValue() };
   },
   async screenshot({ path }) {
     await page.screenshot({ path, animations: "disabled" });

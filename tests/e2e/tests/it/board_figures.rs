@@ -96,21 +96,23 @@ fn five_hundred_sessions_load_in_a_second_and_cost_the_daemon_little() {
         let second = memory();
         if first == second { Ok(second) } else { Err(format!("{first} and {second} KB")) }
     });
-    browser.open(&board.url);
-    let loaded = browser.order("loaded", json!({ "selector": "li:nth-child(500) .card" }));
+    let mut loads = Vec::new();
     for _ in 0..5 {
-        browser.order("open", json!({ "url": board.url }));
-        browser.order("wait", json!({ "selector": ".card" }));
+        let order = json!({ "url": board.url, "until": "li:nth-child(500) .card" });
+        browser.order("open", order);
+        let loaded = browser.order("loaded", json!({}));
+        loads.push(loaded["milliseconds"].as_f64().expect("a time"));
         browser.press(&["j", "j", "Enter"]);
         browser.wait_for(".turn .answer", "A paragraph");
     }
     let after = memory();
-    let milliseconds = loaded["milliseconds"].as_f64().expect("a time");
+    loads.sort_by(f64::total_cmp);
+    let (median, most) = (loads[2], loads[4]);
     gates::note(&format!(
-        "board: 500 sessions, 5,000 turns: page with all cards {milliseconds:.0} ms; daemon {before} KB, \
-         {settled} KB with the sessions, {after} KB after six page loads and five threads"
+        "board: 500 sessions, 5,000 turns: all cards painted after {median:.0} ms, at most {most:.0} ms; \
+         daemon {before} KB, {settled} KB with the sessions, {after} KB after five pages and threads"
     ));
-    assert!(milliseconds < 3_000.0);
+    assert!(median < 3_000.0, "{loads:?}");
     assert!(after.saturating_sub(before) < 40_000, "{before} {settled} {after}");
 }
 
