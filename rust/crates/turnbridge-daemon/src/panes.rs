@@ -32,12 +32,7 @@ impl PaneBinder {
     /// Looks whether somebody has launched, or left, anything. Gives the surroundings of the
     /// threads that are shown, when they have changed.
     pub fn look(&mut self, homes: &[PathBuf]) -> io::Result<Option<BTreeMap<SessionId, Host>>> {
-        let stamp = self.stamp();
-        if stamp == self.seen {
-            return Ok(None);
-        }
-        let panes = pane_store::settle(&self.paths, homes)?;
-        Ok(self.note(stamp, &panes))
+        if self.stamp() == self.seen { Ok(None) } else { self.look_again(homes) }
     }
 
     /// A rollout has been written to.
@@ -53,9 +48,14 @@ impl PaneBinder {
         Ok(self.note(seen, &panes))
     }
 
-    /// Somebody has missed something: the next look is at everything.
-    pub fn look_again(&mut self) {
-        self.seen = None;
+    /// The same as `look`, for when rollouts may have appeared that nobody has named.
+    pub fn look_again(
+        &mut self,
+        homes: &[PathBuf],
+    ) -> io::Result<Option<BTreeMap<SessionId, Host>>> {
+        let stamp = self.stamp();
+        let panes = pane_store::settle(&self.paths, homes)?;
+        Ok(self.note(stamp, &panes))
     }
 
     /// `stamp` is from before the registry was read: what is written meanwhile is looked at again.

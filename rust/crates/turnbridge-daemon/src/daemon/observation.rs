@@ -89,13 +89,14 @@ impl Observation {
     }
 
     pub fn see(&mut self, sight: Sight) -> bool {
-        match &sight {
-            Sight::Changed(path) => {
-                let told = self.panes.see(path);
-                self.note_panes(told);
-            }
-            Sight::Rescan | Sight::Blind(_) => self.panes.look_again(),
-        }
+        // Before its lines are read, so that they find the thread's surroundings.
+        let homes = self.codex.as_ref().map_or_else(Vec::new, |codex| codex.homes.clone());
+        let told = match &sight {
+            Sight::Changed(path) if !path.is_dir() => self.panes.see(path),
+            // A folder that is new may have a rollout in it already.
+            Sight::Changed(_) | Sight::Rescan | Sight::Blind(_) => self.panes.look_again(&homes),
+        };
+        self.note_panes(told);
         let Some(codex) = &mut self.codex else { return false };
         let happenings = match sight {
             Sight::Changed(path) => codex.follower.changed(&path),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -198,7 +198,7 @@ impl Drop for Ended {
 fn kt_69_the_daemon_binds_a_new_thread_and_tells_the_panes_host_of_it() {
     let world = World::new();
     let notes = world.hermetic.root().join("kawaii.jsonl");
-    let mut command: Command = world.command("turnbridge");
+    let mut command = world.command("turnbridge");
     command.args(["daemon", "--foreground"]).stdin(Stdio::null()).stderr(Stdio::null());
     let _daemon = Ended(command.spawn().unwrap());
     wait_until(PATIENCE, "the daemon", || {
