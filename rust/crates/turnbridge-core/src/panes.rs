@@ -12,7 +12,7 @@ use crate::codex_launch;
 use crate::event::{Event, EventKind, Facts, PaneEnd, ProcessKey};
 use crate::ids::{SessionId, Tool};
 use crate::pane_id::{PaneId, pane_of};
-use crate::session::{Host, Run, Session};
+use crate::session::{Host, Run, Session, State};
 use crate::timestamp::Timestamp;
 
 /// Panes that are remembered. Who has more has closed most of them without a word.
@@ -55,6 +55,15 @@ pub struct Binding {
     pub session_id: SessionId,
     /// The run that is shown. All that happens to a thread of Codex is one run.
     pub process: ProcessKey,
+}
+
+/// What is seen of a session beside its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PaneView {
+    /// A pane shows it: it has a dot, and not only a ring.
+    pub is_shown: bool,
+    /// It works, but its screen has stopped: a hint, and no state.
+    pub has_fallen_silent: bool,
 }
 
 impl Panes {
@@ -136,6 +145,20 @@ impl Panes {
         };
         let leaving = |binding: &&Binding| binding.pane == *pane && !is_elsewhere(binding);
         bindings.iter().filter(leaving).map(|binding| departure(binding, why, at)).collect()
+    }
+
+    /// How a session stands to the panes that are known (KT-81, KT-82).
+    pub fn view_of(&self, session: &Session) -> PaneView {
+        let of_runs = session.live_runs().filter_map(|run| Some(shown_run(session, run)?.pane));
+        let launched = self.codex.panes_of(&session.id).filter(|_| session.tool == Tool::Codex);
+        let panes: BTreeSet<PaneId> = launched.cloned().chain(of_runs).collect();
+        let is_quiet = |pane: &PaneId| {
+            self.launches.get(pane).is_some_and(|launched| launched.output_stopped_at.is_some())
+        };
+        PaneView {
+            is_shown: !panes.is_empty(),
+            has_fallen_silent: session.state() == State::Working && panes.iter().any(is_quiet),
+        }
     }
 
     /// The surroundings of a thread of Codex, of which its rollout says nothing.

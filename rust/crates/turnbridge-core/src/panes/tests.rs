@@ -2,7 +2,7 @@ use super::*;
 use crate::advance::advance;
 use crate::codex_binding::{Origin, Rollout};
 use crate::event::SessionSource;
-use crate::session::State;
+use crate::session::Activity;
 
 const THREAD: &str = "0199a213-81c0-7800-8aa1-bbab2a035a53";
 
@@ -160,4 +160,27 @@ fn panes_that_nobody_has_closed_do_not_pile_up() {
     assert_eq!(panes.launches.len(), MAX_PANES);
     assert_eq!(panes.codex.panes().count(), MAX_PANES);
     assert!(panes.codex.is_waiting(&kitty("599")) && !panes.codex.is_waiting(&kitty("87")));
+}
+
+#[test]
+fn kt_81_kt_82_a_dot_needs_a_pane_and_the_stop_mark_a_screen_that_has_stopped() {
+    let mut panes = Panes::default();
+    let claude = session(Tool::Claude, "a", &[(7, "1", "cli")]);
+    let headless = session(Tool::Claude, "b", &[(8, "1", "sdk-cli")]);
+    assert_eq!(panes.view_of(&headless), PaneView::default());
+    let shown = PaneView { is_shown: true, has_fallen_silent: false };
+    assert_eq!(panes.view_of(&claude), shown);
+    panes.launch(&kitty("1"), launch(Tool::Claude, "claude", 1));
+    panes.launches.get_mut(&kitty("1")).unwrap().output_stopped_at = Some(second(5));
+    assert_eq!(panes.view_of(&claude), shown, "it has nothing to do");
+    let working = Session {
+        runs: claude
+            .runs
+            .iter()
+            .cloned()
+            .map(|run| Run { activity: Activity::Working, ..run })
+            .collect(),
+        ..claude
+    };
+    assert_eq!(panes.view_of(&working), PaneView { is_shown: true, has_fallen_silent: true });
 }

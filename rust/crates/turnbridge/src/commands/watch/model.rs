@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use turnbridge_core::ids::{SessionId, Tool, is_uuid};
+use turnbridge_core::panes::{PaneView, Panes};
 use turnbridge_core::resume::is_refused;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::timestamp::Timestamp;
@@ -38,6 +39,7 @@ pub struct Model {
     mode: Mode,
     message: Option<String>,
     turns: Option<(SessionKey, Vec<TurnRecord>)>,
+    panes: Panes,
     /// Lines of the chosen session's text that are above the window.
     scroll: usize,
 }
@@ -85,6 +87,17 @@ pub struct Counts {
 impl Model {
     pub fn new(shown: Shown) -> Model {
         Model { shown, ..Model::default() }
+    }
+
+    /// Whether that changes anything.
+    pub fn set_panes(&mut self, panes: Panes) -> bool {
+        let is_changed = self.panes != panes;
+        self.panes = panes;
+        is_changed
+    }
+
+    pub fn pane_view(&self, session: &Session) -> PaneView {
+        self.panes.view_of(session)
     }
 
     pub fn apply(&mut self, changes: Vec<Change>) {

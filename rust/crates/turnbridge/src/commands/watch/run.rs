@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use crossterm::event::{self, Event as TerminalEvent};
-use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
+use turnbridge_store::{clock, pane_store};
 
 use super::bell::Bell;
 use super::follow::{Change, Follower};
@@ -111,6 +111,7 @@ impl Watch {
     fn run(&mut self, screen: &mut Screen, happened: &Receiver<Event>) -> Result<()> {
         let first = self.follower.list(clock::now());
         self.apply(first);
+        self.model.set_panes(pane_store::read(&self.paths));
         let mut next_look = Instant::now() + SECOND;
         let mut next_draw = Some(Instant::now());
         loop {
@@ -178,6 +179,7 @@ impl Watch {
         changes.extend(self.follower.look(now));
         let mut is_changed = !changes.is_empty();
         self.apply(changes);
+        is_changed |= self.model.set_panes(pane_store::read(&self.paths));
         if let Some(said) = self.replies.look(&self.paths) {
             self.model.say(said);
             is_changed = true;

@@ -6,6 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use turnbridge_core::one_line::one_line;
+use turnbridge_core::panes::PaneView;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::timestamp::Timestamp;
 use unicode_width::UnicodeWidthStr;
@@ -58,14 +59,16 @@ pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut 
             false => Style::default(),
         };
         put(buffer, area, row, &line, style);
-        draw_dot(session, look, now, area, row, style, buffer);
+        draw_dot(session, model.pane_view(session), look, now, area, row, style, buffer);
     }
     sessions.len()
 }
 
 /// KT-77..82, X27. The dot stands in the second column, the stop mark in the third.
+#[expect(clippy::too_many_arguments, reason = "what is drawn, how, and where")]
 fn draw_dot(
     session: &Session,
+    pane: PaneView,
     look: Look,
     now: Timestamp,
     area: Rect,
@@ -86,30 +89,13 @@ fn draw_dot(
     }
     let dot = match session.state() {
         State::Working if !is_lit(now) => " ",
-        _ if has_pane(session) => "●",
+        _ if pane.is_shown => "●",
         _ => "○",
     };
-    let mark = if session.state() == State::WaitingUser { "■" } else { " " };
+    let is_marked = session.state() == State::WaitingUser || pane.has_fallen_silent;
+    let mark = if is_marked { "■" } else { " " };
     let area = Rect { width: area.width.min(2), ..area };
     put(buffer, area, row, &format!("{dot}{mark}"), style.fg(color));
-}
-
-/// Whether the terminal is known in which it is shown: hooks keep what the terminal says of itself.
-fn has_pane(session: &Session) -> bool {
-    const PANES: [&str; 8] = [
-        "TMUX_PANE",
-        "WEZTERM_PANE",
-        "KITTY_WINDOW_ID",
-        "ITERM_SESSION_ID",
-        "WT_SESSION",
-        "ZELLIJ_PANE_ID",
-        "KAWAII_PANE_ID",
-        "TVINE_SESSION_ID",
-    ];
-    let is_in_one = |name: &&str| {
-        session.current_run().is_some_and(|run| run.ended.is_none() && run.host.env(name).is_some())
-    };
-    PANES.iter().any(is_in_one)
 }
 
 fn nothing(model: &Model) -> &'static str {
