@@ -165,6 +165,60 @@ fn check_nothing_is_markup(browser: &mut Browser) {
     assert!(!browser.run("document.title").as_str().unwrap_or_default().contains("pwned"));
 }
 
+/// What is not understood stays as it was typed, and nothing becomes markup that is none.
+#[test]
+fn markdown_becomes_what_it_means_and_nothing_else() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    let board = Board::start(&scene, None, "");
+    browser.open(&board.url);
+    browser.wait_for("#connection", "Live");
+    for (source, expected) in [
+        ("plain\ntwo", "<p>plain\ntwo</p>"),
+        ("a **b *c* d** e", "<p>a <strong>b <em>c</em> d</strong> e</p>"),
+        ("**bold *both***", "<p><strong>bold <em>both</em></strong></p>"),
+        ("snake_case_name 2*3*4 * 5", "<p>snake_case_name 2<em>3</em>4 * 5</p>"),
+        ("``a ` b`` and `<i>`", "<p><code>a ` b</code> and <code>&lt;i&gt;</code></p>"),
+        ("~~old~~ \\*no\\*", "<p><del>old</del> *no*</p>"),
+        ("# One\n## Two", "<h3>One</h3><h4>Two</h4>"),
+        ("1. a\n2. b\n   - c\n\nend", "<ol><li>a</li><li>b<ul><li>c</li></ul></li></ol><p>end</p>"),
+        ("- [x] done\n- [ ] open", "<ul><li>☑ done</li><li>☐ open</li></ul>"),
+        ("> a\n> > b", "<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote>"),
+        ("a\n\n---\nb", "<p>a</p><hr><p>b</p>"),
+        (
+            "```js\n**not** <b>\n",
+            "<pre tabindex=\"0\"><span class=\"language\">js</span><code>**not** &lt;b&gt;\n</code></pre>",
+        ),
+        (
+            "see https://a.example/x_y_z. And <http://b.example>",
+            "<p>see <a href=\"https://a.example/x_y_z\">https://a.example/x_y_z</a>. And \
+             <a href=\"http://b.example/\">http://b.example</a></p>",
+        ),
+        ("[x](data:text/html,1) [y](//z) [z](/q)", "<p>[x](data:text/html,1) [y](//z) [z](/q)</p>"),
+        (
+            "[a](JaVaScRiPt:alert(1)) ![i](vbscript:x)",
+            "<p>[a](JaVaScRiPt:alert(1)) ![i](vbscript:x)</p>",
+        ),
+        ("![i](https://a.example/i.png)", "<p><a href=\"https://a.example/i.png\">i</a></p>"),
+        (
+            "[\"><b>](https://a.example/\"onx=1)",
+            "<p><a href=\"https://a.example/%22onx=1\">\"&gt;&lt;b&gt;</a></p>",
+        ),
+        (
+            "日本語の**強調**です。https://a.example/。",
+            "<p>日本語の<strong>強調</strong>です。<a href=\"https://a.example/\">https://a.example/</a>。</p>",
+        ),
+    ] {
+        let script = format!(
+            "import('/markdown.js').then(({{ render }}) => render({}).innerHTML)",
+            json!(source)
+        );
+        let made = browser.run(&script).as_str().expect("markup").to_owned();
+        let made = made.replace(" rel=\"noreferrer noopener\" target=\"_blank\"", "");
+        assert_eq!(made, expected, "{source}");
+    }
+}
+
 fn payload(scene: &Scene, number: u32, project: &str, event: &str, more: Value) -> Value {
     let mut payload = json!({
         "session_id": format!("00000000-0000-4000-8000-{number:012}"),
