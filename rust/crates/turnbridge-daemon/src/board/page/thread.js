@@ -203,13 +203,15 @@ export class Thread {
       const print = JSON.stringify(reply);
       entries.push({ id: `reply ${reply.id}`, at: reply.received_at, made: () => replyNode(reply), print });
     }
-    entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-    const isReplied = replies.some((reply) => reply.state === "running");
     if (this.openTurn && ["working", "waiting_user"].includes(this.session.state)) {
       const { openTurn, session } = this;
+      const said = openTurn.prompt?.trim();
+      const isReplied = replies.some((reply) => reply.state === "running" && reply.text.trim() === said);
       const print = JSON.stringify([openTurn, session.state, session.waiting_for, isReplied]);
-      entries.push({ id: "open", at: "", made: () => openNode(openTurn, session, isReplied), print });
+      const at = openTurn.started_at ?? new Date().toISOString();
+      entries.push({ id: "open", at, made: () => openNode(openTurn, session, isReplied), print });
     }
+    entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
     const nodes = new Map();
     for (const entry of entries) {
       const known = this.nodes.get(entry.id);
