@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::texts::Language;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::session_store;
+use turnbridge_store::{pane_store, session_store};
 
 use super::http::{Head, Response};
 use super::live::Live;
@@ -67,7 +67,7 @@ impl Desk {
         let page = turns::page(&self.paths, &session, head.number("before"), head.number("limit"));
         ok(&json!({
             "version": 1,
-            "session": cards::card(&self.paths, &session),
+            "session": cards::card(&self.paths, &pane_store::read(&self.paths), &session),
             "open_turn": turns::open_turn(&self.paths, &session),
             "turns": page.turns,
             "first": page.first,

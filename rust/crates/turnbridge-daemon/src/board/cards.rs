@@ -4,10 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::panes::{PaneView, Panes};
 use turnbridge_core::session::{Detail, Run, Session, State};
 use turnbridge_core::texts::Language;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::session_store;
+use turnbridge_store::{pane_store, session_store};
 
 use super::replies;
 
@@ -16,17 +17,6 @@ const MOST_STOPPED: usize = 500;
 
 /// Of a prompt, in characters. The whole of it is in the thread.
 const PROMPT: usize = 300;
-
-/// Variables that name the pane which a run is in.
-const PANES: [&str; 7] = [
-    "TMUX_PANE",
-    "WEZTERM_PANE",
-    "KITTY_WINDOW_ID",
-    "ITERM_SESSION_ID",
-    "WT_SESSION",
-    "ZELLIJ_PANE_ID",
-    "KAWAII_PANE_ID",
-];
 
 /// Everything that a page has to know to begin with.
 pub fn snapshot(paths: &StatePaths, language: Language) -> Value {
@@ -37,7 +27,8 @@ pub fn snapshot(paths: &StatePaths, language: Language) -> Value {
         stopped += usize::from(session.state() == State::Stopped);
         session.state() != State::Stopped || stopped <= MOST_STOPPED
     });
-    let cards: Vec<Value> = sessions.iter().map(|session| card(paths, session)).collect();
+    let panes = pane_store::read(paths);
+    let cards: Vec<Value> = sessions.iter().map(|session| card(paths, &panes, session)).collect();
     json!({
         "version": 1,
         "language": match language { Language::Japanese => "ja", Language::English => "en" },
@@ -48,10 +39,12 @@ pub fn snapshot(paths: &StatePaths, language: Language) -> Value {
 
 /// `None`: there is no such session any more.
 pub fn current(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Value> {
-    session_store::read(paths, tool, id).map(|session| card(paths, &session))
+    let session = session_store::read(paths, tool, id)?;
+    Some(card(paths, &pane_store::read(paths), &session))
 }
 
-pub fn card(paths: &StatePaths, session: &Session) -> Value {
+pub fn card(paths: &StatePaths, panes: &Panes, session: &Session) -> Value {
+    let PaneView { is_shown, has_fallen_silent } = panes.view_of(session);
     let run = session.current_run();
     let prompt = run.and_then(|run| run.turn.prompt.as_ref());
     // Grows with every turn that ends: a page that shows them knows by it that there are more.
@@ -71,14 +64,10 @@ pub fn card(paths: &StatePaths, session: &Session) -> Value {
         "prompt_at": run.and_then(|run| run.turn.started_at).map(|at| at.to_string()),
         "waiting_for": run.map_or_else(Vec::new, waiting_for),
         "background_tasks": run.map_or(0, |run| run.background_tasks.len()),
-        "has_pane": run.is_some_and(has_pane),
+        "has_pane": is_shown,
+        "has_fallen_silent": has_fallen_silent,
         "turns_bytes": turns.map_or(0, |turns| turns.len()),
     })
-}
-
-/// KT-81: in a pane that it has not left.
-fn has_pane(run: &Run) -> bool {
-    run.ended.is_none() && PANES.iter().any(|name| run.host.env(name).is_some())
 }
 
 fn waiting_for(run: &Run) -> Vec<&str> {

@@ -87,7 +87,8 @@ fn watch(paths: &StatePaths, orders: Sender<Order>) -> Option<RecommendedWatcher
         let _ = orders.send(order);
     };
     let mut watcher = notify::recommended_watcher(handler).ok()?;
-    for folder in [paths.sessions_dir(), paths.turns_dir(), paths.inbox_dir()] {
+    let folders = [paths.sessions_dir(), paths.turns_dir(), paths.inbox_dir(), paths.state_dir()];
+    for folder in folders {
         let _ = make_private_folder(&folder);
         let _ = watcher.watch(&folder, RecursiveMode::NonRecursive);
     }
@@ -149,7 +150,9 @@ impl Watch {
             Order::Subscribe(page, language) => self.welcome(page, language),
             Order::Touched(paths) => {
                 for path in paths {
-                    if path.starts_with(self.paths.inbox_dir()) {
+                    if path == self.paths.panes_file() {
+                        touched.is_all = true;
+                    } else if path.starts_with(self.paths.inbox_dir()) {
                         touched.has_replies = true;
                     } else {
                         touched.sessions.extend(session_of(&path));

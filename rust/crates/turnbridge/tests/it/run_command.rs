@@ -61,6 +61,14 @@ fn tv_4_8_the_plugin_around_the_executable_is_loaded_for_this_run_only() {
     let settings = world.hermetic.claude_config_dir().join("settings.json");
     assert!(!settings.exists());
     fs::write(&settings, r#"{"enabledPlugins":{"turnbridge@somewhere":true}}"#).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_turnbridge-status"), plugin.join("bin/turnbridge-status"))
+        .unwrap();
+    let installed = serde_json::json!({
+        "version": 2, "plugins": {"turnbridge@somewhere": [{"scope": "user", "installPath": plugin}]},
+    });
+    let plugins = world.hermetic.claude_config_dir().join("plugins");
+    fs::create_dir_all(&plugins).unwrap();
+    fs::write(plugins.join("installed_plugins.json"), installed.to_string()).unwrap();
     run(&world, Some(&program), &["--", "claude", "-c"]);
     let calls = claude.calls();
     assert_eq!(calls[0], ["--plugin-dir", plugin.to_str().unwrap(), "-c"]);

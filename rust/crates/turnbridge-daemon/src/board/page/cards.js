@@ -13,8 +13,10 @@ export const keyOf = (session) => `${session.tool}/${session.session_id}`;
 export function dot(session) {
   const state = text(`state_${session.state}`);
   const label = session.has_pane || session.state === "stopped" ? state : `${state}, ${text("without_pane")}`;
-  const classes = ["dot", session.state, session.has_pane ? "" : "no-pane"].join(" ").trim();
-  return element("span", { class: classes, role: "img", "aria-label": label, title: label });
+  const classes = ["dot", session.state];
+  if (!session.has_pane) classes.push("no-pane");
+  if (session.has_fallen_silent) classes.push("silent");
+  return element("span", { class: classes.join(" "), role: "img", "aria-label": label, title: label });
 }
 
 /** What the dot does not say. */
