@@ -42,13 +42,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         writeln!(out, "{}", board.url())?;
     }
     if arguments.open {
-        let ticket = ticket::make(&paths).context("could not write to the state folder")?;
-        open(&board.url_with_ticket(&ticket));
+        open(&paths, &board)?;
     }
     Ok(())
 }
 
-fn find(paths: &StatePaths) -> Result<BoardFile> {
+pub fn find(paths: &StatePaths) -> Result<BoardFile> {
     if !daemon::is_running(paths) {
         return Err(hinted(
             "no daemon runs, and the board is its page",
@@ -62,7 +61,9 @@ fn find(paths: &StatePaths) -> Result<BoardFile> {
 }
 
 /// By whatever opens addresses here. A failure is worth a word; the address has been printed.
-fn open(url: &str) {
+pub fn open(paths: &StatePaths, board: &BoardFile) -> Result<()> {
+    let ticket = ticket::make(paths).context("could not write to the state folder")?;
+    let url = board.url_with_ticket(&ticket);
     let openers: &[(&str, &[&str])] = if cfg!(windows) {
         &[("rundll32", &["url.dll,FileProtocolHandler"])]
     } else if cfg!(target_os = "macos") {
@@ -73,11 +74,12 @@ fn open(url: &str) {
     for (name, arguments) in openers {
         let Some(program) = programs::find(name, None) else { continue };
         let mut command = Command::new(program);
-        command.args(*arguments).arg(url);
+        command.args(*arguments).arg(&url);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if command.spawn().is_ok() {
-            return;
+            return Ok(());
         }
     }
     note("no program was found that opens addresses; open it yourself");
+    Ok(())
 }

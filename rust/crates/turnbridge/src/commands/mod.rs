@@ -5,6 +5,8 @@ pub mod codex;
 mod completions;
 pub mod consent;
 pub mod daemon;
+mod demo;
+mod demo_agent;
 mod doctor;
 mod focus;
 pub mod gate;
@@ -58,6 +60,7 @@ enum Command {
     ShellInit(shell_init::Arguments),
     Watch(watch::Arguments),
     Board(board::Arguments),
+    Demo(demo::Arguments),
     Gate(gate::Arguments),
     Hooks(hooks::Arguments),
     Daemon(daemon::Arguments),
@@ -78,6 +81,7 @@ enum Command {
     Completions(completions::Arguments),
     Man(man::Arguments),
     RunReply(run_reply::Arguments),
+    DemoAgent(demo_agent::Arguments),
 }
 
 impl Cli {
@@ -92,6 +96,7 @@ impl Cli {
             Command::ShellInit(arguments) => shell_init::run(&arguments),
             Command::Watch(arguments) => watch::run(&arguments),
             Command::Board(arguments) => board::run(&arguments),
+            Command::Demo(arguments) => demo::run(&arguments),
             Command::Gate(arguments) => gate::run(&arguments),
             Command::Hooks(arguments) => hooks::run(&arguments),
             Command::Daemon(arguments) => daemon::run(&arguments),
@@ -111,6 +116,7 @@ impl Cli {
             Command::Man(arguments) => man::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments),
             Command::RunReply(arguments) => run_reply::run(&arguments),
+            Command::DemoAgent(arguments) => demo_agent::run(&arguments),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod refusals;
 mod replies;
-mod site;
+pub mod site;
 
 use std::fs;
 

@@ -9,6 +9,8 @@ mod config;
 #[cfg(unix)]
 mod daemon;
 #[cfg(unix)]
+mod demo;
+#[cfg(unix)]
 mod doctor;
 mod double_registration;
 mod engines;

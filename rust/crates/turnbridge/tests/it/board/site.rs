@@ -53,6 +53,14 @@ impl Site {
         site
     }
 
+    /// One that somebody else has started and will end, by its address.
+    #[track_caller]
+    pub fn at(world: World, url: &str) -> Site {
+        let address = url.trim().strip_prefix("http://127.0.0.1:").expect(url);
+        let (port, token) = address.split_once("/#").expect(url);
+        Site { world, daemon: None, port: port.parse().unwrap(), token: token.to_owned() }
+    }
+
     #[track_caller]
     pub fn start_daemon(&mut self) {
         let mut command = self.world.command("turnbridge");

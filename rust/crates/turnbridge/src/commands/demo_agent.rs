@@ -1,0 +1,28 @@
+//! `turnbridge demo-agent PROJECT`: what `turnbridge demo` starts for each session.
+
+use anyhow::{Context, Result};
+use clap::Args;
+use turnbridge_store::atomic_file::write_atomically;
+
+use crate::demo::{home, player, scenes};
+use crate::failure::hinted;
+
+/// Play one session of a demo (`turnbridge demo` does this)
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub struct Arguments {
+    /// The session's project
+    project: String,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let project = &arguments.project;
+    let is_demo = std::env::var_os(home::VARIABLE).is_some();
+    let scene = scenes::find(project).filter(|_| is_demo).ok_or_else(|| {
+        hinted(format!("no demo plays `{project}`"), "run `turnbridge demo`, which starts all")
+    })?;
+    player::play(scene)?;
+    // A demo that was killed has not ended its daemon.
+    let stop = super::state_paths()?.daemon_stop();
+    write_atomically(&stop, b"").context("could not write to the state folder")
+}

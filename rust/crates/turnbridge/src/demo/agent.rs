@@ -1,0 +1,161 @@
+//! An agent as its hooks see it: a process that lives, and tells them of its events with the payloads
+//! of Claude Code or Codex.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use turnbridge_core::ids::Tool;
+use turnbridge_store::clock;
+use turnbridge_store::paths::{claude_config_dir, codex_home};
+
+use super::home;
+
+/// What Claude says of how it was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seat {
+    Terminal,
+    Headless,
+}
+
+pub struct Agent {
+    tool: Tool,
+    session_id: String,
+    cwd: PathBuf,
+    record: PathBuf,
+    seat: Seat,
+    turns: u32,
+    calls: u32,
+}
+
+impl Agent {
+    pub fn new(tool: Tool, session_id: &str, cwd: &Path, seat: Seat) -> Result<Agent> {
+        let record = match tool {
+            Tool::Claude => claude_config_dir().map(|home| home.join("projects").join("demo")),
+            Tool::Codex => codex_home().map(|home| home.join("sessions")),
+        };
+        let record = record.context("could not find the demo's home folder")?;
+        Ok(Agent {
+            tool,
+            session_id: session_id.to_owned(),
+            cwd: cwd.to_owned(),
+            record: record.join(format!("{session_id}.jsonl")),
+            seat,
+            turns: 0,
+            calls: 0,
+        })
+    }
+
+    pub fn start(&self, source: &str) -> Result<()> {
+        self.tell("SessionStart", json!({ "source": source }))
+    }
+
+    pub fn prompt(&mut self, text: &str) -> Result<()> {
+        self.turns += 1;
+        self.tell("UserPromptSubmit", json!({ "prompt": text }))
+    }
+
+    pub fn begin_call(&mut self, tool_name: &str, input: &Value) -> Result<()> {
+        self.calls += 1;
+        self.tell("PreToolUse", self.call(tool_name, input))
+    }
+
+    pub fn end_call(&self, tool_name: &str, input: &Value) -> Result<()> {
+        let mut call = self.call(tool_name, input);
+        call["tool_response"] = json!({ "stdout": "", "stderr": "", "interrupted": false });
+        self.tell("PostToolUse", call)
+    }
+
+    pub fn ask_for_permission(&self, tool_name: &str, input: &Value) -> Result<()> {
+        let request = json!({ "tool_name": tool_name, "tool_input": input });
+        self.tell("PermissionRequest", request)
+    }
+
+    pub fn answer(&self, text: &str) -> Result<()> {
+        let more = json!({ "stop_hook_active": false, "last_assistant_message": text });
+        self.tell("Stop", more)
+    }
+
+    /// Claude alone has an event for it.
+    pub fn fail(&self, error: &str, text: &str) -> Result<()> {
+        self.tell("StopFailure", json!({ "error": error, "last_assistant_message": text }))
+    }
+
+    /// Esc. Claude has no event for it, but a line in its transcript.
+    pub fn be_interrupted(&self) -> Result<()> {
+        if self.tool == Tool::Codex {
+            return self.tell("Interrupt", json!({}));
+        }
+        let content = [json!({ "type": "text", "text": "[Request interrupted by user]" })];
+        let line = json!({
+            "type": "user",
+            "timestamp": clock::now().to_string(),
+            "message": { "role": "user", "content": content },
+        });
+        let write = || {
+            fs::create_dir_all(self.record.parent().unwrap_or(Path::new("")))?;
+            let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.record)?;
+            file.write_all(format!("{line}\n").as_bytes())
+        };
+        write().with_context(|| format!("could not write `{}`", self.record.display()))
+    }
+
+    pub fn end(&self) -> Result<()> {
+        self.tell("SessionEnd", json!({ "reason": "other" }))
+    }
+
+    fn call(&self, tool_name: &str, input: &Value) -> Value {
+        let id = match self.tool {
+            Tool::Claude => format!("toolu_demo{:04}", self.calls),
+            Tool::Codex => format!("call_demo{:04}", self.calls),
+        };
+        json!({ "tool_name": tool_name, "tool_input": input, "tool_use_id": id })
+    }
+
+    /// Calls the hook as `hooks/hooks.json` and `hooks/codex.json` have it, and waits for its end.
+    fn tell(&self, event: &str, more: Value) -> Result<()> {
+        let mut payload = json!({
+            "session_id": self.session_id,
+            "transcript_path": self.record,
+            "cwd": self.cwd,
+            "permission_mode": "default",
+            "hook_event_name": event,
+        });
+        // Every turn has an id of its own, and every process its turns.
+        let turn = format!("00000000-0000-4000-8000-{:06x}{:06x}", std::process::id(), self.turns);
+        let (turn_id, model) = match self.tool {
+            Tool::Claude => ("prompt_id", "claude-opus-4-8"),
+            Tool::Codex => ("turn_id", "gpt-5.5"),
+        };
+        payload[turn_id] = json!(turn);
+        payload["model"] = json!(model);
+        if let (Some(members), Value::Object(more)) = (payload.as_object_mut(), more) {
+            members.extend(more);
+        }
+        let is_gated = self.tool == Tool::Claude && event == "Stop";
+        let name = if is_gated { "turnbridge-stop-gate" } else { "turnbridge-status" };
+        let mut command = Command::new(home::program(name)?);
+        match self.tool {
+            Tool::Claude => {
+                let is_seated = self.seat == Seat::Terminal;
+                command.env("CLAUDE_CODE_ENTRYPOINT", if is_seated { "cli" } else { "sdk-cli" });
+                command.env("CLAUDE_PROJECT_DIR", &self.cwd);
+            }
+            Tool::Codex => {
+                command.args(["--tool", "codex"]);
+            }
+        }
+        command.args(["--origin", "plugin"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A hook that has ended early has its reasons, and a log.
+            let _ = stdin.write_all(payload.to_string().as_bytes());
+        }
+        child.wait().with_context(|| format!("could not wait for `{name}`"))?;
+        Ok(())
+    }
+}

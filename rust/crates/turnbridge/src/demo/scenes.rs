@@ -1,0 +1,191 @@
+//! What is played: a few sessions of both agents. Each has turns behind it, then plays the rest over
+//! and over. Together they show every state within some seconds.
+
+use turnbridge_core::ids::Tool;
+
+pub struct Scene {
+    /// The name of its folder too.
+    pub project: &'static str,
+    pub tool: Tool,
+    pub session_id: &'static str,
+    /// Without a pause, before anybody looks.
+    pub before: &'static [Step],
+    pub again: &'static [Step],
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Step {
+    Prompt(&'static str),
+    /// A command that runs for so many tenths of a second.
+    Run(&'static str, u64),
+    /// A command that may not run before the user has agreed, which they do after so many seconds.
+    Permission(&'static str, u64),
+    /// A question to the user, open for so many seconds.
+    Question(&'static str, u64),
+    Answer(&'static str),
+    /// A refusal of the API.
+    Fail,
+    /// The user presses Esc.
+    Interrupt,
+    /// Nothing, for so many seconds.
+    Rest(u64),
+}
+
+use Step::{Answer, Fail, Interrupt, Permission, Prompt, Question, Rest, Run};
+
+pub fn find(project: &str) -> Option<&'static Scene> {
+    SCENES.iter().find(|scene| scene.project == project)
+}
+
+pub const SCENES: [Scene; 7] = [
+    Scene {
+        project: "checkout-service",
+        tool: Tool::Claude,
+        session_id: "de300000-0000-4000-8000-000000000001",
+        before: &[
+            Prompt("Why do some checkouts hang for 30 seconds?"),
+            Answer(
+                "The payment client waits for its default timeout, **30 s**, when a connection is \
+                 reset before the first byte. `send()` treats that as *no answer yet*.\n\n\
+                 A retry is safe here: the request carries an idempotency key.",
+            ),
+        ],
+        again: &[
+            Prompt("Make the retry policy one thing, and keep every public name as it is."),
+            Run("rg -n 'retry|backoff' src", 15),
+            Run("cargo check", 25),
+            Run("cargo test retry", 40),
+            Answer(
+                "## One policy now\n\n\
+                 1. `src/retry.rs` decides how often and how long\n\
+                 2. `src/http.rs` and `src/queue.rs` ask it\n\n\
+                 ```rust\n\
+                 pub fn backoff(attempt: u32) -> Duration {\n    \
+                     Duration::from_millis(50 << attempt.min(8))\n\
+                 }\n\
+                 ```\n\n\
+                 | case | before | after |\n| --- | --- | --- |\n\
+                 | timeout | 30 s | 0.4 s |\n| reset | fails | retries |\n\n\
+                 All 214 tests pass.",
+            ),
+            Rest(9),
+        ],
+    },
+    Scene {
+        project: "payments-api",
+        tool: Tool::Claude,
+        session_id: "de300000-0000-4000-8000-000000000002",
+        before: &[],
+        again: &[
+            Prompt("Apply the new migration to the staging database."),
+            Run("ls migrations", 8),
+            Permission("psql \"$STAGING\" -f migrations/0042_refunds.sql", 25),
+            Answer("Migration `0042_refunds` is applied on staging; 0 rows had to be changed."),
+            Rest(12),
+        ],
+    },
+    Scene {
+        project: "search-index",
+        tool: Tool::Codex,
+        session_id: "de300000-0000-4000-8000-000000000003",
+        before: &[
+            Prompt("What takes so long when the index is rebuilt?"),
+            Answer("Nine tenths of it is reading the same file once for each shard."),
+        ],
+        again: &[
+            Prompt("Read it once, and hand it to all shards."),
+            Run("sed -n 1,120p indexer/shards.py", 15),
+            Run("apply_patch", 10),
+            Run("pytest -q indexer", 50),
+            Answer(
+                "Rebuilding takes **41 s** instead of 6 min.\n\n\
+                 - `read_once()` streams the file\n- shards get their lines over a queue\n\n\
+                 `pytest -q indexer`: 58 passed.",
+            ),
+            Rest(11),
+        ],
+    },
+    Scene {
+        project: "docs-site",
+        tool: Tool::Codex,
+        session_id: "de300000-0000-4000-8000-000000000004",
+        before: &[],
+        again: &[
+            Prompt("Add a dark theme."),
+            Run("rg -l 'color:' styles", 10),
+            Question("Should it follow the system, or have a switch?", 22),
+            Run("npm run build", 30),
+            Answer(
+                "It follows the system (`prefers-color-scheme`), and a switch in the header wins.",
+            ),
+            Rest(14),
+        ],
+    },
+    Scene {
+        project: "web-app",
+        tool: Tool::Claude,
+        session_id: "de300000-0000-4000-8000-000000000005",
+        before: &[],
+        again: &[
+            Prompt("Replace the date picker."),
+            Run("npm ls react-datepicker", 15),
+            Fail,
+            Rest(28),
+            Prompt("Go on."),
+            Run("npm test", 40),
+            Answer("The native `<input type=\"date\">` is in; the old package is out (-48 KB)."),
+            Rest(8),
+        ],
+    },
+    Scene {
+        project: "infra",
+        tool: Tool::Claude,
+        session_id: "de300000-0000-4000-8000-000000000006",
+        before: &[],
+        again: &[
+            Prompt("Update all providers."),
+            Run("terraform init -upgrade", 20),
+            Interrupt,
+            Rest(26),
+            Prompt("Only the patch versions, please."),
+            Run("terraform plan", 40),
+            Answer("Three providers go up by a patch version; the plan changes no resource."),
+            Rest(8),
+        ],
+    },
+    Scene {
+        project: "release-notes",
+        tool: Tool::Claude,
+        session_id: "de300000-0000-4000-8000-000000000007",
+        before: &[
+            Prompt("Write the notes for 2.4 from the merged pull requests."),
+            Answer(
+                "### 2.4\n\n- **Refunds** in part, by line item\n- Checkout answers in 0.4 s when a \
+                 connection is reset\n- *Fixed:* the date picker forgot its time zone\n\n\
+                 Shall I open the pull request?",
+            ),
+        ],
+        again: &[Rest(60)],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnbridge_core::ids::is_uuid;
+
+    #[test]
+    fn every_scene_has_a_name_and_a_session_of_its_own_and_only_claude_fails() {
+        for (number, scene) in SCENES.iter().enumerate() {
+            assert!(is_uuid(scene.session_id), "{}", scene.session_id);
+            let before = &SCENES[..number];
+            assert!(before.iter().all(|other| other.session_id != scene.session_id));
+            assert_eq!(find(scene.project).unwrap().session_id, scene.session_id);
+            // Codex has no hook for it.
+            let fails = scene.again.iter().any(|step| matches!(step, Fail));
+            assert!(!fails || scene.tool == Tool::Claude);
+            // Or it would call hooks without end.
+            assert!(scene.again.iter().any(|step| matches!(step, Rest(1..))));
+        }
+    }
+}
