@@ -6,6 +6,8 @@ mod demo;
 mod doctor;
 mod failure;
 mod programs;
+mod random_uuid;
+mod resume_command;
 mod runner;
 mod service;
 mod setup;

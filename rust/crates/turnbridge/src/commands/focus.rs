@@ -6,14 +6,14 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 use turnbridge_core::ids::Tool;
-use turnbridge_core::resume::in_terminal;
 use turnbridge_core::session::{Session, State};
-use turnbridge_core::terminal_calls::{Pane, shell_words};
+use turnbridge_core::terminal_calls::Pane;
 use turnbridge_store::{clock, pane_store};
 
 use super::consent::say;
 use super::sessions::{current_sessions, find};
 use crate::failure::{hinted, note};
+use crate::resume_command::ResumeCommand;
 use crate::terminals;
 
 /// Go to the terminal in which a session runs, or resume it in a new one
@@ -43,7 +43,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let paths = super::state_paths()?;
     let sessions = current_sessions(&paths, clock::now())?;
     let session = find(&sessions, &arguments.id)?;
-    let command = Resume::of(session)?;
+    let command = ResumeCommand::of(session).ok_or_else(|| {
+        hinted(format!("`{}` cannot be resumed", session.id), "its id is no UUID")
+    })?;
     let panes = terminals::panes(session, &pane_store::read(&paths));
     let done = if arguments.print { Done::Printed } else { go(session, &panes, &command)? };
     if arguments.json {
@@ -72,35 +74,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// The command that opens the session, and where it must be run.
-struct Resume {
-    folder: String,
-    argv: Vec<String>,
-}
-
-impl Resume {
-    fn of(session: &Session) -> Result<Resume> {
-        let plugin = session.runs.iter().rev().find_map(|run| run.host.plugin.as_ref());
-        let plugin_dir = plugin.filter(|plugin| plugin.by_plugin_dir).map(|plugin| &*plugin.root);
-        let argv = in_terminal(session.tool, &session.id, plugin_dir).ok_or_else(|| {
-            hinted(format!("`{}` cannot be resumed", session.id), "its id is no UUID")
-        })?;
-        // Claude finds a session only in the folder in which it was started.
-        let folder = match session.tool {
-            Tool::Claude => session.project_dir(),
-            Tool::Codex => session.cwd.as_deref(),
-        };
-        Ok(Resume { folder: folder.unwrap_or(".").to_owned(), argv })
-    }
-
-    fn line(&self) -> String {
-        let cd = shell_words(&["cd".to_owned(), self.folder.clone()]);
-        format!("{cd} && {}", shell_words(&self.argv))
-    }
-}
-
 /// KT-74: (1) to the pane that is there; (2) otherwise a new tab.
-fn go(session: &Session, panes: &[Pane], command: &Resume) -> Result<Done> {
+fn go(session: &Session, panes: &[Pane], command: &ResumeCommand) -> Result<Done> {
     let is_live = session.state() != State::Stopped;
     for pane in panes.iter().filter(|_| is_live) {
         if terminals::is_there(pane) && terminals::switch(pane)? {

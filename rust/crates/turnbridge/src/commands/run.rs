@@ -1,10 +1,8 @@
 //! `turnbridge run`: starts an agent in this terminal, with all that Turnbridge needs to know it
 //! again. What a host application does for its own panes (TV-6..11), for people without one (X34).
 
-use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
-use std::hash::{BuildHasher, Hasher};
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -16,6 +14,7 @@ use turnbridge_core::ids::Tool;
 
 use super::pane;
 use crate::failure::{hinted, note};
+use crate::random_uuid::random_uuid;
 use crate::setup::agents::{plugin_folder, plugin_is_enabled};
 use crate::{config, programs};
 
@@ -45,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     })?;
     let mut command = Command::new(program(tool, &arguments.argv[0])?);
     if tool == Tool::Claude {
-        command.args(added_arguments(&words[1..]));
+        command.args(added_arguments(&words[1..])?);
     }
     command.args(&arguments.argv[1..]);
     // An agent that cannot be found again later is better than none.
@@ -74,31 +73,16 @@ fn program(tool: Tool, given: &OsString) -> Result<PathBuf> {
     })
 }
 
-fn added_arguments(arguments: &[&str]) -> Vec<OsString> {
+fn added_arguments(arguments: &[&str]) -> io::Result<Vec<OsString>> {
     let wanted = additions(arguments);
     let mut added = Vec::new();
     if let Some(folder) = plugin_folder().filter(|_| wanted.plugin && !plugin_is_enabled()) {
         added.extend(["--plugin-dir".into(), folder.into_os_string()]);
     }
     if wanted.session_id {
-        added.extend(["--session-id".into(), random_uuid().into()]);
+        added.extend(["--session-id".into(), random_uuid()?.into()]);
     }
-    added
-}
-
-/// Version 4. The standard library seeds its hashers with the system's randomness, which spares a
-/// dependency, or a piece of code for each system.
-fn random_uuid() -> String {
-    let random = || RandomState::new().build_hasher().finish();
-    let (high, low) = (random(), random());
-    format!(
-        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xfff,
-        low >> 48 & 0x3fff | 0x8000,
-        low & 0xffff_ffff_ffff
-    )
+    Ok(added)
 }
 
 /// The agent takes our place.
@@ -121,21 +105,4 @@ fn start(mut command: Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let status = command.status().with_context(|| format!("could not start `{program}`"))?;
     std::process::exit(status.code().unwrap_or(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-    use turnbridge_core::ids::is_uuid;
-
-    #[test]
-    fn tv_6_ids_are_uuids_of_version_4_and_never_the_same() {
-        let ids: BTreeSet<String> = (0..1_000).map(|_| random_uuid()).collect();
-        assert_eq!(ids.len(), 1_000);
-        for id in ids {
-            assert!(is_uuid(&id) && id.as_bytes()[14] == b'4', "{id}");
-            assert!(b"89ab".contains(&id.as_bytes()[19]), "{id}");
-        }
-    }
 }

@@ -9,7 +9,6 @@ mod key;
 mod last_turns;
 mod model;
 mod reply;
-mod resume_command;
 mod run;
 #[cfg(test)]
 mod sample;

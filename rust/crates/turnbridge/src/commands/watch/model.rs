@@ -17,8 +17,8 @@ use turnbridge_core::turn_wire::TurnRecord;
 use super::filter::Filter;
 use super::follow::Change;
 use super::key::Key;
-use super::resume_command::resume_command;
 use super::text_box::TextBox;
+use crate::resume_command::ResumeCommand;
 
 pub type SessionKey = (Tool, SessionId);
 
@@ -190,7 +190,11 @@ impl Model {
             Key::Character('r') => self.begin_reply(),
             Key::Enter | Key::Character('f') => return self.chosen.clone().map(Effect::Focus),
             Key::Character('y') => {
-                let command = resume_command(self.chosen()?);
+                let Some(command) = ResumeCommand::of(self.chosen()?) else {
+                    self.say("it cannot be resumed: its id is no UUID".to_owned());
+                    return None;
+                };
+                let command = command.line();
                 self.say(format!("copied: {command}"));
                 return Some(Effect::Copy(command));
             }

@@ -1,8 +1,6 @@
 //! A reply from here takes the road of a reply from the board: into the inbox, with an id that no
 //! other has; the daemon gives it to the agent. What became of it is read from the same place.
 
-use std::io;
-
 use turnbridge_core::reply_wire::{Outcome, Reply, ReplyTo};
 use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
@@ -10,6 +8,7 @@ use turnbridge_store::inbox;
 use turnbridge_store::paths::StatePaths;
 
 use crate::commands::daemon;
+use crate::random_uuid::random_uuid;
 
 /// Replies whose end has not been seen yet, and the project that each was for.
 #[derive(Debug, Default)]
@@ -31,7 +30,7 @@ impl Replies {
             // An agent knows a session only in the folder where it was started.
             cwd: session.project_dir().map(str::to_owned),
         };
-        let sent = new_uuid().and_then(|id| {
+        let sent = random_uuid().and_then(|id| {
             inbox::accept(paths, &Reply::from_board(id.clone(), text, to, now), now)?;
             Ok(id)
         });
@@ -58,37 +57,11 @@ impl Replies {
         let (_, project) = self.0.remove(index);
         Some(match (result.outcome, result.reason) {
             (Outcome::Done, _) => format!("the reply to {project} was run"),
-            (Outcome::HandedOver, _) => format!("the reply to {project} is in its Codex"),
+            (Outcome::HandedOver, _) => format!("{project} has the reply where it is open"),
             (outcome, Some(reason)) => {
                 format!("the reply to {project}: {} ({})", outcome.as_str(), reason.as_str())
             }
             (outcome, None) => format!("the reply to {project}: {}", outcome.as_str()),
         })
-    }
-}
-
-/// A random one (version 4).
-fn new_uuid() -> io::Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
-}
-
-#[cfg(test)]
-mod tests {
-    use turnbridge_core::ids::is_uuid;
-
-    use super::*;
-
-    #[test]
-    fn ids_are_uuids_of_version_4_and_never_the_same() {
-        let [one, other] = [new_uuid().unwrap(), new_uuid().unwrap()];
-        assert!(is_uuid(&one), "{one}");
-        assert_eq!(&one[14..15], "4");
-        assert!("89ab".contains(&one[19..20]), "{one}");
-        assert_ne!(one, other);
     }
 }

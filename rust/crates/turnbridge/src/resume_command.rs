@@ -1,0 +1,83 @@
+//! The command with which a person goes on with a session in a shell of their own.
+
+use turnbridge_core::ids::Tool;
+use turnbridge_core::resume::in_terminal;
+use turnbridge_core::session::Session;
+use turnbridge_core::terminal_calls::shell_words;
+
+/// What opens a session, and where it must be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResumeCommand {
+    pub folder: String,
+    pub argv: Vec<String>,
+}
+
+impl ResumeCommand {
+    /// `None`: its id is no UUID, and agents take nothing else.
+    pub fn of(session: &Session) -> Option<ResumeCommand> {
+        let plugin = session.runs.iter().rev().find_map(|run| run.host.plugin.as_ref());
+        let plugin_dir = plugin.filter(|plugin| plugin.by_plugin_dir).map(|plugin| &*plugin.root);
+        let argv = in_terminal(session.tool, &session.id, plugin_dir)?;
+        // Claude finds a session only in the folder in which it was started.
+        let folder = match session.tool {
+            Tool::Claude => session.project_dir(),
+            Tool::Codex => session.cwd.as_deref(),
+        };
+        Some(ResumeCommand { folder: folder.unwrap_or(".").to_owned(), argv })
+    }
+
+    /// `cd '/home/user/my project' && claude -r ID`, for the shell that is usual here. Both shells of
+    /// Windows take `&&`, PowerShell since its version 7.
+    pub fn line(&self) -> String {
+        let words = if cfg!(windows) { windows_words } else { shell_words };
+        let cd = words(&["cd".to_owned(), self.folder.clone()]);
+        format!("{cd} && {}", words(&self.argv))
+    }
+}
+
+/// No file's name can have a quote in it on Windows.
+fn windows_words(argv: &[String]) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./\\=:@+,".contains(c);
+    let quoted = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.clone(),
+        false => format!("\"{}\"", word.replace('"', "")),
+    };
+    argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnbridge_core::ids::SessionId;
+    use turnbridge_core::timestamp::Timestamp;
+
+    const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+
+    fn line(tool: Tool, folder: Option<&str>) -> String {
+        let mut session = Session::new(tool, SessionId::parse(ID).unwrap(), Timestamp::default());
+        session.cwd = folder.map(str::to_owned);
+        ResumeCommand::of(&session).unwrap().line()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_are_quoted_when_they_must_be() {
+        assert_eq!(line(Tool::Codex, None), format!("cd . && codex resume {ID}"));
+        assert_eq!(line(Tool::Claude, Some("/a/b")), format!("cd /a/b && claude -r {ID}"));
+        let folder = "/日本/it's; $(rm -rf ~)";
+        let quoted = "'/日本/it'\\''s; $(rm -rf ~)'";
+        assert_eq!(line(Tool::Claude, Some(folder)), format!("cd {quoted} && claude -r {ID}"));
+    }
+
+    #[test]
+    fn a_shell_of_windows_gets_its_own_quotes() {
+        let argv = ["cd", "C:\\my project & more", "C:\\x", ""].map(str::to_owned);
+        assert_eq!(windows_words(&argv), "cd \"C:\\my project & more\" C:\\x \"\"");
+    }
+
+    #[test]
+    fn what_is_no_uuid_is_not_resumed() {
+        let id = SessionId::parse("session-1").unwrap();
+        assert_eq!(ResumeCommand::of(&Session::new(Tool::Codex, id, Timestamp::default())), None);
+    }
+}
