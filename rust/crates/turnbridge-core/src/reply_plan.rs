@@ -258,7 +258,7 @@ fn tell_then_finish(reply: &Pending, told: Told, tell: Step) -> Step {
 }
 
 /// A reply that is no prompt: it ends the run of its session that is under way.
-fn is_stop(text: &str) -> bool {
+pub fn is_stop(text: &str) -> bool {
     let text = text.trim();
     text.eq_ignore_ascii_case("stop") || text.eq_ignore_ascii_case("/stop")
 }

@@ -181,7 +181,7 @@ impl RunResult {
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Done,
-    /// An open Codex has it and runs it itself.
+    /// The agent that has the session open has it, and runs it itself.
     HandedOver,
     Failed,
     Stopped,

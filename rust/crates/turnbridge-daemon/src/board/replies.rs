@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionId, Tool, is_uuid};
-use turnbridge_core::reply_plan::{Progress, Told};
+use turnbridge_core::reply_plan::{Progress, Told, is_stop};
 use turnbridge_core::reply_wire::{Outcome, Reply, ReplySource, ReplyTo, RunResult};
 use turnbridge_core::resume;
 use turnbridge_store::inbox::{self, Accepted, Entry};
@@ -102,6 +102,7 @@ fn end(reply: &Reply, result: Option<&RunResult>) -> Standing {
         Some(result) => result.outcome.as_str(),
         None if is_refused() => "refused",
         None if reply.session().is_none() => "no_route",
+        None if is_stop(&reply.text) => "stop",
         None => Outcome::Done.as_str(),
     };
     Standing { word, result: result.cloned() }

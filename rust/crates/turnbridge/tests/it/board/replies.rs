@@ -76,7 +76,11 @@ fn a_run_is_stopped_from_the_board() {
     site.wait_for_reply(ONE, "running");
     site.reply(TWO, "stop").json();
     site.wait_for_reply(ONE, "stopped");
-    site.wait_for_reply(TWO, "done");
+    site.wait_for_reply(TWO, "stop");
+    // With nothing that runs it is no prompt either.
+    site.reply(THREE, "/stop").json();
+    site.wait_for_reply(THREE, "stop");
+    assert_eq!(site.calls().len(), 1);
 }
 
 #[test]
