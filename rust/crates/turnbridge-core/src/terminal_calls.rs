@@ -222,6 +222,18 @@ impl Pane {
         self.paste("").is_some()
     }
 
+    /// Presses Ctrl-S, by which Claude puts a draft aside until the next prompt is sent off, and does
+    /// nothing without one. `None`: this terminal cannot.
+    pub fn put_draft_aside(&self) -> Option<Call> {
+        const CTRL_S: &str = "\x13";
+        match self {
+            Pane::Tmux { socket, pane } => Some(tmux(socket, &["send-keys", "-t", pane, "C-s"])),
+            Pane::WezTerm { socket, pane } => Some(wezterm_keys(socket, pane, CTRL_S)),
+            Pane::Kitty { address, window } => Some(kitty_keys(address, window, CTRL_S)),
+            Pane::Zellij { .. } | Pane::Iterm { .. } | Pane::WindowsTerminal => None,
+        }
+    }
+
     /// Pastes a text and sends it off, as if somebody had. `None`: this terminal cannot.
     pub fn paste(&self, text: &str) -> Option<Vec<Call>> {
         match self {
@@ -236,17 +248,12 @@ impl Pane {
             }
             Pane::WezTerm { socket, pane } => Some(vec![
                 wezterm(socket, &["send-text", "--pane-id", pane]).reading(text),
-                wezterm(socket, &["send-text", "--no-paste", "--pane-id", pane]).reading("\r"),
+                wezterm_keys(socket, pane, "\r"),
             ]),
             Pane::Kitty { address, window } => {
-                let window = format!("id:{window}");
-                let send = |more: &[&str]| {
-                    kitty(address, &["send-text", "--match", &window]).and(&owned(more))
-                };
-                Some(vec![
-                    send(&["--bracketed-paste=enable", "--stdin"]).reading(text),
-                    send(&["--stdin"]).reading("\r"),
-                ])
+                let to = format!("id:{window}");
+                let paste = ["send-text", "--match", &to, "--bracketed-paste=enable", "--stdin"];
+                Some(vec![kitty(address, &paste).reading(text), kitty_keys(address, window, "\r")])
             }
             Pane::Zellij { .. } | Pane::Iterm { .. } | Pane::WindowsTerminal => None,
         }
@@ -270,6 +277,15 @@ fn wezterm(socket: &Option<String>, arguments: &[&str]) -> Call {
     Call::new("wezterm", &["cli"])
         .and(&owned(arguments))
         .with("WEZTERM_UNIX_SOCKET", socket.as_ref())
+}
+
+fn wezterm_keys(socket: &Option<String>, pane: &str, keys: &str) -> Call {
+    wezterm(socket, &["send-text", "--no-paste", "--pane-id", pane]).reading(keys)
+}
+
+fn kitty_keys(address: &Option<String>, window: &str, keys: &str) -> Call {
+    let to = format!("id:{window}");
+    kitty(address, &["send-text", "--match", &to, "--stdin"]).reading(keys)
 }
 
 fn kitty(address: &Option<String>, arguments: &[&str]) -> Call {

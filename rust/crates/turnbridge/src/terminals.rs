@@ -12,6 +12,7 @@ use crate::programs;
 
 /// A terminal that lives answers in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
+const APART: Duration = Duration::from_millis(150);
 
 /// The panes that show a session now: the one in which it was launched as far as that was reported,
 /// then those of its runs, a person's terminal first, the latest first.
@@ -59,10 +60,15 @@ pub fn open(pane: &Pane, folder: &str, argv: &[String]) -> Result<()> {
     make(&pane.open(folder, argv)).map(drop)
 }
 
-/// Pastes a text and sends it off.
+/// Pastes a prompt into Claude and sends it off. A draft that stands there is there again afterwards.
 pub fn paste(pane: &Pane, text: &str) -> Result<()> {
     let calls =
         pane.paste(text).ok_or_else(|| anyhow!("{} cannot be typed into", pane.terminal()))?;
+    if let Some(call) = pane.put_draft_aside() {
+        make(&call)?;
+        // Keys that come with a paste may be taken for a part of it.
+        std::thread::sleep(APART);
+    }
     calls.iter().try_for_each(|call| make(call).map(drop))
 }
 

@@ -84,6 +84,7 @@ fn a_reply_is_typed_into_the_pane_in_which_claude_is_open() {
     terminal.wait_for_state("working");
     let typed = "!first line; $(touch pwned)\n  second \"line\"\n\nlast `line` 日本語";
     service.slack.say(Some(&first.parent.ts), typed);
+    terminal.tmux.send_text("half a draft");
     service.wait_for_words(&first, &[RECEIVED, HELD]);
     assert_eq!(texts(&service.thread_of("second, which takes a while")), ["Two."]);
     wait_for("the reply as a prompt", || match world.api.requests().len() {
@@ -98,6 +99,8 @@ fn a_reply_is_typed_into_the_pane_in_which_claude_is_open() {
     assert!(service.runs().is_empty(), "nothing ran beside it");
     assert!(!world.hermetic.project().join("pwned").exists());
     assert_eq!(world.api.requests().len(), 3);
+    terminal.wait_for_input("half a draft");
+    terminal.clear_input();
     terminal.exit();
     service.assert_no_problems();
 }

@@ -53,7 +53,7 @@ impl<'world> Terminal<'world> {
     }
 
     #[track_caller]
-    fn wait_for_input(&self, wanted: &str) {
+    pub fn wait_for_input(&self, wanted: &str) {
         self.tmux.wait_for_screen(PATIENCE, &format!("`{wanted}` in the input line"), |screen| {
             // Earlier prompts begin with the same sign; the gap behind it is a no-break space.
             let input = screen.lines().filter_map(|line| line.strip_prefix('❯')).next_back();
