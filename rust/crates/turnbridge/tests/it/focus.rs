@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{StandIn, Tmux, skipped, wait_until};
 
+use crate::board::site::{Site, WITHOUT_SLACK};
 use crate::world::{World, feed};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -86,6 +87,25 @@ fn kt_74_focus_lands_in_the_pane_of_the_session() {
     desk.focus(&[SECOND]);
     assert_eq!(desk.front(), "1");
     assert!(desk.claude.calls().is_empty());
+}
+
+/// What the board's "Go to terminal" does.
+#[test]
+fn kt_74_the_board_lands_in_the_pane_of_the_session() {
+    let Some(Desk { tmux, world, claude }) = Desk::new() else { return };
+    let site = Site::with(world, WITHOUT_SLACK);
+    let focus = |id: &str| {
+        site.post("/api/focus", &serde_json::json!({ "tool": "claude", "session_id": id }))
+    };
+    let front = || tmux.run(&["display-message", "-p", "#{window_index}"]).trim().to_owned();
+    assert_eq!(front(), "1");
+    let answer = focus(FIRST).json();
+    assert_eq!(answer["ok"], true, "{answer}");
+    assert_eq!(front(), "0");
+    assert_eq!(focus("99999999-ee09-4cb8-8902-dd785b12ca0a").status, 404);
+    assert_eq!(focus("--help").status, 404);
+    assert_eq!(front(), "0");
+    assert!(claude.calls().is_empty());
 }
 
 #[test]
