@@ -94,7 +94,11 @@ impl<'a> Section<'a> {
             true => Ok(text.to_owned()),
             false => Err(String::new()),
         };
-        self.checked(key, &quoted.join(" or "), check)
+        let expected = match quoted.split_last() {
+            Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+            _ => quoted.concat(),
+        };
+        self.checked(key, &expected, check)
     }
 
     pub fn checked<T>(

@@ -75,9 +75,10 @@ fn how_replies_are_resumed_is_read_and_checked() {
         codex: None,
     };
     assert_eq!(parse(&text).unwrap().resume, expected);
+    assert_eq!(parse("[resume]\nlive = 'pane'").unwrap().resume.live, Live::Pane);
     let default = parse("[resume]\nlive = 'run'\nclaude_newlines = 'keep'").unwrap().resume;
     assert_eq!(default, Resume::default());
-    insta::assert_snapshot!(shown("[resume]\nlive = 'pane'"), @r#"`resume.live` must be `"run"` or `"hold"` at line 2, column 8"#);
+    insta::assert_snapshot!(shown("[resume]\nlive = 'window'"), @r#"`resume.live` must be `"run"`, `"hold"` or `"pane"` at line 2, column 8"#);
     insta::assert_snapshot!(shown("[resume]\ncodex = 'bin/codex'"), @"`resume.codex` must be the whole path of a program at line 2, column 9");
     assert_eq!(parse("[resume]\nlife = 1").unwrap().unknown, ["resume.life"]);
 }

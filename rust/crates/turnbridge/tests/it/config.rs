@@ -130,7 +130,7 @@ fn the_schema_allows_what_the_program_does() {
         "gate": {"enabled": true, "headless": false},
         "voice": {"mute": true, "rate": 50, "en": "Eddy (English (UK))", "ja": "日本"},
         "codex": {"homes": ["/mnt/c/Users/u/.codex"]},
-        "resume": {"live": "hold", "claude_newlines": "literal", "allow_bypass": true, "codex": "/c"},
+        "resume": {"live": "pane", "claude_newlines": "literal", "allow_bypass": true, "codex": "/c"},
         "later": {"x": 1},
     });
     for config in [right, json!({})] {
@@ -147,7 +147,7 @@ fn the_schema_allows_what_the_program_does() {
         json!({"gate": true}),
         json!({"codex": {"homes": "/codex"}}),
         json!({"codex": {"homes": [1]}}),
-        json!({"resume": {"live": "pane"}}),
+        json!({"resume": {"live": "window"}}),
         json!({"resume": {"claude": 1}}),
     ];
     for config in wrong {
