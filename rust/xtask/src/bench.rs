@@ -3,6 +3,7 @@
 //! docs/performance.md says how to read it.
 
 mod alternatives;
+mod board;
 mod codex;
 mod daemon;
 mod slack;
@@ -56,14 +57,8 @@ const GOALS: [Goal; 4] = [
 
 pub fn hooks(options: &[&str]) -> Result<String> {
     let runs = runs_of(options, RUNS)?;
-    let bin = repository().join("bin").canonicalize().context("could not find `bin/`")?;
-    let status = bin.join("turnbridge-status");
-    let gate = bin.join("turnbridge-stop-gate");
-    for path in [&status, &gate] {
-        if !path.exists() {
-            bail!("`{}` is missing\nhint: run `scripts/build` first", path.display());
-        }
-    }
+    let status = executable("turnbridge-status")?;
+    let gate = executable("turnbridge-stop-gate")?;
     let folder = tempfile::tempdir()?;
     let candidates = candidates(folder.path(), &status, &gate)?;
     let measured = measure(&candidates, runs)?;
@@ -84,6 +79,21 @@ pub fn daemon(options: &[&str]) -> Result<String> {
         ["--quick"] => daemon::run(daemon::Extent::Quick),
         _ => bail!("unknown options: {}", options.join(" ")),
     }
+}
+
+pub fn board(options: &[&str]) -> Result<String> {
+    match options {
+        [] => board::run(),
+        _ => bail!("unknown options: {}", options.join(" ")),
+    }
+}
+
+/// One of ours, as it ships.
+fn executable(name: &str) -> Result<PathBuf> {
+    let path = repository().join("bin").join(name);
+    path.canonicalize().with_context(|| {
+        format!("`{}` is missing\nhint: run `scripts/build` first", path.display())
+    })
 }
 
 fn runs_of(options: &[&str], usual: usize) -> Result<usize> {

@@ -21,6 +21,7 @@ Commands:
   bench slack [--runs N]   what a Stop hook costs with Slack up, refusing and silent
   bench codex [--runs N]   what `turnbridge notify --tool codex` costs with a short and a long rollout
   bench daemon [--quick]   the daemon beside Slack's own clients, and with many old rollouts; minutes
+  bench board              the board and `watch` with 500 sessions, and how soon a card follows a hook
 ";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers")]
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         ["bench", "slack", options @ ..] => bench::slack(options),
         ["bench", "codex", options @ ..] => bench::codex(options),
         ["bench", "daemon", options @ ..] => bench::daemon(options),
+        ["bench", "board", options @ ..] => bench::board(options),
         ["-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

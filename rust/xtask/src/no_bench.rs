@@ -17,3 +17,7 @@ pub fn codex(options: &[&str]) -> Result<String> {
 pub fn daemon(options: &[&str]) -> Result<String> {
     hooks(options)
 }
+
+pub fn board(options: &[&str]) -> Result<String> {
+    hooks(options)
+}

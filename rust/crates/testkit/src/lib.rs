@@ -1,9 +1,10 @@
 //! What the tests of Turnbridge stand on: an environment that sees nothing of the machine, loopback model APIs, a
-//! loopback Slack, the real `claude` and `codex`, and a private tmux for them. Not shipped.
+//! loopback Slack, the real `claude` and `codex`, a private tmux for them, and a browser. Not shipped.
 //!
 //! Everything here panics on failure, at the caller's line: a test that cannot set up its world has failed.
 //! Nothing here knows Turnbridge's own types, so that a test cannot pass by sharing a mistake with the code.
 
+mod browser;
 mod claude;
 mod codex;
 mod hermetic;
@@ -22,6 +23,7 @@ mod stream_event;
 mod tmux;
 mod wait;
 
+pub use browser::Browser;
 pub use claude::Claude;
 pub use codex::{Codex, read_rollout};
 pub use hermetic::Hermetic;

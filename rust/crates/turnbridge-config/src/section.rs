@@ -95,7 +95,9 @@ impl<'a> Section<'a> {
             false => Err(String::new()),
         };
         let expected = match quoted.split_last() {
-            Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+            Some((last, others)) if !others.is_empty() => {
+                format!("{} or {last}", others.join(", "))
+            }
             _ => quoted.concat(),
         };
         self.checked(key, &expected, check)

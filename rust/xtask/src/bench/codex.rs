@@ -6,18 +6,16 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::spawn::{Candidate, measure};
-use crate::metadata::repository;
 
 const THREAD: &str = "01a1e18b-7630-76a2-a6c7-e01be454fe87";
 const TURN: &str = "01a1e18b-769c-7ed3-919f-471840d0e67f";
 const AT_MOST: f64 = 1.2;
 
 pub fn run(runs: usize) -> Result<String> {
-    let bin = repository().join("bin").canonicalize().context("could not find `bin/`")?;
-    let program = bin.join("turnbridge");
+    let program = super::executable("turnbridge")?;
     let folder = tempfile::tempdir()?;
     let mut candidates = vec![Candidate::new("true", Path::new("/bin/true"), &[], Vec::new())];
     for (name, size) in [("notify 1 MB", 1 << 20), ("notify 300 MB", 300 << 20)] {

@@ -1,16 +1,15 @@
 //! What the daemon costs and how it comes back, beside Slack's own clients in the same run against
 //! the same loopback Slack; and that old rollouts cost nothing.
 
-mod client;
+pub mod client;
 mod rollouts;
 mod sockets;
 
 use std::fmt::Write;
 use std::thread;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 
-use crate::metadata::repository;
 use client::Client;
 use sockets::Figures;
 
@@ -45,11 +44,7 @@ const ROWS: [Row; 13] = [
 ];
 
 pub fn run(extent: Extent) -> Result<String> {
-    let program = repository().join("bin").canonicalize().context("could not find `bin/`")?;
-    let program = program.join("turnbridge");
-    if !program.exists() {
-        bail!("`{}` is missing\nhint: run `scripts/build` first", program.display());
-    }
+    let program = super::executable("turnbridge")?;
     let old_files = match extent {
         Extent::Quick => String::new(),
         Extent::Full => rollouts::run(&program)?,

@@ -24,8 +24,7 @@ const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
 "#;
 
 pub fn run(runs: usize) -> Result<String> {
-    let bin = repository().join("bin").canonicalize().context("could not find `bin/`")?;
-    let gate = bin.join("turnbridge-stop-gate");
+    let gate = super::executable("turnbridge-stop-gate")?;
     let folder = tempfile::tempdir()?;
     let up = answering()?;
     let silent = TcpListener::bind("127.0.0.1:0")?;

@@ -2,12 +2,12 @@
 //! their next prompt, without any Slack (X36).
 
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use testkit::{Hermetic, Reply};
+use testkit::{Browser, Hermetic, Reply};
 
-use crate::browser::Browser;
 use crate::codex_world::{CodexWorld, run};
 use crate::gates;
 use crate::patience::wait_for;
@@ -78,6 +78,14 @@ impl Drop for Board<'_> {
         let _ = self.daemon.kill();
         let _ = self.daemon.wait();
     }
+}
+
+/// Kept beside the other things that tests leave.
+#[track_caller]
+fn screenshot(browser: &mut Browser, name: &str) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("board");
+    fs::create_dir_all(&folder).expect("make the folder for screenshots");
+    browser.screenshot(&folder.join(format!("{name}.png")));
 }
 
 /// Opens the thread of the only session, by the keyboard alone once it is in sight.
@@ -264,7 +272,7 @@ fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
     browser.wait_for(".thread-head h2", "completed");
     browser.wait_for(".turn .answer", "Result");
     check_nothing_is_markup(&mut browser);
-    browser.screenshot("desktop-light");
+    screenshot(&mut browser, "desktop-light");
     browser.press(&["Escape", "k", "Enter"]);
     browser.wait_for(".thread-head h2", "working");
     // What was typed and not sent is there again.
@@ -289,11 +297,11 @@ fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
     browser.wait_for(".card", "waiting");
     let width = "document.documentElement.scrollWidth";
     assert_eq!(browser.run(width), 390);
-    browser.screenshot("phone-dark-cards");
+    screenshot(&mut browser, "phone-dark-cards");
     browser.order("click", json!({ "selector": ".card", "text": "completed" }));
     browser.wait_for(".turn .answer", "Result");
     assert_eq!(browser.run(width), 390);
-    browser.screenshot("phone-dark-thread");
+    screenshot(&mut browser, "phone-dark-thread");
     browser.click(".back");
     browser.wait_for(".card", "waiting");
     browser.assert_quiet(&board.url);
@@ -315,7 +323,7 @@ fn the_settings_have_their_japanese_words_and_change_claudes_hooks() {
     browser.wait_for(".hooks-state", "登録済み");
     let path = scene.hermetic.claude_config_dir().join("settings.json");
     assert!(fs::read_to_string(&path).expect("settings.json").contains("turnbridge-status"));
-    browser.screenshot("settings-japanese");
+    screenshot(&mut browser, "settings-japanese");
     browser.click("#hooks-toggle");
     browser.wait_for(".hooks-state", "未登録");
     fs::write(&path, "{ // mine\n}").expect("write settings.json");

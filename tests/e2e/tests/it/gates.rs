@@ -2,9 +2,7 @@
 
 use std::process::Command;
 
-use testkit::{Claude, Codex};
-
-use crate::browser::Browser;
+use testkit::{Browser, Claude, Codex};
 
 const SLOW: &str = "TURNBRIDGE_TEST_SLOW";
 const NO_AGENTS: &str = "TURNBRIDGE_TEST_NO_AGENTS";
@@ -75,16 +73,6 @@ pub fn browser() -> Option<Browser> {
         return None;
     }
     Some(Browser::start())
-}
-
-/// Like [`browser`], for tests that only the slow gate runs.
-#[track_caller]
-pub fn slow_browser() -> Option<Browser> {
-    if !is_set(SLOW) {
-        say(&format!("it is slow; set {SLOW}=1 to run it"));
-        return None;
-    }
-    browser()
 }
 
 fn is_set(variable: &str) -> bool {

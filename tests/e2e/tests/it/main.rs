@@ -6,8 +6,6 @@
 #![cfg(unix)]
 
 mod board;
-mod board_figures;
-mod browser;
 #[cfg(target_os = "linux")]
 mod codex_background;
 mod codex_exec;

@@ -1,12 +1,10 @@
 //! A real browser, driven by `tests/board/drive.mjs`: one order a line, one answer a line.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
-
-use crate::scene::repository;
 
 /// Another browser than the system's.
 const CHROMIUM: &str = "TURNBRIDGE_TEST_CHROMIUM";
@@ -20,7 +18,7 @@ pub struct Browser {
 impl Browser {
     #[track_caller]
     pub fn start() -> Browser {
-        let folder = repository().join("tests/board");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/board");
         let hint = "run `scripts/test`, which installs what the tests need, or set \
                     TURNBRIDGE_TEST_NO_BROWSER=1 to go without the tests that need a browser";
         let is_there = folder.join("node_modules/playwright-core").is_dir();
@@ -93,14 +91,9 @@ impl Browser {
         self.order("run", json!({ "script": script }))["value"].clone()
     }
 
-    /// Kept beside the other things that tests leave.
     #[track_caller]
-    pub fn screenshot(&mut self, name: &str) -> PathBuf {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("board");
-        std::fs::create_dir_all(&folder).expect("make the folder for screenshots");
-        let path = folder.join(format!("{name}.png"));
+    pub fn screenshot(&mut self, path: &Path) {
         self.order("screenshot", json!({ "path": path }));
-        path
     }
 
     /// The page has asked nobody but the daemon, complained of nothing, and hides its token.
