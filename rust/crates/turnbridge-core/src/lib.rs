@@ -63,4 +63,5 @@ pub mod turn_speech;
 pub mod turn_wire;
 pub mod tvine_wire;
 pub mod utf8_check;
+pub mod version_wire;
 pub mod wsl;

@@ -14,8 +14,8 @@ use crate::session::{
 };
 use crate::speak::{SpeakCall, SpeakOutcome};
 use crate::timestamp::Timestamp;
+use crate::version_wire::VERSION;
 
-pub const VERSION: u32 = 1;
 const WORKING: &str = "working";
 const COMPLETED: &str = "completed";
 

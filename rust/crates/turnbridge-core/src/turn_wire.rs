@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, EventKind};
 use crate::session::{Detail, Session, Turn};
+use crate::version_wire::VERSION;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRecord {
@@ -27,6 +28,11 @@ pub struct TurnRecord {
     pub cwd: Option<String>,
     pub permission_mode: Option<String>,
     pub background_tasks: Vec<String>,
+}
+
+/// A line of the file. `None`: it is none, or not for this version.
+pub fn read_turn(line: &[u8]) -> Option<TurnRecord> {
+    serde_json::from_slice(line).ok().filter(|turn: &TurnRecord| turn.version <= VERSION)
 }
 
 /// What the session file has no room for: the whole prompt, of which it may hold only the
@@ -84,7 +90,7 @@ fn record(
     detail: &Detail,
 ) -> TurnRecord {
     TurnRecord {
-        version: 1,
+        version: VERSION,
         tool: session.tool.as_str().to_owned(),
         session_id: session.id.as_str().to_owned(),
         turn_id: turn.prompt_id.clone(),

@@ -23,11 +23,12 @@ use std::time::{Duration, Instant, SystemTime};
 use turnbridge_config::Config;
 use turnbridge_core::daemon_wire::{DaemonStatus, SlackStatus};
 use turnbridge_core::notice_switches::wants_slack;
+use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::file_lock::FileLock;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, companion, inbox, outbox};
+use turnbridge_store::{clock, companion, inbox, newer_files, outbox};
 
 use crate::notifier::{language, warn_if_exposed};
 use board_side::BoardSide;
@@ -168,6 +169,7 @@ impl Daemon {
     fn run(mut self, incoming: &Receiver<Event>) {
         let fields = [("pid", Field::Number(u64::from(self.status.pid)))];
         self.log.info("the daemon has started", &fields);
+        self.note_newer_files();
         self.load_config();
         self.go_on();
         let reason = loop {
@@ -189,6 +191,14 @@ impl Daemon {
         self.observation.stop();
         let fields = [("reason", Field::Text(reason.as_str().to_owned()))];
         self.log.info("the daemon has stopped", &fields);
+    }
+
+    /// Another version's business, until its daemon runs.
+    fn note_newer_files(&self) {
+        for path in newer_files::find(&self.paths) {
+            let fields = [("file", Field::Text(path.display().to_string()))];
+            self.log.warn(&format!("a file was {NEWER}"), &fields);
+        }
     }
 
     /// How long there is nothing to do unless something happens.

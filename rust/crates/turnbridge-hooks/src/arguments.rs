@@ -1,9 +1,11 @@
 //! The few arguments of a hook executable, read by hand: clap would double its size.
 //! A hook never fails over an argument; what it does not know it skips.
 
+use std::env::consts;
 use std::ffi::OsString;
 
 use turnbridge_core::ids::Tool;
+use turnbridge_core::version_wire::ProgramVersion;
 
 use crate::Program;
 
@@ -27,6 +29,7 @@ pub enum Command {
 pub enum Text {
     Help,
     Version,
+    VersionJson,
 }
 
 impl Default for Options {
@@ -41,6 +44,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Command {
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "-h" | "--help" => return Command::Print(Text::Help),
+            "-V" | "--version" if arguments.next().is_some_and(|next| next == "--json") => {
+                return Command::Print(Text::VersionJson);
+            }
             "-V" | "--version" => return Command::Print(Text::Version),
             "--no-gate" => options.no_gate = true,
             "--origin" => options.origin = origin(arguments.next().unwrap_or_default()),
@@ -73,7 +79,10 @@ fn origin(name: String) -> String {
 pub fn print(program: Program, text: Text) {
     let name = program.name();
     match text {
-        Text::Version => println!("{name} {}", env!("CARGO_PKG_VERSION")),
+        Text::Version => println!("{name} {VERSION}"),
+        Text::VersionJson => {
+            println!("{}", ProgramVersion::new(name, VERSION, consts::OS, consts::ARCH).to_json());
+        }
         Text::Help => {
             let (what, usage, option, codex) = match program {
                 Program::Status => (STATUS, "", "", CODEX),
@@ -92,12 +101,13 @@ Options:
   --tool TOOL    whose hook: claude, codex [default: claude]
   --origin NAME  which registration calls: plugin, settings [default: hand]
 {option}  -h, --help     print this help
-  -V, --version  print the version"
+  -V, --version  print the version; with `--json` behind it, for programs"
             );
         }
     }
 }
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 const CODEX: &str = ", Codex too (hooks/codex.json)";
 const STATUS: &str = ", records the session's state, and exits 0. It
 prints nothing, but that the agent may use Turnbridge's own speak without asking.";
@@ -136,6 +146,8 @@ mod tests {
         assert_eq!(options(&["--tool=codex"]), Command::Hook(codex));
         assert_eq!(options(&["--tool", "other"]), hook("hand"));
         assert_eq!(options(&["-V"]), Command::Print(Text::Version));
+        assert_eq!(options(&["--version", "x"]), Command::Print(Text::Version));
+        assert_eq!(options(&["--version", "--json"]), Command::Print(Text::VersionJson));
         assert_eq!(options(&["x", "--help"]), Command::Print(Text::Help));
     }
 }

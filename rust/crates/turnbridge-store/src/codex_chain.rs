@@ -4,9 +4,11 @@
 use std::io;
 
 use turnbridge_core::codex_notify_wire::Chain;
+use turnbridge_core::version_wire::{VERSION, is_newer};
 
 use crate::atomic_file::write_durably;
 use crate::bounded_file;
+use crate::newer_files;
 use crate::paths::StatePaths;
 
 const LONGEST: u64 = 1 << 20;
@@ -17,13 +19,19 @@ pub fn read(paths: &StatePaths) -> io::Result<Option<Chain>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         bytes => bytes?,
     };
+    if is_newer(&bytes) {
+        return Err(newer_files::error());
+    }
     let chain: Chain = serde_json::from_slice(&bytes)?;
     Ok(Some(chain).filter(|chain| !chain.argv.is_empty()))
 }
 
 /// From now on this runs behind ours.
 pub fn write(paths: &StatePaths, argv: &[String]) -> io::Result<()> {
-    let chain = Chain { version: 1, argv: argv.to_vec() };
+    if newer_files::is_newer_file(&paths.codex_chain()) {
+        return Err(newer_files::error());
+    }
+    let chain = Chain { version: VERSION, argv: argv.to_vec() };
     write_durably(&paths.codex_chain(), &serde_json::to_vec(&chain)?)
 }
 
@@ -48,5 +56,8 @@ mod tests {
         forget(&paths).unwrap();
         forget(&paths).unwrap();
         assert_eq!(read(&paths).unwrap(), None);
+        std::fs::write(paths.codex_chain(), r#"{"version":2,"argv":{}}"#).unwrap();
+        let errors = [read(&paths).unwrap_err(), write(&paths, &argv).unwrap_err()];
+        assert!(errors.iter().all(newer_files::is_newer_error));
     }
 }

@@ -8,9 +8,11 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use turnbridge_core::version_wire::{VERSION, is_newer};
 
 use crate::atomic_file::write_atomically;
 use crate::bounded_file;
+use crate::newer_files;
 use crate::paths::StatePaths;
 
 /// No such file of ours is longer: some hundred bytes for each thread of a day.
@@ -46,12 +48,20 @@ pub struct Place {
 
 /// `None` when nothing is remembered, or nothing that can be read.
 pub fn read(paths: &StatePaths) -> Option<Offsets> {
-    let bytes = bounded_file::read(&paths.codex_offsets(), LONGEST).ok()?;
-    serde_json::from_slice(&bytes).ok().filter(|offsets: &Offsets| offsets.version == 1)
+    serde_json::from_slice(&bytes(paths))
+        .ok()
+        .filter(|offsets: &Offsets| offsets.version <= VERSION)
 }
 
 pub fn write(paths: &StatePaths, offsets: &Offsets) -> io::Result<()> {
+    if is_newer(&bytes(paths)) {
+        return Err(newer_files::error());
+    }
     write_atomically(&paths.codex_offsets(), &serde_json::to_vec(offsets)?)
+}
+
+fn bytes(paths: &StatePaths) -> Vec<u8> {
+    bounded_file::read(&paths.codex_offsets(), LONGEST).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -79,5 +89,8 @@ mod tests {
             std::fs::write(paths.codex_offsets(), noise).unwrap();
             assert_eq!(read(&paths), None, "{noise}");
         }
+        // The last of them is not noise to whoever wrote it.
+        assert!(newer_files::is_newer_error(&write(&paths, &Offsets::default()).unwrap_err()));
+        assert!(std::fs::read_to_string(paths.codex_offsets()).unwrap().contains("\"version\":2"));
     }
 }

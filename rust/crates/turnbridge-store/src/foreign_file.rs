@@ -19,6 +19,7 @@ use std::time::Duration;
 use crate::atomic_file::{make_private_folder, sync_folder_of, write_durably};
 use crate::bounded_file;
 use crate::file_lock::FileLock;
+use crate::newer_files;
 use crate::paths::StatePaths;
 use attributes::Attributes;
 use record::Record;
@@ -260,6 +261,11 @@ impl ForeignFile {
         plan: &mut impl FnMut(&Current) -> Result<Target, Failure<E>>,
     ) -> Result<Attempt, Failure<E>> {
         let real = self.real_path()?;
+        let memory = self.record_path();
+        // What the file was before we came stands in there, and would be lost.
+        if newer_files::is_newer_file(&memory) {
+            return Err(file("change", &memory)(newer_files::error()));
+        }
         let current = self.current()?;
         let target = plan(&current)?;
         checkpoint("planned");

@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 use turnbridge_core::reply_plan::{Pending, Progress, Told};
 use turnbridge_core::reply_wire::{Outcome, Reply, RunResult, is_reply_id};
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::version_wire::VERSION;
 
 use crate::append::append_line;
 use crate::atomic_file::write_durably;
@@ -81,8 +82,8 @@ pub fn accept(paths: &StatePaths, reply: &Reply, now: Timestamp) -> io::Result<A
     Ok(Accepted::New)
 }
 
-/// All that are not finished, in the order in which they were sent. Files that cannot be read are
-/// left where they are.
+/// All that are not finished, in the order in which they were sent. Files that cannot be read, or
+/// are for a newer version, are left where they are.
 pub fn entries(paths: &StatePaths) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for path in files_with(paths, "json")? {
@@ -183,7 +184,8 @@ pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
 
 fn read_reply(paths: &StatePaths, path: &Path) -> Option<Reply> {
     let reply: Reply = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    place(paths, &reply.id).is_ok_and(|place| place == path).then_some(reply)
+    let is_own = place(paths, &reply.id).is_ok_and(|place| place == path);
+    (is_own && reply.version <= VERSION).then_some(reply)
 }
 
 fn read_entry(paths: &StatePaths, reply: Reply) -> Entry {

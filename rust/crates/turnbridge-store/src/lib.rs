@@ -19,6 +19,7 @@ pub mod foreign_file;
 pub mod gate_files;
 pub mod inbox;
 pub mod log;
+pub mod newer_files;
 pub mod outbox;
 pub mod pane_store;
 pub mod paths;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use turnbridge_core::notice_wire::{Notice, Progress, is_notice_id};
+use turnbridge_core::version_wire::{VERSION, is_newer};
 
 use crate::atomic_file::write_atomically;
 use crate::file_lock::FileLock;
@@ -50,7 +51,8 @@ pub fn queue(paths: &StatePaths, notice: &Notice) -> io::Result<Queued> {
     }
 }
 
-/// All that wait, oldest first. Files that cannot be read are left where they are.
+/// All that wait, oldest first. Files that cannot be read, or are for a newer version, are left where
+/// they are.
 pub fn entries(paths: &StatePaths) -> io::Result<Vec<Entry>> {
     let files = match fs::read_dir(paths.outbox_dir()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -73,15 +75,20 @@ fn order(entry: &Entry) -> (&str, &str) {
 
 fn read(paths: &StatePaths, path: &Path) -> Option<Entry> {
     let notice: Notice = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    if notice.version > VERSION {
+        return None;
+    }
     let place = Place::of(paths, &notice.id).ok().filter(|place| place.notice == path)?;
     if place.done.exists() {
         // It has arrived, and whoever brought it was killed before the last step.
         let _ = place.clear();
         return None;
     }
-    let progress = fs::read(&place.progress).ok();
-    let progress = progress.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    Some(Entry { notice, progress: progress.unwrap_or_default() })
+    let progress = fs::read(&place.progress).unwrap_or_default();
+    if is_newer(&progress) {
+        return None;
+    }
+    Some(Entry { notice, progress: serde_json::from_slice(&progress).unwrap_or_default() })
 }
 
 pub fn save_progress(paths: &StatePaths, id: &str, progress: &Progress) -> io::Result<()> {

@@ -12,11 +12,13 @@ use turnbridge_core::pane_id::PaneId;
 use turnbridge_core::pane_wire::{read_panes, write_panes};
 use turnbridge_core::panes::{Launch, Panes};
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::version_wire::is_newer;
 
 use crate::atomic_file::write_atomically;
 use crate::bounded_file;
 use crate::codex_rollouts;
 use crate::file_lock::FileLock;
+use crate::newer_files;
 use crate::paths::StatePaths;
 use crate::session_store;
 
@@ -31,14 +33,21 @@ const COARSE: Duration = Duration::from_secs(2);
 
 /// The registry as it is now, without waiting for anybody.
 pub fn read(paths: &StatePaths) -> Panes {
-    bounded_file::read(&paths.panes_file(), LONGEST)
-        .map_or_else(|_| Panes::default(), |bytes| read_panes(&bytes))
+    read_panes(&bytes(paths))
+}
+
+fn bytes(paths: &StatePaths) -> Vec<u8> {
+    bounded_file::read(&paths.panes_file(), LONGEST).unwrap_or_default()
 }
 
 /// Changes it, under its lock. It is written only if something has changed.
 pub fn update<T>(paths: &StatePaths, change: impl FnOnce(&mut Panes) -> T) -> io::Result<T> {
     let _lock = FileLock::acquire(&paths.panes_lock(), LOCK_PATIENCE)?;
-    let before = read(paths);
+    let bytes = bytes(paths);
+    if is_newer(&bytes) {
+        return Err(newer_files::error());
+    }
+    let before = read_panes(&bytes);
     let mut panes = before.clone();
     let result = change(&mut panes);
     if panes != before {

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use turnbridge_core::session::Session;
 use turnbridge_core::session_wire::read_session;
+use turnbridge_core::version_wire::is_newer;
 
 use crate::atomic_file::open_making_folders;
 use crate::file_lock::FileLock;
@@ -48,8 +49,9 @@ pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
 
 /// The session's file, then its lock, while the lock is held and nobody can bring it back.
 fn remove_session(paths: &StatePaths, path: &Path) -> io::Result<()> {
-    let session = fs::read(path).ok().and_then(|bytes| read_session(&bytes));
-    if session.as_ref().is_some_and(is_alive) {
+    let bytes = fs::read(path).unwrap_or_default();
+    let session = read_session(&bytes);
+    if session.as_ref().is_some_and(is_alive) || is_newer(&bytes) {
         return Ok(());
     }
     let lock = path.with_extension("lock");
@@ -152,12 +154,14 @@ mod tests {
         let files = Files::new();
         let old = files.session("old", 31);
         let young = files.session("young", 29);
+        let newer = files.paths.sessions_dir().join("claude-newer.json");
+        let newer = files.write(newer, br#"{"version":2}"#, 31);
         let broken = files.write(files.paths.sessions_dir().join("claude-x.json"), b"{", 31);
         let leftover = files.write(files.paths.sessions_dir().join(".a.json.1.tmp"), b"", 2);
         let fresh = files.write(files.paths.sessions_dir().join(".b.json.1.tmp"), b"", 0);
         prune(&files.paths, files.now).unwrap();
         assert!(old.iter().chain([&broken, &leftover]).all(|path| !path.exists()));
-        assert!(young.iter().chain([&fresh]).all(|path| path.exists()));
+        assert!(young.iter().chain([&fresh, &newer]).all(|path| path.exists()));
     }
 
     #[test]

@@ -19,12 +19,16 @@ pub fn append(paths: &StatePaths, route: &Route) -> io::Result<()> {
 
 /// All routes, oldest first. Lines that cannot be read are skipped.
 pub fn read(paths: &StatePaths) -> io::Result<Vec<Route>> {
-    let bytes = match fs::read(paths.routes_file()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        bytes => bytes?,
-    };
+    let bytes = read_bytes(paths)?;
     let lines = bytes.split(|byte| *byte == b'\n');
     Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+fn read_bytes(paths: &StatePaths) -> io::Result<Vec<u8>> {
+    match fs::read(paths.routes_file()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        bytes => bytes,
+    }
 }
 
 /// Keeps only what `is_kept` says; gives how many went. Nobody posts meanwhile: `outbox` is
@@ -34,16 +38,18 @@ pub fn retain(
     _outbox: &FileLock,
     is_kept: impl Fn(&Route) -> bool,
 ) -> io::Result<usize> {
-    let routes = read(paths)?;
-    let kept: Vec<_> = routes.iter().filter(|route| is_kept(route)).collect();
-    let mut bytes = Vec::new();
-    for route in &kept {
-        bytes.extend(serde_json::to_vec(route)?);
-        bytes.push(b'\n');
+    let bytes = read_bytes(paths)?;
+    let mut kept = Vec::new();
+    let mut gone = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        // What cannot be read may be another version's, and is nobody's to throw away.
+        match serde_json::from_slice(line) {
+            Ok(route) if !is_kept(&route) => gone += 1,
+            _ => kept.extend(line),
+        }
     }
-    let gone = routes.len() - kept.len();
     if gone > 0 {
-        write_atomically(&paths.routes_file(), &bytes)?;
+        write_atomically(&paths.routes_file(), &kept)?;
     }
     Ok(gone)
 }
@@ -73,5 +79,6 @@ mod tests {
         let lock = crate::outbox::lock(&paths).unwrap().unwrap();
         assert_eq!(retain(&paths, &lock, |route| route.thread_ts != "1.0").unwrap(), 1);
         assert_eq!(read(&paths).unwrap(), [route("2.0")]);
+        assert!(fs::read_to_string(paths.routes_file()).unwrap().starts_with("{broken\n"));
     }
 }

@@ -11,6 +11,7 @@ use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::session_wire::{read_session, write_session};
 use turnbridge_core::turn_wire::TurnRecord;
+use turnbridge_core::version_wire::{NEWER, is_newer};
 
 use crate::atomic_file::write_atomically;
 use crate::file_lock::FileLock;
@@ -37,11 +38,16 @@ pub fn update(
         Some(paths) => lock_session(paths, event, &mut problems)?,
         None => None,
     };
+    let loaded = match paths {
+        Some(paths) => load(paths, event.tool, &event.session_id, &mut problems),
+        None => Loaded::Nothing,
+    };
     // Files are written only under the lock; without one, what is there is still worth reading.
-    let writable = paths.filter(|_| lock.is_some());
-    let mut session = paths
-        .and_then(|paths| load(paths, event.tool, &event.session_id, &mut problems))
-        .unwrap_or_else(|| Session::new(event.tool, event.session_id.clone(), event.at));
+    let writable = paths.filter(|_| lock.is_some() && !matches!(loaded, Loaded::Newer));
+    let mut session = match loaded {
+        Loaded::Known(session) => *session,
+        _ => Session::new(event.tool, event.session_id.clone(), event.at),
+    };
     if let Some(claim) = claim
         && session.claims.claim(claim) == Verdict::Twin
     {
@@ -107,7 +113,10 @@ fn apply(
 
 /// One session as it is now, without waiting for anybody. `None`: it is not known.
 pub fn read(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Session> {
-    load(paths, tool, id, &mut Vec::new())
+    match load(paths, tool, id, &mut Vec::new()) {
+        Loaded::Known(session) => Some(*session),
+        Loaded::Newer | Loaded::Nothing => None,
+    }
 }
 
 /// Every session that has a readable file, in no order.
@@ -148,24 +157,32 @@ fn lock_session(
     }
 }
 
-fn load(
-    paths: &StatePaths,
-    tool: Tool,
-    id: &SessionId,
-    problems: &mut Vec<String>,
-) -> Option<Session> {
-    match fs::read(paths.session_file(tool, id)) {
-        Ok(bytes) => {
-            let session = read_session(&bytes).filter(|session| session.id == *id);
-            if session.is_none() {
-                problems.push("session file: not readable, begun anew".to_owned());
-            }
-            session
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+enum Loaded {
+    Known(Box<Session>),
+    /// Another version's own business.
+    Newer,
+    Nothing,
+}
+
+fn load(paths: &StatePaths, tool: Tool, id: &SessionId, problems: &mut Vec<String>) -> Loaded {
+    let bytes = match fs::read(paths.session_file(tool, id)) {
+        Ok(bytes) => bytes,
         Err(error) => {
-            problems.push(format!("session file: {error}"));
-            None
+            if error.kind() != io::ErrorKind::NotFound {
+                problems.push(format!("session file: {error}"));
+            }
+            return Loaded::Nothing;
+        }
+    };
+    match read_session(&bytes).filter(|session| session.id == *id) {
+        Some(session) => Loaded::Known(Box::new(session)),
+        None if is_newer(&bytes) => {
+            problems.push(format!("session file: {NEWER}"));
+            Loaded::Newer
+        }
+        None => {
+            problems.push("session file: not readable, begun anew".to_owned());
+            Loaded::Nothing
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use turnbridge_core::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::session::{Prompt, Session};
-use turnbridge_core::turn_wire::{Kept, TurnRecord, abandoned_turn, finished_turn};
+use turnbridge_core::turn_wire::{Kept, TurnRecord, abandoned_turn, finished_turn, read_turn};
 
 use crate::append::append_line;
 use crate::atomic_file::write_atomically;
@@ -105,7 +105,7 @@ pub fn whole_prompt(paths: &StatePaths, session: &Session, process: ProcessKey) 
 pub fn read_turns(paths: &StatePaths, tool: Tool, id: &SessionId) -> Vec<TurnRecord> {
     let bytes = fs::read(paths.turns_file(tool, id)).unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n');
-    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    lines.filter_map(read_turn).collect()
 }
 
 fn drop_older_half(path: &Path) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use turnbridge_core::session::{Session, State};
-use turnbridge_core::turn_wire::TurnRecord;
+use turnbridge_core::turn_wire::{TurnRecord, read_turn};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::turn_store;
 
@@ -33,8 +33,8 @@ pub fn page(
     let lines: Vec<&[u8]> = lines.collect();
     let end = before.unwrap_or(lines.len()).min(lines.len());
     let first = end.saturating_sub(limit.unwrap_or(USUAL).clamp(1, MOST));
-    let read = |line: &&[u8]| serde_json::from_slice(line).ok();
-    Page { turns: lines[first..end].iter().filter_map(read).collect(), first, total: lines.len() }
+    let turns = lines[first..end].iter().filter_map(|line| read_turn(line)).collect();
+    Page { turns, first, total: lines.len() }
 }
 
 /// The turn that is under way.

@@ -7,10 +7,11 @@ use turnbridge_core::ids::Tool;
 use turnbridge_core::notice_wire::{Notice, NoticeKind, Progress, Route};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::transcript_text;
+use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::log::Field;
 use turnbridge_store::outbox::{self, Entry};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{bounded_file, clock, codex_rollouts, log, routes};
+use turnbridge_store::{bounded_file, clock, codex_rollouts, log, newer_files, routes};
 
 use super::plan::{Settings, plan};
 use super::post::{Delivery, Keep, Pace, Slack, Trouble};
@@ -47,6 +48,7 @@ pub fn drain<S: Slack>(
         drop(lock);
         // What was queued while we held the lock has seen us at work and woken nobody.
         if !goes_on || due(paths)?.is_empty() {
+            log_newer(paths);
             let _ = outbox::prune(paths, SystemTime::now());
             return Ok(drained);
         }
@@ -89,6 +91,15 @@ fn drain_locked<S: Slack>(
         }
     }
     Ok(true)
+}
+
+/// They wait for a notifier that knows them.
+fn log_newer(paths: &StatePaths) {
+    for path in newer_files::find_in(&paths.outbox_dir()) {
+        let fields = [("file", Field::Text(path.display().to_string()))];
+        let message = format!("a notice was {NEWER}");
+        log::write_log(&paths.notify_log(), clock::now(), "warn", &message, &fields);
+    }
 }
 
 fn due(paths: &StatePaths) -> std::io::Result<Vec<Entry>> {

@@ -12,6 +12,7 @@ use turnbridge_core::session::Host;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::bounded_file;
 use turnbridge_store::codex_offsets::{self, Offsets};
+use turnbridge_store::newer_files;
 use turnbridge_store::paths::StatePaths;
 
 use super::folders::{ARCHIVED, SESSIONS, thread_of_path, walk, walk_home};
@@ -187,9 +188,11 @@ impl Follower {
             homes: homes.cloned().collect(),
             files: files.map(Followed::to_remember).collect(),
         };
-        codex_offsets::write(&self.settings.paths, &offsets)?;
-        self.is_dirty = false;
-        Ok(())
+        let written = codex_offsets::write(&self.settings.paths, &offsets);
+        // What a newer version remembers stays as it is: said once, not every second.
+        let is_final = written.as_ref().err().is_none_or(newer_files::is_newer_error);
+        self.is_dirty &= !is_final;
+        written
     }
 
     fn home_of(&self, path: &Path) -> Option<PathBuf> {

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use turnbridge_core::version_wire::VERSION;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::atomic_file::write_durably;
@@ -27,7 +28,7 @@ pub struct Record {
 
 impl Record {
     pub fn new(path: &Path, before: Option<String>) -> Record {
-        Record { version: 1, path: path.display().to_string(), before, written: Vec::new() }
+        Record { version: VERSION, path: path.display().to_string(), before, written: Vec::new() }
     }
 
     pub fn path(&self) -> &str {
@@ -37,7 +38,7 @@ impl Record {
     /// `None` when nothing is remembered, or nothing that can be read.
     pub fn read(path: &Path) -> Option<Record> {
         let bytes = bounded_file::read(path, LONGEST).ok()?;
-        serde_json::from_slice(&bytes).ok().filter(|record: &Record| record.version == 1)
+        serde_json::from_slice(&bytes).ok().filter(|record: &Record| record.version <= VERSION)
     }
 
     pub fn write(&self, path: &Path) -> io::Result<()> {

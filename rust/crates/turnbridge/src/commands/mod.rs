@@ -31,21 +31,36 @@ mod voice;
 mod watch;
 pub mod wsl;
 
+use std::env::consts;
 use std::io::IsTerminal;
 
 use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use turnbridge_core::version_wire::ProgramVersion;
 use turnbridge_store::paths::StatePaths;
 
 use crate::failure::hinted;
+use consent::say;
 
 /// Keeps you in touch with coding agents that work without you
 ///
 /// Alone, in a terminal, it sets everything up: see `turnbridge setup --help`.
 #[derive(Debug, Parser)]
-#[command(name = "turnbridge", version, max_term_width = 100)]
+#[command(
+    name = "turnbridge",
+    version,
+    disable_version_flag = true,
+    args_conflicts_with_subcommands = true,
+    max_term_width = 100
+)]
 pub struct Cli {
+    /// Print the version
+    #[arg(short = 'V', long)]
+    version: bool,
+    /// With `--version`: as one line of JSON, for programs
+    #[arg(long, requires = "version")]
+    json: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -86,7 +101,9 @@ enum Command {
 
 impl Cli {
     pub fn run(self) -> Result<()> {
-        let Some(command) = self.command else { return alone() };
+        let Some(command) = self.command else {
+            return if self.version { print_version(self.json) } else { alone() };
+        };
         match command {
             Command::Setup(arguments) => setup::run(arguments),
             Command::Sessions(arguments) => sessions::run(&arguments),
@@ -118,6 +135,14 @@ impl Cli {
             Command::RunReply(arguments) => run_reply::run(&arguments),
             Command::DemoAgent(arguments) => demo_agent::run(&arguments),
         }
+    }
+}
+
+fn print_version(as_json: bool) -> Result<()> {
+    let (name, version) = ("turnbridge", env!("CARGO_PKG_VERSION"));
+    match as_json {
+        true => say(&ProgramVersion::new(name, version, consts::OS, consts::ARCH).to_json()),
+        false => say(&format!("{name} {version}")),
     }
 }
 

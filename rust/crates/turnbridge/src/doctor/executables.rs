@@ -1,9 +1,11 @@
-//! The four executables: there, running, and of one version.
+//! The four executables: there, running, of one version, and not older than the files they work on.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::finding::{Area, Finding, told};
+use turnbridge_store::newer_files;
+
+use super::finding::{Area, Finding, counted, told};
 use super::in_time::Pending;
 use super::scene::{OWN_VERSION, Scene, beside_this, version_of_ours};
 use crate::programs::CALLED_BY_AGENTS;
@@ -15,6 +17,8 @@ struct Facts {
     folder: PathBuf,
     /// Those beside this one.
     others: Vec<(&'static str, Standing)>,
+    /// Files of ours that a newer version has written.
+    newer_files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +28,14 @@ enum Standing {
     Version(String),
 }
 
-pub fn check(_scene: &Scene) -> Vec<Finding> {
+pub fn check(scene: &Scene) -> Vec<Finding> {
     let deadline = Instant::now() + PATIENCE;
     let asked = CALLED_BY_AGENTS.map(|name| (name, Pending::start(move || look(name))));
     let others =
         asked.map(|(name, pending)| (name, pending.until(deadline).unwrap_or(Standing::Broken)));
     let folder = beside_this("turnbridge").parent().map(PathBuf::from).unwrap_or_default();
-    findings(&Facts { folder, others: others.to_vec() })
+    let newer_files = scene.state().map(newer_files::find).unwrap_or_default();
+    findings(&Facts { folder, others: others.to_vec(), newer_files })
 }
 
 fn look(name: &str) -> Standing {
@@ -72,6 +77,14 @@ fn findings(facts: &Facts) -> Vec<Finding> {
             Standing::Version(_) => None,
         });
     }
+    if let Some(first) = facts.newer_files.first() {
+        let count = counted(facts.newer_files.len(), "file", "files");
+        let what = format!("a newer version has written {count}: `{}` first", first.display());
+        let why = "these executables leave them alone: such a session, notice or reply waits for the \
+                   newer ones";
+        let fix = "upgrade what is in this folder, and start agents and the daemon again";
+        findings.push(Finding::warning(Area::Executables, "state-newer", told(what, why, fix)));
+    }
     if findings.is_empty() {
         let what = format!("{OWN_VERSION}, all four in `{folder}`");
         findings.push(Finding::ok(Area::Executables, "executables", what));
@@ -90,11 +103,15 @@ mod tests {
             (CALLED_BY_AGENTS[1], Standing::Broken),
             (CALLED_BY_AGENTS[2], Standing::Version("9.9.9".to_owned())),
         ];
-        let found = findings(&Facts { folder: "/bin".into(), others });
+        let newer_files = vec![PathBuf::from("/state/panes.json")];
+        let found = findings(&Facts { folder: "/bin".into(), others, newer_files });
         let ids: Vec<_> = found.iter().map(|finding| finding.id).collect();
-        assert_eq!(ids, ["executable-missing", "executable-broken", "executable-version"]);
+        let expected =
+            ["executable-missing", "executable-broken", "executable-version", "state-newer"];
+        assert_eq!(ids, expected);
         let others = CALLED_BY_AGENTS.map(|name| (name, Standing::Version(OWN_VERSION.to_owned())));
-        let found = findings(&Facts { folder: "/bin".into(), others: others.to_vec() });
+        let others = others.to_vec();
+        let found = findings(&Facts { folder: "/bin".into(), others, newer_files: Vec::new() });
         assert_eq!(found[0].what, format!("{OWN_VERSION}, all four in `/bin`"));
     }
 }

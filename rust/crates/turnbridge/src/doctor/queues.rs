@@ -1,15 +1,16 @@
 //! What waits: notices on their way out, replies on their way in, and the routes that tell which
 //! session a reply is for.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use turnbridge_core::reply_plan::Progress;
 use turnbridge_core::reply_wire::Outcome;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{bounded_file, inbox, outbox, routes};
+use turnbridge_store::{bounded_file, inbox, newer_files, outbox, routes};
 
 use super::finding::{Area, Finding, Repair, counted, told};
 use super::report::ago;
@@ -94,7 +95,12 @@ fn oldest<'a>(times: impl Iterator<Item = &'a str>, now: Timestamp) -> Duration 
 fn json_files(folder: &Path) -> usize {
     let Ok(files) = fs::read_dir(folder) else { return 0 };
     let is_json = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
-    files.flatten().filter(|file| is_json(&file.path())).count()
+    // What a newer version has written is another finding.
+    let newer =
+        newer_files::find_in(folder).iter().map(|path| path.with_extension("json")).collect();
+    let newer: BTreeSet<PathBuf> = newer;
+    let paths = files.flatten().map(|file| file.path());
+    paths.filter(|path| is_json(path) && !newer.contains(path)).count()
 }
 
 fn look_at_routes(paths: &StatePaths) -> Result<usize, String> {

@@ -40,6 +40,7 @@ mod sinks;
 mod slack;
 mod speak;
 mod uninstall;
+mod versions;
 mod voice;
 mod watch;
 mod world;

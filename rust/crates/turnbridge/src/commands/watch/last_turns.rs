@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-use turnbridge_core::turn_wire::TurnRecord;
+use turnbridge_core::turn_wire::{TurnRecord, read_turn};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::turn_store::read_turns;
 
@@ -18,7 +18,7 @@ pub fn last_turns(paths: &StatePaths, key: &SessionKey) -> Vec<TurnRecord> {
     let Some((tail, is_whole)) = tail(paths, key) else { return Vec::new() };
     // Where the tail begins inside of a line, that line is not one.
     let lines = tail.split(|byte| *byte == b'\n').skip(usize::from(!is_whole));
-    let turns: Vec<_> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let turns: Vec<_> = lines.filter_map(read_turn).collect();
     if turns.is_empty() && !is_whole { read_turns(paths, *tool, id) } else { turns }
 }
 

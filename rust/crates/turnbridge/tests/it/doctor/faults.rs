@@ -76,6 +76,9 @@ fn faults_of_our_executables_are_found() {
             let script = "echo turnbridge-notify 9.9.9";
             clinic.replace_program(&clinic.programs().join("turnbridge-notify"), script);
         }),
+        fault("state-newer", "warning", "upgrade", No, |clinic| {
+            clinic.write_state("outbox/x.json", r#"{"version":2,"id":7}"#);
+        }),
     ]);
 }
 
