@@ -97,16 +97,21 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     let mut pause = Duration::from_millis(1);
     loop {
         match fs::rename(from, to) {
-            Err(error)
-                if error.kind() == io::ErrorKind::PermissionDenied
-                    && pause < Duration::from_millis(64) =>
-            {
+            Err(error) if is_in_use(&error) && pause < Duration::from_millis(64) => {
                 std::thread::sleep(pause);
                 pause *= 2;
             }
             renamed => return renamed,
         }
     }
+}
+
+/// Somebody has the file open and lets nobody else change it; mostly for a moment.
+#[cfg(windows)]
+fn is_in_use(error: &io::Error) -> bool {
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+    error.kind() == io::ErrorKind::PermissionDenied
+        || error.raw_os_error() == Some(ERROR_SHARING_VIOLATION)
 }
 
 #[cfg(test)]

@@ -51,17 +51,16 @@ mod tests {
     use turnbridge_core::ids::SessionId;
     use turnbridge_core::timestamp::Timestamp;
 
-    const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
-
-    fn line(tool: Tool, folder: Option<&str>) -> String {
-        let mut session = Session::new(tool, SessionId::parse(ID).unwrap(), Timestamp::default());
-        session.cwd = folder.map(str::to_owned);
-        ResumeCommand::of(&session).unwrap().line()
-    }
-
     #[cfg(unix)]
     #[test]
     fn folders_are_quoted_when_they_must_be() {
+        const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+        let line = |tool: Tool, folder: Option<&str>| {
+            let id = SessionId::parse(ID).unwrap();
+            let mut session = Session::new(tool, id, Timestamp::default());
+            session.cwd = folder.map(str::to_owned);
+            ResumeCommand::of(&session).unwrap().line()
+        };
         assert_eq!(line(Tool::Codex, None), format!("cd . && codex resume {ID}"));
         assert_eq!(line(Tool::Claude, Some("/a/b")), format!("cd /a/b && claude -r {ID}"));
         let folder = "/日本/it's; $(rm -rf ~)";

@@ -24,6 +24,7 @@ mod inbox;
 mod manifest;
 mod mcp;
 mod panes;
+mod plugin_folder;
 #[cfg(unix)]
 mod real_codex;
 mod recordings;
@@ -43,6 +44,8 @@ mod uninstall;
 mod versions;
 mod voice;
 mod watch;
+#[cfg(windows)]
+mod windows;
 mod world;
 #[cfg(unix)]
 mod wsl;

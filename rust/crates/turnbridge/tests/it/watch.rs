@@ -3,13 +3,12 @@
 #[cfg(unix)]
 mod terminal;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::wait_until;
 
 use crate::world::{World, payload};
 
@@ -151,9 +150,9 @@ fn it_ends_quietly_when_nobody_reads_any_more() {
     reader.read_line(&mut String::new()).unwrap();
     drop(reader);
     // Without any change that it could have told.
-    let status = wait_until(PATIENCE, "its end", || child.try_wait().unwrap());
+    let status = testkit::wait_until(PATIENCE, "its end", || child.try_wait().unwrap());
     let mut errors = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut errors).unwrap();
     assert_eq!((status.code(), errors.as_str()), (Some(0), ""));
 }
 
