@@ -149,7 +149,7 @@ impl Pane {
                 Some(wezterm(socket, &["get-text", "--pane-id", pane, "--end-line", "0"]))
             }
             Pane::Kitty { address, window } => {
-                Some(kitty(address, &["ls", "--match", &format!("id:{window}")]))
+                Some(kitty(address, &["get-text", "--match", &format!("id:{window}")]))
             }
             Pane::Iterm { .. } | Pane::Zellij { .. } | Pane::WindowsTerminal => None,
         }
@@ -234,7 +234,8 @@ impl Pane {
         }
     }
 
-    /// Pastes a text and sends it off, as if somebody had. `None`: this terminal cannot.
+    /// Pastes a text, which has no control characters but line ends and tabs, and sends it off, as if
+    /// somebody had. `None`: this terminal cannot.
     pub fn paste(&self, text: &str) -> Option<Vec<Call>> {
         match self {
             Pane::Tmux { socket, pane } => {
@@ -250,11 +251,11 @@ impl Pane {
                 wezterm(socket, &["send-text", "--pane-id", pane]).reading(text),
                 wezterm_keys(socket, pane, "\r"),
             ]),
-            Pane::Kitty { address, window } => {
-                let to = format!("id:{window}");
-                let paste = ["send-text", "--match", &to, "--bracketed-paste=enable", "--stdin"];
-                Some(vec![kitty(address, &paste).reading(text), kitty_keys(address, window, "\r")])
-            }
+            // Its own option for brackets is newer than some that are in use.
+            Pane::Kitty { address, window } => Some(vec![
+                kitty_keys(address, window, &format!("\x1b[200~{text}\x1b[201~")),
+                kitty_keys(address, window, "\r"),
+            ]),
             Pane::Zellij { .. } | Pane::Iterm { .. } | Pane::WindowsTerminal => None,
         }
     }
@@ -288,9 +289,10 @@ fn kitty_keys(address: &Option<String>, window: &str, keys: &str) -> Call {
     kitty(address, &["send-text", "--match", &to, "--stdin"]).reading(keys)
 }
 
+/// `kitten` is newer than some that are in use, and `kitty @` is the same.
 fn kitty(address: &Option<String>, arguments: &[&str]) -> Call {
     let to: Vec<_> = address.iter().flat_map(|address| ["--to", address]).collect();
-    Call::new("kitten", &["@"]).and(&owned(&to)).and(&owned(arguments))
+    Call::new("kitty", &["@"]).and(&owned(&to)).and(&owned(arguments))
 }
 
 /// A command line that a shell of POSIX, or whoever splits words as one does, takes for these words.
@@ -346,6 +348,10 @@ mod tests {
                 ("-S /s send-keys -t %3 Enter".to_owned(), None),
             ]
         );
+        let kitty = Pane::Kitty { address: None, window: "2".into() };
+        let sent: Vec<_> =
+            kitty.paste("a\nb").unwrap().into_iter().filter_map(|call| call.stdin).collect();
+        assert_eq!(sent, ["\x1b[200~a\nb\x1b[201~", "\r"]);
     }
 
     #[test]
