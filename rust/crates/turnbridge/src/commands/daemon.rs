@@ -109,7 +109,7 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
     let status = read_status(paths).filter(|_| is_running(paths));
     let mut out = std::io::stdout().lock();
     if as_json {
-        let shown = json!({"running": status.is_some(), "daemon": status});
+        let shown = json!({"version": 1, "running": status.is_some(), "daemon": status});
         writeln!(out, "{shown}")?;
         return Ok(());
     }

@@ -135,6 +135,7 @@ fn to_json(entry: &Entry) -> Value {
 
 fn show(entry: &Entry, as_json: bool) -> Result<()> {
     let mut shown = to_json(entry);
+    shown["version"] = json!(1);
     shown["notice"] = json!(entry.notice);
     shown["messages"] = json!(entry.progress.messages);
     if as_json {

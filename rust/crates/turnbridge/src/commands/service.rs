@@ -64,6 +64,7 @@ fn status(as_json: bool) -> Result<()> {
         let state = state.as_ref();
         let is = |field: fn(&State) -> bool| state.is_some_and(field);
         let shown = json!({
+            "version": 1,
             "manager": state.map(|state| state.manager.as_str()),
             "definition": state.map(|state| state.definition.display().to_string()),
             "installed": is(|state| state.is_installed),

@@ -131,6 +131,7 @@ impl Arguments {
         let written = said.seconds.zip(self.out.as_deref());
         if self.json {
             let printed = json!({
+                "version": 1,
                 "engine": said.engine.map(Engine::name),
                 "muted": said.muted,
                 "utterances": utterances_json(said.utterances),

@@ -34,6 +34,7 @@ fn json_names_the_thread_its_root_and_its_prompt() {
     assert_eq!(
         state("err500"),
         json!({
+            "version": 1,
             "state": "failed",
             "live": null,
             "error": "internal_server_error",
@@ -192,7 +193,7 @@ fn a_command_line_is_told_by_what_it_starts() {
         world.turnbridge(&["codex", "classify", "--json", "--", "codex", "resume", id, "--search"]);
     assert_eq!(
         serde_json::from_str::<Value>(&shown).unwrap(),
-        json!({"tui": true, "subcommand": "resume", "session_id": id})
+        json!({"version": 1, "tui": true, "subcommand": "resume", "session_id": id})
     );
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use testkit::{StandIn, Tmux, skipped, wait_until};
 
 use crate::board::site::{Site, WITHOUT_SLACK};
+use crate::schemas;
 use crate::world::{World, feed};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -50,7 +51,9 @@ impl Desk {
         command.args(["focus", "--json"]).args(arguments);
         let output = feed(command, b"");
         assert!(output.status.success(), "{output:?}");
-        serde_json::from_slice(&output.stdout).unwrap()
+        let shown = serde_json::from_slice(&output.stdout).unwrap();
+        schemas::check("focus", &shown);
+        shown
     }
 
     /// What is in front.

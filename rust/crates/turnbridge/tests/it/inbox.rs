@@ -92,7 +92,7 @@ impl Inbox {
         let mut reply = json!({
             "version": 1, "id": id, "source": "slack", "channel": "D1",
             "thread_ts": "1700000000.000100", "ts": "1700000001.000200", "user": "U1",
-            "text": text, "received_at": "2026-01-01T00:00:00Z", "tool": "claude",
+            "text": text, "received_at": "2026-01-01T00:00:00.000000Z", "tool": "claude",
             "session_id": SESSION, "cwd": self.world.hermetic.project(),
         });
         reply.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -459,8 +459,8 @@ fn the_inbox_lists_what_waits_and_drops_it() {
     inbox.add("slack-D1-1.0", "first\nline", json!({"ts": "1.0"}));
     inbox.add("slack-D1-2.0", &"long ".repeat(20), json!({"ts": "2.0"}));
     insta::assert_snapshot!(inbox.world.turnbridge(&["inbox"]), @"
-    slack-D1-1.0 2026-01-01T00:00:00Z waiting first line
-    slack-D1-2.0 2026-01-01T00:00:00Z waiting long long long long long long long long
+    slack-D1-1.0 2026-01-01T00:00:00.000000Z waiting first line
+    slack-D1-2.0 2026-01-01T00:00:00.000000Z waiting long long long long long long long long
     ");
     assert_eq!(inbox.world.turnbridge(&["inbox", "drop", "slack-D1-2"]), "dropped slack-D1-2.0\n");
     inbox.result("slack-D1-1.0");
@@ -468,8 +468,8 @@ fn the_inbox_lists_what_waits_and_drops_it() {
     assert!(!output.status.success(), "a dropped reply was found");
     assert_eq!(inbox.runs(), ["slack-D1-1.0"]);
     insta::assert_snapshot!(inbox.world.turnbridge(&["inbox"]), @"
-    slack-D1-2.0 2026-01-01T00:00:00Z finished dropped long long long long long long long long
-    slack-D1-1.0 2026-01-01T00:00:00Z ended done first line
+    slack-D1-2.0 2026-01-01T00:00:00.000000Z finished dropped long long long long long long long long
+    slack-D1-1.0 2026-01-01T00:00:00.000000Z ended done first line
     ");
     let ambiguous = inbox.command(&["inbox", "drop", "nothing"]).output().unwrap();
     assert!(String::from_utf8_lossy(&ambiguous.stderr).contains("no reply `nothing` waits"));

@@ -30,6 +30,7 @@ mod real_codex;
 mod recordings;
 #[cfg(unix)]
 mod run_command;
+mod schemas;
 #[cfg(unix)]
 mod service;
 mod sessions_command;

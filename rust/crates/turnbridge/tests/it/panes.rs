@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::wait_until;
 
+use crate::schemas;
 use crate::world::{SESSION, World, feed, lines_of, payload};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -145,7 +146,9 @@ fn kt_44_82_a_scanned_stream_tells_events_and_acts_on_them() {
         command.args(["pane", "scan"]).args(arguments);
         let output = feed(command, bytes);
         assert!(output.status.success(), "{output:?}");
-        lines_of(&String::from_utf8(output.stdout).unwrap())
+        let told = lines_of(&String::from_utf8(output.stdout).unwrap());
+        told.iter().for_each(|line| schemas::check("pane-scan", line));
+        told
     };
     let stream = b"\x1b]7;file://host/a%20b\x1b\\$ \x1b]0;t\x07";
     let told = scan(&[], stream);

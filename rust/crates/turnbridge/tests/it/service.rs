@@ -231,7 +231,7 @@ fn a_service_is_installed_once_and_leaves_nothing() {
         let before = managed.home();
         assert_eq!(
             managed.status(),
-            json!({"manager": manager, "definition": null, "installed": false, "current": false,
+            json!({"version": 1, "manager": manager, "definition": null, "installed": false, "current": false,
                 "running": false, "pid": null, "note": null})
         );
         managed.service("install");

@@ -78,18 +78,8 @@ fn no_session_at_all_is_said_plainly() {
 
 #[test]
 fn the_json_keeps_to_its_schema() {
-    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/schemas/sessions.schema.json");
-    let schema: Value = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let check = |world: &World| {
-        let list: Value =
-            serde_json::from_str(&world.turnbridge(&["sessions", "--json", "--all"])).unwrap();
-        let errors: Vec<_> = validator.iter_errors(&list).map(|error| error.to_string()).collect();
-        assert!(errors.is_empty(), "{errors:?}\n{list}");
-        list
-    };
-    let list = check(&three_sessions());
-    let sessions = list["sessions"].as_array().unwrap();
+    // Whoever asks for it has it checked.
+    let sessions = three_sessions().sessions();
     let ids: Vec<_> = sessions.iter().map(|session| session["session_id"].clone()).collect();
     assert_eq!(ids, ["old", "alpha", "beta", "gamma"]);
     let updated: Vec<_> = sessions.iter().map(|session| session["updated_at"].as_str()).collect();
@@ -98,9 +88,12 @@ fn the_json_keeps_to_its_schema() {
     for (_, bytes) in crate::world::recordings() {
         world.status(&serde_json::from_slice(&bytes).unwrap());
     }
-    check(&world);
-    // And the schema is no rubber stamp.
-    assert!(!validator.is_valid(&json!({"version": 1, "sessions": [{"tool": "claude"}]})));
+    let sessions = world.sessions();
+    for session in &sessions {
+        let id = session["session_id"].as_str().unwrap();
+        world.turnbridge(&["sessions", "show", id, "--json"]);
+    }
+    assert!(!sessions.is_empty());
 }
 
 #[test]

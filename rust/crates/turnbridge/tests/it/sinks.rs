@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::schemas;
 use crate::world::{SESSION, World, lines_of, payload};
 
 fn turn() -> Vec<Value> {
@@ -41,6 +42,7 @@ fn kawaii_gets_a_line_for_its_six_events_and_for_every_change_kt_32_to_41_x39() 
     turn().iter().for_each(|payload| world.status(payload));
     let lines = lines_of(&std::fs::read_to_string(path).unwrap());
     for line in &lines {
+        schemas::check("kawaii-line", line);
         assert_eq!(line["source"], "claude");
         assert_eq!(line["session_id"], SESSION);
         assert_eq!(line["pane_id"], "pane-7");
@@ -108,6 +110,7 @@ fn tvine_gets_the_file_first_and_the_same_line_on_its_socket_tv_21_to_23_x4() {
             let file = std::fs::read_to_string(&status_file).unwrap();
             assert_eq!(message, format!("{file}\n"));
             let message: Value = serde_json::from_str(&message).unwrap();
+            schemas::check("tvine-status", &message);
             assert_eq!(message["session_id"], "tv-1");
             assert_eq!(message["agent_session_id"], SESSION);
             told.push(format!(

@@ -45,7 +45,7 @@ mod stub {
         command.args(["speak", "--json"]);
         // Returns when nobody holds the command's stdout and stderr any more.
         let output = feed(command, b"A long speech");
-        insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap(), @r#"{"engine":"espeak-ng","muted":false,"out":null,"seconds":null,"utterances":[{"language":"en","text":"A long speech."}]}"#);
+        insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap(), @r#"{"engine":"espeak-ng","muted":false,"out":null,"seconds":null,"utterances":[{"language":"en","text":"A long speech."}],"version":1}"#);
         let pids = pids(&world);
         assert!(!has_ended(pids.0) && !has_ended(pids.1));
         cut_off(&world);
@@ -259,7 +259,7 @@ fn code_alone_is_nothing_to_say() {
     let output = feed(command, b"```\nls\n```\n");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "note: there is nothing to say\n");
-    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @r#"{"engine":null,"muted":false,"out":null,"seconds":null,"utterances":[]}"#);
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @r#"{"engine":null,"muted":false,"out":null,"seconds":null,"utterances":[],"version":1}"#);
 }
 
 #[test]

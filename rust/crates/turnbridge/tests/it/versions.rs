@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::schemas;
 use crate::world::{SESSION, World, lines_of, payload};
 
 const NEWER: &str = "written by a newer version of Turnbridge, and left as it is";
@@ -47,6 +48,7 @@ fn all_four_tell_their_version_to_programs() {
         let output = world.command(program).args(["--version", "--json"]).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        schemas::check("version", &told);
         let expected = json!({
             "version": 1,
             "name": program,

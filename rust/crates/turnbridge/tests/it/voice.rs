@@ -95,7 +95,7 @@ fn muted_it_says_nothing_and_that_is_no_failure() {
     let output = world.command("turnbridge").args(["speak", "--json", "Two."]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"note: muted; `turnbridge voice unmute` lets it speak again");
-    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @r#"{"engine":null,"muted":true,"out":null,"seconds":null,"utterances":[{"language":"en","text":"Two."}]}"#);
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @r#"{"engine":null,"muted":true,"out":null,"seconds":null,"utterances":[{"language":"en","text":"Two."}],"version":1}"#);
     insta::assert_snapshot!(voice(&world, &["test"]), @"note: muted; `turnbridge voice unmute` lets it speak again");
     insta::assert_snapshot!(voice(&world, &["mute"]), @"muted (as before)");
     assert!(!notes_path(&world).exists() && !mark(&world).exists());

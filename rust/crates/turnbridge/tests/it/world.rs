@@ -7,6 +7,8 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 use testkit::Hermetic;
 
+use crate::schemas;
+
 pub const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 
 pub struct World {
@@ -87,13 +89,15 @@ impl World {
         self.hook(program, &["--origin", "plugin"], payload.to_string().as_bytes());
     }
 
-    /// The output of `turnbridge`, which must succeed.
+    /// The output of `turnbridge`, which must succeed, and keep to its schema.
     #[track_caller]
     pub fn turnbridge(&self, arguments: &[&str]) -> String {
         let output = self.command("turnbridge").args(arguments).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {errors}");
-        String::from_utf8(output.stdout).unwrap()
+        let printed = String::from_utf8(output.stdout).unwrap();
+        schemas::check_output(arguments, &printed);
+        printed
     }
 
     #[track_caller]

@@ -26,7 +26,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let launch = classify(&argv).unwrap_or_default();
     let shown = if arguments.json {
         let (subcommand, session_id) = (launch.subcommand, launch.session_id);
-        json!({"tui": launch.tui, "subcommand": subcommand, "session_id": session_id}).to_string()
+        json!({
+            "version": 1,
+            "tui": launch.tui,
+            "subcommand": subcommand,
+            "session_id": session_id,
+        })
+        .to_string()
     } else {
         if launch.tui { "tui" } else { "other" }.to_owned()
     };

@@ -103,6 +103,7 @@ impl Reading {
     fn to_json(&self, live: Option<bool>) -> Value {
         let meta = self.thread.meta();
         json!({
+            "version": 1,
             "state": self.state().as_str(),
             "live": live,
             "error": self.session.detail().and_then(Detail::error),

@@ -126,6 +126,7 @@ fn print(seen: &Seen, pane: Option<&PaneId>, now: Timestamp) -> Result<()> {
         }
         Seen::OutputResumed => json!({"event": "output_resumed"}),
     };
+    line["version"] = json!(1);
     line["at"] = Value::String(now.to_string());
     line["pane"] = json!(pane.map(PaneId::as_str));
     let mut out = std::io::stdout().lock();

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::wait_until;
 
+use crate::schemas;
 use crate::world::{World, payload};
 
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -77,7 +78,10 @@ impl Site {
     /// What `turnbridge board --json` says, when there is one.
     pub fn board(&self) -> Option<Value> {
         let output = self.world.command("turnbridge").args(["board", "--json"]).output().unwrap();
-        output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
+        let board =
+            serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success())?;
+        schemas::check("board", &board);
+        Some(board)
     }
 
     #[track_caller]

@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup, StandIn};
 
+use crate::schemas;
 use crate::world::{World, assert_silent_success, feed, payload};
 
 pub const CONFIG: &str = "language = \"en\"
@@ -231,8 +232,7 @@ pub fn report_of(command: &mut Command) -> Report {
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{output:?}"));
-    let errors: Vec<_> = schema().iter_errors(&report).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}\n{report:#}");
+    schemas::check("doctor", &report);
     let expected = match report["worst"].as_str().unwrap() {
         "ok" | "note" => 0,
         "warning" => 1,
@@ -249,9 +249,4 @@ pub fn report_of(command: &mut Command) -> Report {
         assert!(documented.contains(&format!("`{id}`")), "docs/doctor.md lacks `{id}`");
     }
     report
-}
-
-pub fn schema() -> jsonschema::Validator {
-    let schema = include_str!("../../../../../../docs/schemas/doctor.schema.json");
-    jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap()
 }
