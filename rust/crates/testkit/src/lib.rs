@@ -7,6 +7,7 @@
 mod browser;
 mod claude;
 mod codex;
+mod documents;
 mod hermetic;
 mod http_wire;
 mod message_wire;
@@ -26,6 +27,7 @@ mod wait;
 pub use browser::Browser;
 pub use claude::Claude;
 pub use codex::{Codex, read_rollout};
+pub use documents::{Block, Document, documents, repository};
 pub use hermetic::Hermetic;
 pub use messages_api::MessagesApi;
 pub use reply::{Reply, Script};

@@ -3,7 +3,7 @@
 //! Reads words as a shell does, without ever expanding anything: a variable stays as it is written.
 //! For binding a pane only (KT-57): what is not understood is no agent, and nothing breaks.
 
-mod words;
+pub mod words;
 
 use crate::ids::Tool;
 use words::{Piece, pieces};

@@ -8,6 +8,8 @@ pub mod daemon;
 mod demo;
 mod demo_agent;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod focus;
 pub mod gate;
 pub mod hooks;

@@ -12,6 +12,7 @@ mod daemon;
 mod demo;
 #[cfg(unix)]
 mod doctor;
+mod documents;
 mod double_registration;
 mod engines;
 #[cfg(unix)]

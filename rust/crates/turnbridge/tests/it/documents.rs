@@ -1,0 +1,162 @@
+//! The documents: what they point to is there. Whether the commands in them are understood is tested
+//! where they are parsed.
+
+use std::collections::BTreeMap;
+
+use testkit::{Document, documents, repository};
+
+/// What a link, a picture or a plain mention of a file leads to, as it is written.
+fn targets(document: &Document) -> Vec<String> {
+    let prose = document.prose();
+    let mut targets = Vec::new();
+    for (begin, end) in [("](", ')'), ("src=\"", '"'), ("srcset=\"", '"'), ("href=\"", '"')] {
+        for rest in prose.split(begin).skip(1) {
+            targets.push(rest.split(end).next().unwrap().to_owned());
+        }
+    }
+    targets.retain(|target| !target.contains("://"));
+    targets
+}
+
+/// Files of the documents that a text names from the top of the repository on.
+fn mentions(text: &str) -> Vec<&str> {
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+    let words = text.split(|letter| !is_of_name(letter));
+    let words = words.map(|word| word.trim_end_matches('.'));
+    words.filter(|word| word.starts_with("docs/") && word.contains('.')).collect()
+}
+
+/// The names by which GitHub lets headings be linked to.
+fn anchors(document: &Document) -> Vec<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let prose = document.prose();
+    let headings = prose.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| {
+            let heading = line.trim_start_matches('#').trim().to_lowercase();
+            let is_kept = |letter: &char| letter.is_alphanumeric() || "-_ ".contains(*letter);
+            let anchor: String = heading.chars().filter(is_kept).collect();
+            let anchor = anchor.replace(' ', "-");
+            let count = seen.entry(anchor.clone()).or_default();
+            *count += 1;
+            if *count == 1 { anchor } else { format!("{anchor}-{}", *count - 1) }
+        })
+        .collect()
+}
+
+/// `docs/../README.md` is `README.md`.
+fn joined(document: &str, target: &str) -> String {
+    let mut parts: Vec<_> = document.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let documents = documents();
+    let top = repository();
+    let mut wrong = Vec::new();
+    for document in &documents {
+        for target in targets(document) {
+            let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let name =
+                if path.is_empty() { document.name.clone() } else { joined(&document.name, path) };
+            let linked = documents.iter().find(|other| other.name == name);
+            let has_anchor =
+                || linked.is_some_and(|linked| anchors(linked).contains(&anchor.to_owned()));
+            if !top.join(&name).exists() || !anchor.is_empty() && !has_anchor() {
+                wrong.push(format!("{}: {target}", document.name));
+            }
+        }
+        for mentioned in mentions(&document.text) {
+            if !top.join(mentioned).exists() {
+                wrong.push(format!("{}: {mentioned}", document.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "these lead nowhere:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_document_and_every_schema_can_be_found_from_the_readme() {
+    let documents = documents();
+    let mut left = vec!["README.md".to_owned()];
+    let mut found = left.clone();
+    while let Some(name) = left.pop() {
+        let document = documents.iter().find(|document| document.name == name);
+        for target in document.map(targets).unwrap_or_default() {
+            let name = joined(&name, target.split('#').next().unwrap());
+            if !found.contains(&name) {
+                found.push(name.clone());
+                left.push(name);
+            }
+        }
+    }
+    // What points to a folder of decisions points to each of them.
+    let is_found = |name: &str| {
+        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        found.iter().any(|other| other == name || other == folder && folder == "docs/decisions")
+    };
+    let schemas = std::fs::read_dir(repository().join("docs/schemas")).unwrap();
+    let schemas = schemas.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let schemas = schemas.map(|name| format!("docs/schemas/{name}"));
+    let all = documents.iter().map(|document| document.name.clone()).chain(schemas);
+    let lost: Vec<_> = all.filter(|name| !is_found(name)).collect();
+    assert_eq!(lost, [""; 0]);
+}
+
+/// `owner/name` of every repository of ours that a text names, by its address or to a plugin manager.
+fn repositories(text: &str) -> Vec<String> {
+    let mut named = Vec::new();
+    for begin in ["github.com/", "marketplace add ", "--repo "] {
+        for rest in text.split(begin).skip(1) {
+            let is_end = |letter: char| letter.is_whitespace() || "`)\"'#@>".contains(letter);
+            let word = rest.split(is_end).next().unwrap();
+            let name = word.split('/').take(2).collect::<Vec<_>>().join("/");
+            if name.contains("turnbridge") && !word.starts_with(['/', '.']) {
+                named.push(name);
+            }
+        }
+    }
+    named
+}
+
+#[test]
+fn the_repository_is_named_as_the_package_names_it() {
+    let address = env!("CARGO_PKG_REPOSITORY");
+    let Some(own) = address.strip_prefix("https://github.com/") else {
+        return testkit::skipped("the package does not say where its repository is");
+    };
+    let mut count = 0;
+    for document in documents() {
+        for named in repositories(&document.text) {
+            count += 1;
+            assert_eq!(named, own, "{}", document.name);
+        }
+    }
+    assert!(count > 5, "only {count} were found");
+}
+
+#[test]
+fn a_repository_is_found_in_addresses_and_commands() {
+    let text = "https://github.com/turnbridge/turnbridge/releases and [x](https://github.com/turnbridge/other)\n\
+                claude plugin marketplace add turnbridge/third --ref plugin; marketplace add /x/turnbridge\n";
+    assert_eq!(
+        repositories(text),
+        ["turnbridge/turnbridge", "turnbridge/other", "turnbridge/third"]
+    );
+}
+
+#[test]
+fn headings_are_linked_to_as_github_does() {
+    let text = "# The `--json` outputs, and files\n\n## What's new?\n\n## What's new?\n\n```sh\n# no heading\n```\n";
+    let document = Document { name: "x.md".to_owned(), text: text.to_owned() };
+    assert_eq!(anchors(&document), ["the---json-outputs-and-files", "whats-new", "whats-new-1"]);
+}
