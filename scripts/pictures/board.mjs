@@ -13,6 +13,7 @@ const pages = await Promise.all(LOOKS.map(open));
 await Promise.all(pages.map(choose));
 await Promise.all(pages.map((page) => page.waitForFunction(isWorthSeeing, null, { timeout: PATIENCE, polling: 50 })));
 await Promise.all(pages.map((page) => page.evaluate(hideHome, home)));
+await Promise.all(pages.map((page) => page.evaluate(frame)));
 await Promise.all(pages.map((page, position) =>
   page.screenshot({ path: join(out, `board-${LOOKS[position]}.png`), animations: "disabled" })));
 await browser.close();
@@ -52,4 +53,13 @@ function hideHome(home) {
   while (walker.nextNode()) {
     walker.currentNode.data = walker.currentNode.data.replaceAll(`${home}/work`, "~");
   }
+}
+
+/** In the page: a white page on a white page would have no end. */
+function frame() {
+  const edge = document.createElement("div");
+  Object.assign(edge.style, {
+    position: "fixed", inset: "0", border: "1px solid #8884", pointerEvents: "none", zIndex: "9",
+  });
+  document.body.append(edge);
 }
