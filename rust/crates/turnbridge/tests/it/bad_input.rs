@@ -114,7 +114,7 @@ fn text_that_is_not_utf_8_is_logged_and_the_event_counts() {
 #[test]
 fn a_session_file_that_was_damaged_is_begun_anew() {
     let world = World::new();
-    for damage in ["", "{", "null", "{\"version\":99}"] {
+    for damage in ["", "{", "null", "{\"version\":0}"] {
         world.status(&payload("UserPromptSubmit", json!({"prompt": "x"})));
         std::fs::write(world.session_file(SESSION), damage).unwrap();
         world.status(&payload("PermissionRequest", json!({"tool_name": "Bash"})));

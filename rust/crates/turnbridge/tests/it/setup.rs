@@ -278,7 +278,8 @@ fn without_a_terminal_no_question_waits() {
     // X35.
     let output = feed(site.world.command("turnbridge"), b"");
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("Usage: turnbridge [COMMAND]"));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("Usage: turnbridge [OPTIONS]\n       turnbridge <COMMAND>"), "{said}");
 }
 
 #[test]
