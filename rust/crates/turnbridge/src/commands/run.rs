@@ -14,8 +14,9 @@ use turnbridge_core::ids::Tool;
 
 use super::pane;
 use crate::failure::{hinted, note};
+use crate::plugin_layout::own_plugin;
 use crate::random_uuid::random_uuid;
-use crate::setup::agents::{plugin_folder, plugin_is_enabled};
+use crate::setup::agents::plugin_is_enabled;
 use crate::{config, programs};
 
 /// Start Claude Code or Codex here, with the plugin and a session that is known from the start
@@ -76,7 +77,7 @@ fn program(tool: Tool, given: &OsString) -> Result<PathBuf> {
 fn added_arguments(arguments: &[&str]) -> io::Result<Vec<OsString>> {
     let wanted = additions(arguments);
     let mut added = Vec::new();
-    if let Some(folder) = plugin_folder().filter(|_| wanted.plugin && !plugin_is_enabled()) {
+    if let Some(folder) = own_plugin().filter(|_| wanted.plugin && !plugin_is_enabled()) {
         added.extend(["--plugin-dir".into(), folder.into_os_string()]);
     }
     if wanted.session_id {

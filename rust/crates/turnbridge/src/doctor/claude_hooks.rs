@@ -132,7 +132,7 @@ fn of_plugin(plugin: &Plugin) -> Option<Finding> {
             format!("run `claude plugin install {name}`"),
         ),
         (true, true, None, _) => (
-            format!("the plugin `{name}` has no executables (`bin/turnbridge-status`)"),
+            format!("the plugin `{name}` has no executables for this machine"),
             "plugin-executables-missing",
             Severity::Error,
             "run `scripts/build` in its folder, or install it from a release".to_owned(),

@@ -8,6 +8,7 @@ use turnbridge_core::sandbox::Layer;
 use turnbridge_store::claude_settings;
 
 use super::scene::{read_json, version_of_ours};
+use crate::plugin_layout::executable_in;
 
 /// One way in which the plugin has been installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,9 +78,13 @@ pub fn find(config_dir: &Path, layers: &Layers) -> Vec<Plugin> {
         .into_iter()
         .map(|(name, is_enabled)| {
             let places = installed["plugins"][&name].as_array();
-            let root = roots(&name, places, &marketplaces).find(|root| executable(root).is_file());
-            let version = root.as_deref().filter(|_| is_enabled).map(executable);
-            let version = version.and_then(|program| version_of_ours(&program));
+            let with_executable = |root: PathBuf| {
+                executable_in(&root, "turnbridge-status").map(|program| (root, program))
+            };
+            let found = roots(&name, places, &marketplaces).find_map(with_executable);
+            let (root, program) = found.unzip();
+            let asked = program.filter(|_| is_enabled);
+            let version = asked.and_then(|program| version_of_ours(&program));
             let is_installed = places.is_some_and(|places| !places.is_empty());
             Plugin { name, is_enabled, is_installed, root, version }
         })
@@ -88,10 +93,6 @@ pub fn find(config_dir: &Path, layers: &Layers) -> Vec<Plugin> {
 
 fn is_ours(plugin: &str) -> bool {
     plugin.starts_with("turnbridge@")
-}
-
-fn executable(root: &Path) -> PathBuf {
-    root.join("bin").join(format!("turnbridge-status{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// The copy that Claude has made; of a marketplace that is a folder it runs the original.

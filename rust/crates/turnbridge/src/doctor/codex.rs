@@ -152,8 +152,7 @@ fn of_plugin(plugin: &CodexPlugin) -> Vec<Finding> {
         return Vec::new();
     }
     if !has_executables {
-        let what =
-            format!("the plugin `{name}` in Codex has no executables (`bin/turnbridge-status`)");
+        let what = format!("the plugin `{name}` in Codex has no executables for this machine");
         let why = "its hooks fail, and Codex's states are less exact";
         let told = told(what, why, format!("install it from a release: `codex plugin add {name}`"));
         return vec![Finding::error(Area::Codex, "codex-plugin-executables", told)];

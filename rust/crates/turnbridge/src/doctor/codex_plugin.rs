@@ -10,6 +10,7 @@ use serde_json::Value;
 use toml_edit::{Item, TableLike};
 
 use super::scene::read_json;
+use crate::plugin_layout::executable_in;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodexPlugin {
@@ -33,12 +34,11 @@ pub fn find(home: &Path, config: &Item) -> Vec<CodexPlugin> {
             let is_enabled = settings.get("enabled").and_then(Item::as_bool).unwrap_or(true);
             let root = root(home, name);
             let keys = root.as_deref().map(|root| keys(name, root)).unwrap_or_default();
-            let executable = format!("turnbridge-status{}", std::env::consts::EXE_SUFFIX);
             CodexPlugin {
                 name: name.to_owned(),
                 is_enabled,
                 has_executables: root
-                    .is_some_and(|root| root.join("bin").join(executable).is_file()),
+                    .is_some_and(|root| executable_in(&root, "turnbridge-status").is_some()),
                 hooks: keys.len(),
                 untrusted: keys.iter().filter(|key| !is_trusted(state, key)).count(),
             }

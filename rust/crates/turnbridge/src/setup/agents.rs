@@ -15,7 +15,7 @@ use super::{ClaudeWay, CodexWay, Setup};
 use crate::commands::consent::{Consent, explain, refused};
 use crate::commands::{codex, hooks};
 use crate::doctor::claude_plugin::{self, Layers};
-use crate::{config, programs};
+use crate::{config, plugin_layout, programs};
 
 /// An agent whose turns we hear of.
 pub struct Registered {
@@ -64,7 +64,7 @@ impl Setup<'_> {
     fn register_claude(&self, program: PathBuf) -> Result<Option<Registered>> {
         let registered =
             |plugin_folder| Some(Registered { tool: Tool::Claude, program, plugin_folder });
-        let plugin = plugin_folder();
+        let plugin = plugin_layout::own_plugin();
         match self.options.claude {
             Some(ClaudeWay::None) => return Ok(None),
             Some(ClaudeWay::Plugin) => {
@@ -143,13 +143,6 @@ impl Setup<'_> {
         let yes = is_given || !self.dialogue.is_interactive;
         Consent { dry_run: false, yes, language: self.dialogue.language }
     }
-}
-
-/// The folder that Claude Code can load as a plugin, if these executables lie in one.
-pub fn plugin_folder() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?;
-    let folder = program.parent()?.parent()?;
-    folder.join(".claude-plugin/plugin.json").is_file().then(|| folder.to_owned())
 }
 
 /// Whether Claude Code loads our plugin by itself.
