@@ -10,6 +10,15 @@ pub fn own_plugin() -> Option<PathBuf> {
     plugin_around(&std::env::current_exe().ok()?)
 }
 
+/// The folder of a plugin that a session was started with, for its next start. Claude Code unpacks a .zip for
+/// one run and removes that folder (seen with 2.1.197); then the plugin is ours, if we lie in one.
+pub fn to_load_again(root: &str) -> String {
+    let is_gone = !Path::new(root).is_dir();
+    let own =
+        is_gone.then(own_plugin).flatten().and_then(|own| own.into_os_string().into_string().ok());
+    own.unwrap_or_else(|| root.to_owned())
+}
+
 fn plugin_around(program: &Path) -> Option<PathBuf> {
     let folder = program.parent()?;
     let is_bin = |folder: &&Path| folder.file_name().is_some_and(|name| name == "bin");

@@ -5,6 +5,8 @@ use turnbridge_core::resume::in_terminal;
 use turnbridge_core::session::Session;
 use turnbridge_core::terminal_calls::shell_words;
 
+use crate::plugin_layout::to_load_again;
+
 /// What opens a session, and where it must be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumeCommand {
@@ -16,8 +18,9 @@ impl ResumeCommand {
     /// `None`: its id is no UUID, and agents take nothing else.
     pub fn of(session: &Session) -> Option<ResumeCommand> {
         let plugin = session.runs.iter().rev().find_map(|run| run.host.plugin.as_ref());
-        let plugin_dir = plugin.filter(|plugin| plugin.by_plugin_dir).map(|plugin| &*plugin.root);
-        let argv = in_terminal(session.tool, &session.id, plugin_dir)?;
+        let plugin = plugin.filter(|plugin| plugin.by_plugin_dir);
+        let plugin_dir = plugin.map(|plugin| to_load_again(&plugin.root));
+        let argv = in_terminal(session.tool, &session.id, plugin_dir.as_deref())?;
         // Claude finds a session only in the folder in which it was started.
         let folder = match session.tool {
             Tool::Claude => session.project_dir(),

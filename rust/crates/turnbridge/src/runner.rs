@@ -29,6 +29,7 @@ use turnbridge_store::paths::{StatePaths, codex_home};
 use turnbridge_store::{clock, codex_rollouts, session_store};
 
 use crate::failure::hinted;
+use crate::plugin_layout::to_load_again;
 use crate::programs;
 use agent::End;
 use codex_holder::{Holder, holder_of};
@@ -275,9 +276,10 @@ fn claude(
 ) -> Result<Invocation, Refusal> {
     let plugin = session.and_then(Session::current_run).and_then(|run| run.host.plugin.as_ref());
     let plugin = plugin.filter(|plugin| plugin.by_plugin_dir);
+    let plugin_dir = plugin.map(|plugin| to_load_again(&plugin.root));
     let session = ClaudeSession {
         id,
-        plugin_dir: plugin.map(|plugin| plugin.root.as_str()),
+        plugin_dir: plugin_dir.as_deref(),
         permission_mode: session.and_then(|session| session.permission_mode.as_deref()),
         allow_bypass: settings.allow_bypass,
         newlines: settings.claude_newlines,

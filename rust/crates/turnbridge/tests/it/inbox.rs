@@ -272,6 +272,31 @@ fn a_thread_that_another_codex_has_open_gets_the_reply_through_its_queue() {
     assert!(calls.len() == 1 && calls[0].ends_with(&expected), "{calls:?}");
 }
 
+/// Claude Code removes what it has unpacked when its run ends.
+#[test]
+fn a_plugin_that_came_in_a_zip_is_loaded_again_from_where_we_lie() {
+    let inbox = Inbox::new();
+    let archive = inbox.world.hermetic.root().join("an archive");
+    fs::create_dir_all(archive.join(".claude-plugin")).unwrap();
+    fs::write(archive.join(".claude-plugin/plugin.json"), "{}").unwrap();
+    let program = archive.join("turnbridge");
+    fs::copy(env!("CARGO_BIN_EXE_turnbridge"), &program).unwrap();
+    let data = inbox.world.hermetic.home().join("turnbridge-inline");
+    let variables = [
+        ("CLAUDE_PLUGIN_ROOT", "/unpacked/for a run"),
+        ("CLAUDE_PLUGIN_DATA", data.to_str().unwrap()),
+        ("CLAUDE_PROJECT_DIR", archive.to_str().unwrap()),
+    ];
+    inbox.add_session(&variables, json!({"prompt": "x"}));
+    inbox.add("r1", "go on", json!({}));
+    let usual = inbox.command(&[]);
+    let mut command = inbox.world.hermetic.command(&program);
+    command.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    assert!(command.args(["run-reply", "r1"]).output().unwrap().status.success());
+    let plugin_dir = format!("--plugin-dir={}", archive.display());
+    assert_eq!(inbox.called().arguments[0], plugin_dir);
+}
+
 #[test]
 fn what_the_session_was_started_with_is_passed_on_and_what_is_around_the_daemon_is_not() {
     let inbox = Inbox::new();
