@@ -1,5 +1,6 @@
-//! Chores of the workspace: `cargo xtask tidy`, `cargo xtask bench`.
+//! Chores of the workspace: `cargo xtask tidy`, `cargo xtask archive-manifests`, `cargo xtask bench`.
 
+mod archive_manifests;
 #[cfg(unix)]
 mod bench;
 #[cfg(not(unix))]
@@ -16,7 +17,8 @@ Chores of the Turnbridge workspace
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  tidy                     check the dependency rules and the purity of the core
+  tidy                     check the dependency rules, the purity of the core, and what is written down twice
+  archive-manifests        write packaging/archive/ anew after a change of the plugin's manifests
   bench hooks [--runs N]   what a hook costs, against `/bin/true` and a shell script
   bench slack [--runs N]   what a Stop hook costs with Slack up, refusing and silent
   bench codex [--runs N]   what `turnbridge notify --tool codex` costs with a short and a long rollout
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["tidy"] => tidy::run(),
+        ["archive-manifests"] => archive_manifests::run(),
         ["bench", "hooks", options @ ..] => bench::hooks(options),
         ["bench", "slack", options @ ..] => bench::slack(options),
         ["bench", "codex", options @ ..] => bench::codex(options),

@@ -8,6 +8,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 pub struct Workspace {
+    /// Of the repository on the web, as the manifest of what ships has it.
+    pub address: String,
     /// For each package of ours everything that it links, itself excluded, dev-dependencies not
     /// counted.
     pub links: BTreeMap<String, BTreeSet<String>>,
@@ -48,7 +50,10 @@ pub fn load() -> Result<Workspace> {
             (text(&node["id"]), targets.collect())
         })
         .collect();
-    let mut workspace = Workspace { links: BTreeMap::new(), names: BTreeMap::new() };
+    let packages = array(&metadata["packages"]);
+    let shipped = packages.iter().find(|package| package["name"] == "turnbridge");
+    let address = shipped.map(|package| text(&package["repository"])).unwrap_or_default();
+    let mut workspace = Workspace { address, links: BTreeMap::new(), names: BTreeMap::new() };
     for member in array(&metadata["workspace_members"]) {
         let id = text(&member);
         let names = edges[&id].iter().map(|target| name_of[target].clone()).collect();

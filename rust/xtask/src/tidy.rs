@@ -1,4 +1,7 @@
-//! The architecture as checks: what may not depend on what, and that the core is pure.
+//! The architecture as checks: what may not depend on what, and that the core is pure. And what is
+//! written down twice because it must be: the repository's address, and a release's manifests.
+
+mod address;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -7,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::archive_manifests;
 use crate::metadata::{Workspace, load, repository};
 
 /// What a package of ours may name of our other packages. A crate exists only to enforce a
@@ -67,6 +71,8 @@ pub fn run() -> Result<String> {
     problems.extend(core_problems()?);
     problems.extend(wire_problems()?);
     problems.extend(thin_binary_problems()?);
+    problems.extend(address::problems(&repository(), &workspace.address)?);
+    problems.extend(archive_manifests::problems(&workspace.address)?);
     if !problems.is_empty() {
         bail!("the workspace is not tidy:\n  {}", problems.join("\n  "));
     }
@@ -200,7 +206,8 @@ mod tests {
     #[test]
     fn a_forbidden_dependency_is_named() {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let mut workspace = Workspace { links: BTreeMap::new(), names: BTreeMap::new() };
+        let (links, names) = (BTreeMap::new(), BTreeMap::new());
+        let mut workspace = Workspace { address: String::new(), links, names };
         for (package, _) in MAY_NAME {
             workspace.names.insert(package.to_owned(), set(&[]));
             workspace.links.insert(package.to_owned(), set(&[]));

@@ -1,9 +1,8 @@
-//! A test with the real codex: a scripted model and, where it is wanted, this repository as a
-//! plugin, installed as a user installs it. Its hooks run untrusted, by the flag for that: trust
+//! A test with the real codex: a scripted model and, where it is wanted, the plugin, installed from
+//! the marketplace's tree as a user installs it. Its hooks run untrusted, by the flag for that: trust
 //! is given in the terminal only.
 
 use std::fs;
-use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -12,7 +11,8 @@ use std::time::SystemTime;
 use serde_json::Value;
 use testkit::{Codex, Hermetic, ResponsesApi, Script};
 
-use crate::scene::{Scene, repository, stdout_of};
+use crate::packages;
+use crate::scene::{Scene, stdout_of};
 
 /// Its default models write code instead of calling tools by name, and only they have sub-agents
 /// of the present kind.
@@ -54,14 +54,15 @@ impl CodexWorld {
     /// From a marketplace that is a folder, with what a release holds.
     #[track_caller]
     pub fn install_plugin(&mut self) {
+        let marketplace = packages::tree(self.hermetic.root());
+        self.install_plugin_from(&marketplace);
+    }
+
+    #[track_caller]
+    pub fn install_plugin_from(&mut self, marketplace: &Path) {
         self.has_plugin = true;
-        let marketplace = self.hermetic.root().join("marketplace");
-        for part in [".claude-plugin", ".codex-plugin", "hooks", "skills", "bin"] {
-            let copied = copy_folder(&repository().join(part), &marketplace.join(part));
-            copied.unwrap_or_else(|error| panic!("copy `{part}` of the plugin: {error}"));
-        }
         let mut command = self.codex_without_hosts();
-        stdout_of(&run(command.args(["plugin", "marketplace", "add"]).arg(&marketplace)));
+        stdout_of(&run(command.args(["plugin", "marketplace", "add"]).arg(marketplace)));
         let mut command = self.codex_without_hosts();
         stdout_of(&run(command.args(["plugin", "add", "turnbridge@turnbridge"])));
     }
@@ -169,18 +170,4 @@ pub fn thread_of(rollout: &Path) -> String {
     let begin = name.len().checked_sub(LENGTH_OF_A_UUID);
     let id = begin.and_then(|begin| name.get(begin..));
     id.unwrap_or_else(|| panic!("no id in `{}`", rollout.display())).to_owned()
-}
-
-fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_folder(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), &target)?;
-        }
-    }
-    Ok(())
 }

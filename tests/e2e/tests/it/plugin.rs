@@ -1,16 +1,28 @@
-//! The repository as a plugin, in the eyes of the real claude.
+//! The plugin's manifests in the eyes of the real claude.
 
 use crate::gates;
+use crate::packages;
 use crate::world::{World, repository};
 
+/// Told to look at a folder, it looks at the marketplace alone.
 #[test]
-fn claude_finds_nothing_wrong_with_the_plugin() {
+fn claude_finds_nothing_wrong_with_the_plugin_in_any_of_its_layouts() {
     let Some(claude) = gates::fast() else { return };
     let world = World::new(claude, vec![]);
-    let mut command = world.hermetic.command(world.claude.program());
-    let output =
-        command.args(["plugin", "validate"]).arg(repository()).output().expect("run claude");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(text.contains("Validation passed"), "{text}");
+    let [tree, archive] = ["tree", "archive"].map(|name| world.hermetic.root().join(name));
+    for folder in [&tree, &archive] {
+        std::fs::create_dir(folder).expect("make a folder");
+    }
+    let layouts = [repository(), packages::tree(&tree), packages::archive(&archive)];
+    for manifest in layouts.iter().flat_map(|root| {
+        ["plugin.json", "marketplace.json"].map(|name| root.join(".claude-plugin").join(name))
+    }) {
+        let mut command = world.hermetic.command(world.claude.program());
+        let command = command.args(["plugin", "validate", "--strict"]).arg(&manifest);
+        let output = command.output().expect("run claude");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {text}{errors}", manifest.display());
+        assert!(text.contains("Validation passed"), "{text}");
+    }
 }

@@ -87,11 +87,12 @@ fn codex_json_registers_exactly_the_events_that_the_code_knows_and_no_gate() {
 }
 
 #[test]
-fn the_plugin_has_the_version_of_the_executables() {
+fn the_plugin_has_the_version_and_the_address_of_the_executables() {
     for manifest in [".claude-plugin/plugin.json", ".codex-plugin/plugin.json"] {
         let plugin = read(manifest);
         assert_eq!(plugin["name"], "turnbridge");
         assert_eq!(plugin["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(plugin["repository"], env!("CARGO_PKG_REPOSITORY"));
     }
     assert_eq!(read(".codex-plugin/plugin.json")["hooks"], "./hooks/codex.json");
     let marketplace = read(".claude-plugin/marketplace.json");

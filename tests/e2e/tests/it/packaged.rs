@@ -1,0 +1,234 @@
+//! The plugin as people get it: installed from the marketplace's tree, loaded from a release archive, and
+//! on a machine that it has no executables for.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use testkit::{Claude, Codex, Reply, SlackApi, SlackSetup, Tmux};
+
+use crate::codex_world::{self, CodexWorld, told};
+use crate::gates;
+use crate::headless::{KAWAII_LINES, TVINE_MESSAGES};
+use crate::hosts::pairs;
+use crate::packages;
+use crate::patience::PATIENCE;
+use crate::slack::{texts, threads};
+use crate::world::{Which, World, repository, stdout_of};
+
+const MESSAGE: &str = "Turnbridge has no executable for";
+
+#[test]
+fn a_turn_with_the_plugin_from_the_marketplace_s_tree_is_told_to_everyone() {
+    let Some(claude) = gates::fast() else { return };
+    let (world, slack) = world(claude);
+    let tree = packages::tree(world.hermetic.root());
+    install(&world, tree.as_os_str());
+    let run = check_turn(&world, &slack, world.claude_without_plugin(), &KAWAII_LINES);
+    assert_eq!(run["by_plugin_dir"], false);
+    // What is a folder is run from there; whatever is fetched is copied first.
+    assert_eq!(Path::new(run["plugin_root"].as_str().expect("a path")), tree);
+}
+
+#[test]
+fn a_turn_with_an_unpacked_release_archive_is_told_to_everyone() {
+    let Some(claude) = gates::fast() else { return };
+    let (world, slack) = world(claude);
+    let archive = packages::archive(world.hermetic.root());
+    let mut command = world.claude_without_plugin();
+    command.arg("--plugin-dir").arg(&archive);
+    let run = check_turn(&world, &slack, command, &KAWAII_LINES);
+    assert_eq!(run["by_plugin_dir"], true);
+    assert_eq!(run["plugin_root"], json!(archive));
+}
+
+/// Claude 2.1.197 removes what it has unpacked before the hooks of SessionEnd, and says so.
+#[test]
+fn a_turn_with_a_release_archive_as_a_zip_is_told_to_everyone() {
+    let Some(claude) = gates::slow() else { return };
+    let (world, slack) = world(claude);
+    let archive = packages::archive(world.hermetic.root());
+    let zip = world.hermetic.root().join("turnbridge.zip");
+    packages::run(Command::new("zip").args(["-qr"]).arg(&zip).arg(".").current_dir(&archive));
+    let mut command = world.claude_without_plugin();
+    command.arg("--plugin-dir").arg(&zip);
+    check_turn(&world, &slack, command, &KAWAII_LINES[..3]);
+    assert_eq!(world.only_session(Which::All)["state"], "stopped");
+
+    fs::remove_dir_all(&archive).expect("remove the archive");
+    packages::run(Command::new("unzip").arg("-q").arg(&zip).arg("-d").arg(&archive));
+    for name in packages::NAMES {
+        packages::run(Command::new(archive.join(name)).arg("--version"));
+    }
+}
+
+/// What a person types, with a stand-in for GitHub: the marketplace is on the main branch, the plugin on another.
+#[test]
+fn the_marketplace_on_the_main_branch_installs_the_plugin_of_the_other_branch() {
+    let Some(claude) = gates::slow() else { return };
+    let (world, slack) = world(claude);
+    let root = world.hermetic.root();
+    let served = root.join("served.git");
+    let git = |folder: &Path, arguments: &[&str]| {
+        let mut command = world.hermetic.command("git");
+        let identity = ["-c", "user.name=x", "-c", "user.email=x@localhost"];
+        packages::run(command.args(identity).args(arguments).current_dir(folder));
+    };
+    git(root, &["init", "-q", "--bare", "-b", "main", "served.git"]);
+    let main = root.join("main");
+    fs::create_dir(&main).expect("make a folder");
+    let manifests = repository().join(".claude-plugin");
+    packages::run(Command::new("cp").arg("-R").arg(manifests).arg(&main));
+    let tree = packages::tree(root);
+    for (folder, branch) in [(&main, "main"), (&tree, "plugin")] {
+        git(folder, &["init", "-q", "-b", branch]);
+        git(folder, &["add", "-A"]);
+        git(folder, &["commit", "-q", "-m", "x"]);
+        git(folder, &["push", "-q", served.to_str().expect("UTF-8"), branch]);
+    }
+    let instead = format!("url.file://{}.insteadOf", served.display());
+    for address in
+        ["https://github.com/turnbridge/turnbridge", "git@github.com:turnbridge/turnbridge"]
+    {
+        for ending in [".git", ""] {
+            let address = format!("{address}{ending}");
+            git(&main, &["config", "--global", "--add", &instead, &address]);
+        }
+    }
+    fs::remove_dir_all(&tree).expect("remove the tree");
+    install(&world, OsStr::new("turnbridge/turnbridge"));
+    let run = check_turn(&world, &slack, world.claude_without_plugin(), &KAWAII_LINES);
+    let cache = world.hermetic.claude_config_dir().join("plugins/cache/turnbridge/turnbridge");
+    let plugin_root = Path::new(run["plugin_root"].as_str().expect("a path"));
+    assert!(plugin_root.starts_with(cache), "{plugin_root:?}");
+}
+
+#[test]
+fn without_an_executable_for_this_machine_a_turn_runs_and_one_message_says_so() {
+    let Some(claude) = gates::fast() else { return };
+    let (world, _slack) = world(claude);
+    let tree = packages::tree_of_another_machine(world.hermetic.root());
+    install(&world, tree.as_os_str());
+    let mut command = world.claude_without_plugin();
+    command.args(["-p", "say one", "--allowedTools", "Bash", "--verbose"]);
+    command.args(["--output-format", "stream-json", "--include-hook-events"]).stdin(Stdio::null());
+    let output = command.output().expect("run claude");
+    let events = stdout_of(&output);
+    let events: Vec<Value> =
+        events.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(events.last().expect("a result")["result"], "One was said.");
+    let hooks: Vec<_> = events.iter().filter(|event| event["subtype"] == "hook_response").collect();
+    let names: Vec<_> = hooks.iter().filter_map(|hook| hook["hook_event"].as_str()).collect();
+    let expected =
+        ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolBatch", "Stop"];
+    assert_eq!(names, expected);
+    for hook in &hooks {
+        assert_eq!((&hook["exit_code"], &hook["stderr"]), (&json!(0), &json!("")), "{hook}");
+        let message: Value = match hook["stdout"].as_str().expect("what it printed") {
+            "" => Value::Null,
+            text => serde_json::from_str(text).expect(text),
+        };
+        let is_told =
+            message["systemMessage"].as_str().is_some_and(|text| text.starts_with(MESSAGE));
+        assert_eq!(is_told, hook["hook_event"] == "SessionStart", "{hook}");
+    }
+    assert_eq!(world.sessions(Which::All), Vec::<Value>::new());
+}
+
+#[test]
+fn in_the_terminal_the_message_of_a_plugin_without_executables_is_seen_once() {
+    let Some(claude) = gates::slow() else { return };
+    let (world, _slack) = world(claude);
+    let tree = packages::tree_of_another_machine(world.hermetic.root());
+    install(&world, tree.as_os_str());
+    world.claude.accept_first_start(&world.hermetic, &world.hermetic.project());
+    let mut command = world.claude_without_plugin();
+    let tmux = Tmux::start(&world.hermetic, command.args(["say one", "--allowedTools", "Bash"]));
+    let screen = tmux.wait_for("One was said.", PATIENCE);
+    assert_eq!(screen.matches(MESSAGE).count(), 1, "{screen}");
+}
+
+#[test]
+fn without_an_executable_for_this_machine_a_turn_of_codex_runs_and_says_nothing_to_programs() {
+    let Some(codex) = gates::fast() else { return };
+    let world = codex_without_executables(codex);
+    let output = codex_world::run(&mut world.exec("say one"));
+    stdout_of(&output);
+    let items = told(&output, "item.completed");
+    let texts: Vec<_> = items.iter().filter_map(|item| item["item"]["text"].as_str()).collect();
+    assert_eq!(texts, ["One was said."], "{items:#?}");
+    assert_eq!(world.sessions(Which::All), Vec::<Value>::new());
+}
+
+#[test]
+fn in_codex_s_terminal_the_message_of_a_plugin_without_executables_is_seen_once() {
+    let Some(codex) = gates::slow() else { return };
+    let world = codex_without_executables(codex);
+    let mut command = world.codex();
+    let tmux = Tmux::start(&world.hermetic, command.arg("say one"));
+    let screen = tmux.wait_for("One was said.", PATIENCE);
+    assert_eq!(screen.matches(MESSAGE).count(), 1, "{screen}");
+}
+
+fn codex_without_executables(codex: Codex) -> CodexWorld {
+    let mut world = CodexWorld::bare(codex, vec![Reply::text("One was said.")]);
+    let tree = packages::tree_of_another_machine(world.hermetic.root());
+    world.install_plugin_from(&tree);
+    world
+}
+
+/// A turn with a tool is its whole script, and a Slack is there to be told.
+#[track_caller]
+fn world(claude: Claude) -> (World, SlackApi) {
+    let script = vec![
+        Reply::tool("Bash", json!({"command": "echo one", "description": "Say one"})),
+        Reply::text("One was said."),
+    ];
+    let slack = SlackApi::start(SlackSetup::default());
+    let world = World::with_gate(claude, script);
+    world.configure(&format!(
+        "[slack]\nbot_token = \"xoxb-loopback-bot\"\napi_url = \"{}\"\n\
+         [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n[gate]\nenabled = false\n",
+        slack.base_url()
+    ));
+    (world, slack)
+}
+
+#[track_caller]
+fn install(world: &World, marketplace: &OsStr) {
+    let plugin = |arguments: &[&OsStr]| {
+        let mut command = world.claude_without_plugin();
+        let output: Output = command.arg("plugin").args(arguments).output().expect("run claude");
+        stdout_of(&output);
+    };
+    plugin(&[OsStr::new("marketplace"), OsStr::new("add"), marketplace]);
+    plugin(&[OsStr::new("install"), OsStr::new("turnbridge@turnbridge")]);
+}
+
+/// A whole turn as everybody should see it; gives its run.
+#[track_caller]
+fn check_turn(world: &World, slack: &SlackApi, mut command: Command, kawaii: &[&str]) -> Value {
+    command.args(["-p", "say one", "--allowedTools", "Bash"]).env("TURNBRIDGE_SLACK_HASTE", "20");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let process = command.spawn().expect("start claude");
+    let pid = process.id();
+    let output = process.wait_with_output().expect("wait for claude");
+    assert_eq!(stdout_of(&output), "One was said.\n");
+    assert_eq!(pairs(&world.kawaii.lines(), "event", "hook"), kawaii);
+    let tvine = &TVINE_MESSAGES[..TVINE_MESSAGES.len() - (KAWAII_LINES.len() - kawaii.len())];
+    assert_eq!(pairs(&world.tvine.messages(), "status", "event"), tvine);
+    let session = world.only_session(Which::All);
+    assert_eq!(session["state"], "stopped");
+    let turn = world.only_turn(&session);
+    assert_eq!((&turn["prompt"], &turn["answer"]), (&json!("say one"), &json!("One was said.")));
+    let thread = threads(slack, world, 1).remove(0);
+    assert_eq!(thread.parent.text, "say one");
+    assert_eq!(texts(&thread), ["One was said."]);
+    world.assert_no_problems();
+    let run = world.only_run(&session);
+    assert_eq!((&run["pid"], &run["origin"]), (&json!(pid), &json!("plugin")));
+    run
+}

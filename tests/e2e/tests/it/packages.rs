@@ -1,0 +1,76 @@
+//! The plugin as it is shipped: the marketplace's tree, and an unpacked release archive. Both are made of the
+//! executables in `bin/`; `TURNBRIDGE_TEST_ARCHIVE` names an archive of cargo-dist to test instead.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::scene::{executable, repository, stdout_of};
+
+pub const NAMES: [&str; 4] =
+    ["turnbridge", "turnbridge-notify", "turnbridge-status", "turnbridge-stop-gate"];
+
+const ARCHIVE_VARIABLE: &str = "TURNBRIDGE_TEST_ARCHIVE";
+
+/// What a careless shell script trips over.
+pub const AWKWARD: &str = "it's a $HOME \"of\" plugins";
+
+/// The tree of the branch `plugin` with the executables of this machine only.
+#[track_caller]
+pub fn tree(folder: &Path) -> PathBuf {
+    let tree = folder.join(AWKWARD);
+    let mut command = package_plugin(&tree);
+    run(command.arg("--from-bin"));
+    tree
+}
+
+/// The same with the executables of another machine only.
+#[track_caller]
+pub fn tree_of_another_machine(folder: &Path) -> PathBuf {
+    let tree = tree(folder);
+    let own = executables_in(&tree);
+    fs::rename(&own, own.with_file_name("riscv64-unknown-linux-musl")).expect("rename a folder");
+    tree
+}
+
+/// Where the executables lie in a tree of one target.
+#[track_caller]
+pub fn executables_in(tree: &Path) -> PathBuf {
+    let entries = fs::read_dir(tree.join("bin")).expect("read `bin/`");
+    let folders = entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir());
+    match folders.collect::<Vec<_>>().as_slice() {
+        [one] => one.clone(),
+        others => panic!("not one target: {others:?}"),
+    }
+}
+
+pub fn package_plugin(tree: &Path) -> Command {
+    let mut command = Command::new(repository().join("scripts/package-plugin"));
+    command.arg("--out").arg(tree);
+    command
+}
+
+/// A release archive, unpacked.
+#[track_caller]
+pub fn archive(folder: &Path) -> PathBuf {
+    let unpacked = folder.join(AWKWARD);
+    fs::create_dir(&unpacked).expect("make a folder");
+    if let Some(archive) = std::env::var_os(ARCHIVE_VARIABLE) {
+        let mut tar = Command::new("tar");
+        run(tar.arg("-xJf").arg(archive).arg("--strip-components=1").arg("-C").arg(&unpacked));
+        return unpacked;
+    }
+    for name in NAMES {
+        fs::copy(executable(name), unpacked.join(name)).expect("copy an executable");
+    }
+    let manifests = repository().join("packaging/archive/.");
+    for part in [manifests, repository().join("skills")] {
+        run(Command::new("cp").arg("-R").arg(part).arg(&unpacked));
+    }
+    unpacked
+}
+
+#[track_caller]
+pub fn run(command: &mut Command) -> String {
+    stdout_of(&command.output().unwrap_or_else(|error| panic!("run {command:?}: {error}")))
+}
