@@ -6,6 +6,7 @@ mod alternatives;
 mod board;
 mod codex;
 mod daemon;
+mod dispatcher;
 mod slack;
 mod spawn;
 mod transcripts;
@@ -67,6 +68,10 @@ pub fn hooks(options: &[&str]) -> Result<String> {
 
 pub fn slack(options: &[&str]) -> Result<String> {
     slack::run(runs_of(options, 60)?)
+}
+
+pub fn dispatcher(options: &[&str]) -> Result<String> {
+    dispatcher::run(runs_of(options, RUNS)?)
 }
 
 pub fn codex(options: &[&str]) -> Result<String> {

@@ -17,13 +17,14 @@ Chores of the Turnbridge workspace
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  tidy                     check the dependency rules, the purity of the core, and what is written down twice
-  archive-manifests        write packaging/archive/ anew after a change of the plugin's manifests
-  bench hooks [--runs N]   what a hook costs, against `/bin/true` and a shell script
-  bench slack [--runs N]   what a Stop hook costs with Slack up, refusing and silent
-  bench codex [--runs N]   what `turnbridge notify --tool codex` costs with a short and a long rollout
-  bench daemon [--quick]   the daemon beside Slack's own clients, and with many old rollouts; minutes
-  bench board              the board and `watch` with 500 sessions, and how soon a card follows a hook
+  tidy                         check the dependency rules, the purity of the core, and what is written down twice
+  archive-manifests            write packaging/archive/ anew after a change of the plugin's manifests
+  bench hooks [--runs N]       what a hook costs, against `/bin/true` and a shell script
+  bench dispatcher [--runs N]  what the script before the marketplace's executables adds to a hook
+  bench slack [--runs N]       what a Stop hook costs with Slack up, refusing and silent
+  bench codex [--runs N]       what `turnbridge notify --tool codex` costs with a short and a long rollout
+  bench daemon [--quick]       the daemon beside Slack's own clients, and with many old rollouts; minutes
+  bench board                  the board and `watch` with 500 sessions, and how soon a card follows a hook
 ";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers")]
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["archive-manifests"] => archive_manifests::run(),
         ["bench", "hooks", options @ ..] => bench::hooks(options),
+        ["bench", "dispatcher", options @ ..] => bench::dispatcher(options),
         ["bench", "slack", options @ ..] => bench::slack(options),
         ["bench", "codex", options @ ..] => bench::codex(options),
         ["bench", "daemon", options @ ..] => bench::daemon(options),

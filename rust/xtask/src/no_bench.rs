@@ -21,3 +21,7 @@ pub fn daemon(options: &[&str]) -> Result<String> {
 pub fn board(options: &[&str]) -> Result<String> {
     hooks(options)
 }
+
+pub fn dispatcher(options: &[&str]) -> Result<String> {
+    hooks(options)
+}

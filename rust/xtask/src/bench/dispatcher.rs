@@ -1,0 +1,79 @@
+//! What the dispatcher of the marketplace's tree adds to a hook: once as it is, and once as on a Linux whose kernel
+//! does not tell its machine in a file, where it has to start `uname`.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::spawn::{Candidate, Measured, measure};
+use super::{payload, table};
+use crate::metadata::repository;
+
+const GOAL_MILLISECONDS: f64 = 2.0;
+const ARCH_FILE: &str = "/proc/sys/kernel/arch";
+
+pub fn run(runs: usize) -> Result<String> {
+    let folder = tempfile::tempdir()?;
+    let tree = package(folder.path())?;
+    let direct = repository().join("bin/turnbridge-status").canonicalize();
+    let direct = direct.context("could not find `bin/turnbridge-status`; run `scripts/build`")?;
+    let dispatched = tree.join("bin/turnbridge-status");
+    let old_kernel = tree.join("bin/old-kernel");
+    pretend_an_old_kernel(&dispatched, &old_kernel)?;
+
+    let small = payload("PreToolUse", "x", 300).into_bytes();
+    let hook = |name: &'static str, program: &Path| {
+        let candidate = Candidate::new(name, program, &["--origin", "plugin"], small.clone());
+        candidate.env("HOME", folder.path()).env("PATH", "/usr/bin:/bin")
+    };
+    let candidates = [
+        Candidate::new("true", Path::new("/bin/true"), &[], small.clone()),
+        hook("status", &direct),
+        hook("dispatched", &dispatched),
+        hook("with uname", &old_kernel),
+    ];
+    Ok(report(&measure(&candidates, runs)?, runs))
+}
+
+fn package(folder: &Path) -> Result<PathBuf> {
+    let tree = folder.join("tree");
+    let script = repository().join("scripts/package-plugin");
+    let output = Command::new(script).arg("--out").arg(&tree).arg("--from-bin").output()?;
+    if !output.status.success() {
+        bail!(
+            "`scripts/package-plugin` failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    Ok(tree)
+}
+
+/// The same script, but for the file and the name that it looks for.
+fn pretend_an_old_kernel(dispatcher: &Path, to: &Path) -> Result<()> {
+    let script = fs::read_to_string(dispatcher)?;
+    let script = script.replace(ARCH_FILE, "/nowhere").replace("${0##*/}", "turnbridge-status");
+    fs::copy(dispatcher, to)?;
+    Ok(fs::write(to, script)?)
+}
+
+fn report(measured: &[Measured], runs: usize) -> String {
+    let mut text = table(measured, runs);
+    let [true_, direct, others @ ..] = measured else { return text };
+    for other in others {
+        let added = |of: fn(&Measured) -> f64| (of(other) - of(direct)) / 1000.0;
+        let (min, quartile) = (added(|one| one.min), added(|one| one.quartile));
+        let verdict = if quartile <= GOAL_MILLISECONDS { "reached" } else { "MISSED" };
+        let _ = writeln!(
+            text,
+            "{:<12} adds {min:.2} ms by min, {quartile:.2} ms by quartile ({:.2} x the hook itself, {:.2} x true); \
+             goal {GOAL_MILLISECONDS} ms: {verdict}",
+            other.name,
+            other.quartile / direct.quartile,
+            other.quartile / true_.quartile,
+        );
+    }
+    text
+}
