@@ -30,16 +30,20 @@ pub fn run() -> Result<String> {
 }
 
 /// Those that are not what the checkout's make of them.
-pub fn problems(address: &str) -> Result<Vec<String>> {
+pub fn problems(address: &str) -> Vec<String> {
     let mut problems = Vec::new();
-    for (name, text) in wanted(address)? {
+    let wanted = match wanted(address) {
+        Ok(wanted) => wanted,
+        Err(error) => return vec![format!("{error:#}")],
+    };
+    for (name, text) in wanted {
         if fs::read_to_string(repository().join(FOLDER).join(name)).ok() != Some(text) {
             let problem =
                 "is not what the checkout's makes of it; run `cargo xtask archive-manifests`";
             problems.push(format!("{FOLDER}/{name}: {problem}"));
         }
     }
-    Ok(problems)
+    problems
 }
 
 fn wanted(address: &str) -> Result<Vec<(&'static str, String)>> {
@@ -60,10 +64,10 @@ fn without_bin(text: &str) -> String {
     text.replace("/bin/turnbridge", "/turnbridge").replace(r"\\bin\\turnbridge", r"\\turnbridge")
 }
 
-/// The checkout's sends people to the branch that holds a release; a release is there itself.
+/// The checkout's sends people to the branch that holds a release; a release is there itself. It is a `url`, because Codex
+/// does not know the kind `github` (seen with 0.166.0).
 fn with_own_source(text: &str, address: &str) -> Result<String> {
-    let name = address.trim_start_matches("https://github.com/");
-    let branch = format!(r#"{{ "source": "github", "repo": "{name}", "ref": "plugin" }}"#);
+    let branch = format!(r#"{{ "source": "url", "url": "{address}.git", "ref": "plugin" }}"#);
     if text.matches(&branch).count() != 1 {
         bail!("{MARKETPLACE} must hold this source once: `{branch}`");
     }
@@ -87,10 +91,9 @@ mod tests {
 
     #[test]
     fn a_release_is_its_own_source() {
-        let source = r#"{ "source": "github", "repo": "a/b", "ref": "plugin" }"#;
+        let source = r#"{ "source": "url", "url": "https://x/a/b.git", "ref": "plugin" }"#;
         let text = format!(r#"{{"source": {source}}}"#);
-        let own = with_own_source(&text, "https://github.com/a/b").unwrap();
-        assert_eq!(own, r#"{"source": "./"}"#);
-        assert!(with_own_source(&text, "https://github.com/a/c").is_err());
+        assert_eq!(with_own_source(&text, "https://x/a/b").unwrap(), r#"{"source": "./"}"#);
+        assert!(with_own_source(&text, "https://x/a/c").is_err());
     }
 }

@@ -72,7 +72,7 @@ pub fn run() -> Result<String> {
     problems.extend(wire_problems()?);
     problems.extend(thin_binary_problems()?);
     problems.extend(address::problems(&repository(), &workspace.address)?);
-    problems.extend(archive_manifests::problems(&workspace.address)?);
+    problems.extend(archive_manifests::problems(&workspace.address));
     if !problems.is_empty() {
         bail!("the workspace is not tidy:\n  {}", problems.join("\n  "));
     }

@@ -10,8 +10,11 @@ use super::at;
 
 const HOST: &str = "github.com/";
 
-/// Before the name of a repository in a marketplace's manifest.
-const MARKETPLACE_KEY: &str = r#""repo": ""#;
+/// What a repository's name stands behind, where no whole address does.
+const BEFORE_NAMES: [&str; 3] = [HOST, "marketplace add ", "--repo "];
+
+/// And a Homebrew tap's, which is another repository of the same owner.
+const BEFORE_TAPS: [&str; 3] = ["brew install ", "brew tap ", "tap = \""];
 
 /// Not ours, or made by tools.
 const LEFT_OUT: [&str; 5] = [".git", "bin", "node_modules", "target", "testdata"];
@@ -32,27 +35,34 @@ pub fn problems(top: &Path, address: &str) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// What looks like an address of ours and is another one. Of the same owner there may be more
-/// repositories, such as the one with the Homebrew formula.
+/// What looks like an address of ours and is another one.
 fn other_addresses(line: &str, address: &str) -> Vec<String> {
     let ours = address.split_once(HOST).map_or(address, |(_, name)| name);
-    let owner = ours.split('/').next().unwrap_or_default();
-    let named = [HOST, MARKETPLACE_KEY].into_iter().flat_map(|before| {
-        line.match_indices(before).map(move |(index, _)| &line[index + before.len()..])
+    let (our_owner, our_name) = ours.split_once('/').unwrap_or((ours, ""));
+    let repositories = names_after(line, &BEFORE_NAMES).filter(|(owner, name)| {
+        let is_claimed = *owner == our_owner || [our_name, "turnbridge"].contains(name);
+        let is_tap = *owner == our_owner && name.starts_with("homebrew-");
+        is_claimed && !is_tap && (*owner, *name) != (our_owner, our_name)
     });
+    let taps = names_after(line, &BEFORE_TAPS).filter(|(owner, _)| *owner != our_owner);
+    repositories.chain(taps).map(|(owner, name)| format!("{owner}/{name}")).collect()
+}
+
+/// Owners and names of repositories behind these words.
+fn names_after<'a>(line: &'a str, words: &'a [&str]) -> impl Iterator<Item = (&'a str, &'a str)> {
     let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    named
-        .filter_map(|rest| {
-            let (found, rest) = rest.split_once('/')?;
-            let end = rest.find(|c| !is_of_a_name(c)).unwrap_or(rest.len());
-            let name = rest[..end].trim_end_matches('.').trim_end_matches(".git");
-            let is_claimed =
-                found == owner || name == "turnbridge" || ours.ends_with(&format!("/{name}"));
-            let is_ours = format!("{found}/{name}") == ours;
-            let is_sister = found == owner && name.starts_with("homebrew-");
-            (is_claimed && !is_ours && !is_sister).then(|| format!("{found}/{name}"))
-        })
-        .collect()
+    let places = words
+        .iter()
+        .flat_map(|word| line.match_indices(word).map(|(index, _)| &line[index + word.len()..]));
+    places.filter_map(move |rest| {
+        let (owner, rest) = rest.split_once('/')?;
+        let end = rest.find(|c| !is_of_a_name(c)).unwrap_or(rest.len());
+        let name = rest[..end].trim_end_matches('.').trim_end_matches(".git");
+        // So that a path is none.
+        let is_of_an_owner = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let is_owner = !owner.is_empty() && owner.chars().all(is_of_an_owner);
+        is_owner.then_some((owner, name))
+    })
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -96,14 +106,26 @@ mod tests {
         ] {
             assert_eq!(others(HOST, rest), Vec::<String>::new(), "{rest}");
         }
-        assert_eq!(others(MARKETPLACE_KEY, "turnbridge/turnbridge\""), Vec::<String>::new());
+        let [_, marketplace, _] = BEFORE_NAMES;
+        for rest in ["turnbridge/turnbridge && x", "FOLDER", "./turnbridge", "/x/turnbridge"] {
+            assert_eq!(others(marketplace, rest), Vec::<String>::new(), "{rest}");
+        }
+        let [install, ..] = BEFORE_TAPS;
+        for rest in ["turnbridge/tap/turnbridge", "espeak-ng # see a/b"] {
+            assert_eq!(others(install, rest), Vec::<String>::new(), "{rest}");
+        }
     }
 
     #[test]
     fn another_address_of_ours_is_named() {
         assert_eq!(others(HOST, "someone/turnbridge."), ["someone/turnbridge"]);
         assert_eq!(others(HOST, "turnbridge/turnbridge2/x"), ["turnbridge/turnbridge2"]);
-        assert_eq!(others(MARKETPLACE_KEY, "turnbridge/other\""), ["turnbridge/other"]);
+        for before in BEFORE_NAMES {
+            assert_eq!(others(before, "turnbridge/other\""), ["turnbridge/other"]);
+        }
+        for before in BEFORE_TAPS {
+            assert_eq!(others(before, "someone/tap/turnbridge"), ["someone/tap"]);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! the marketplace's tree as a user installs it. Its hooks run untrusted, by the flag for that: trust
 //! is given in the terminal only.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -55,14 +56,15 @@ impl CodexWorld {
     #[track_caller]
     pub fn install_plugin(&mut self) {
         let marketplace = packages::tree(self.hermetic.root());
-        self.install_plugin_from(&marketplace);
+        self.install_plugin_from(&[marketplace]);
     }
 
+    /// `marketplace` is what stands behind `codex plugin marketplace add`.
     #[track_caller]
-    pub fn install_plugin_from(&mut self, marketplace: &Path) {
+    pub fn install_plugin_from(&mut self, marketplace: &[impl AsRef<OsStr>]) {
         self.has_plugin = true;
         let mut command = self.codex_without_hosts();
-        stdout_of(&run(command.args(["plugin", "marketplace", "add"]).arg(marketplace)));
+        stdout_of(&run(command.args(["plugin", "marketplace", "add"]).args(marketplace)));
         let mut command = self.codex_without_hosts();
         stdout_of(&run(command.args(["plugin", "add", "turnbridge@turnbridge"])));
     }

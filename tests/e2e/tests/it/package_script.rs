@@ -11,6 +11,8 @@ use testkit::Hermetic;
 use crate::packages::{self, NAMES, package_plugin};
 use crate::scene::{repository, stdout_of};
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 const TARGETS: [&str; 5] = [
     "x86_64-unknown-linux-musl",
     "aarch64-unknown-linux-musl",
@@ -24,8 +26,10 @@ struct Release {
 }
 
 impl Release {
-    fn new() -> Release {
-        Release { hermetic: Hermetic::new() }
+    /// `None`: what packs archives is not here, and that has been said.
+    fn new() -> Option<Release> {
+        let has_all = packages::has(&["zip", "unzip", "xz", "shasum"]);
+        has_all.then(|| Release { hermetic: Hermetic::new() })
     }
 
     fn out(&self) -> PathBuf {
@@ -39,7 +43,7 @@ impl Release {
         let folder = parent.join(&name);
         fs::create_dir_all(folder.join(".claude-plugin")).unwrap();
         let manifest = repository().join("packaging/archive/.claude-plugin/plugin.json");
-        let manifest = fs::read_to_string(manifest).unwrap().replace("0.1.0", version);
+        let manifest = fs::read_to_string(manifest).unwrap().replace(VERSION, version);
         fs::write(folder.join(".claude-plugin/plugin.json"), manifest).unwrap();
         let is_windows = target.contains("windows");
         for name in NAMES {
@@ -105,10 +109,10 @@ fn sums_of(archive: &Path) -> PathBuf {
 
 #[test]
 fn a_tree_holds_every_target_of_a_release_and_what_is_needed_around() {
-    let release = Release::new();
-    let mut archives: Vec<_> = TARGETS.map(|target| release.archive(target, "0.1.0")).into();
+    let Some(release) = Release::new() else { return };
+    let mut archives: Vec<_> = TARGETS.map(|target| release.archive(target, VERSION)).into();
     for left_out in ["x86_64-unknown-linux-gnu", "aarch64-pc-windows-msvc"] {
-        archives.push(release.archive(left_out, "0.1.0"));
+        archives.push(release.archive(left_out, VERSION));
     }
     let told = stdout_of(&release.package(&["--require-all"], &archives));
     assert_eq!(told.matches("left out: ").count(), 2, "{told}");
@@ -122,7 +126,7 @@ fn a_tree_holds_every_target_of_a_release_and_what_is_needed_around() {
             };
             let path = tree.join(path);
             let text = fs::read_to_string(&path).unwrap_or_default();
-            assert_eq!(text, format!("{name} {target} 0.1.0"), "{}", path.display());
+            assert_eq!(text, format!("{name} {target} {VERSION}"), "{}", path.display());
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o755);
         }
     }
@@ -148,9 +152,9 @@ fn a_tree_holds_every_target_of_a_release_and_what_is_needed_around() {
 
 #[test]
 fn missing_targets_are_named_and_refused_when_all_are_required() {
-    let release = Release::new();
+    let Some(release) = Release::new() else { return };
     let archives: Vec<_> =
-        TARGETS[..3].iter().map(|target| release.archive(target, "0.1.0")).collect();
+        TARGETS[..3].iter().map(|target| release.archive(target, VERSION)).collect();
     let missing = "no executables for aarch64-apple-darwin x86_64-pc-windows-msvc";
     release.refuses(&["--require-all"], &archives, missing);
     let output = release.package(&[], &archives);
@@ -160,13 +164,17 @@ fn missing_targets_are_named_and_refused_when_all_are_required() {
 
 #[test]
 fn archives_of_another_version_and_damaged_ones_leave_the_old_tree_as_it_was() {
-    let release = Release::new();
-    let good = release.archive(TARGETS[0], "0.1.0");
+    let Some(release) = Release::new() else { return };
+    let good = release.archive(TARGETS[0], VERSION);
     stdout_of(&release.package(&[], std::slice::from_ref(&good)));
     let old = release.archive(TARGETS[1], "0.0.9");
-    release.refuses(&[], &[good.clone(), old], "is version 0.0.9, this checkout is 0.1.0");
+    release.refuses(
+        &[],
+        &[good.clone(), old],
+        &format!("is version 0.0.9, this checkout is {VERSION}"),
+    );
 
-    let incomplete = release.archive(TARGETS[2], "0.1.0");
+    let incomplete = release.archive(TARGETS[2], VERSION);
     let folder = incomplete.with_file_name(format!("turnbridge-{}", TARGETS[2]));
     fs::remove_file(folder.join("turnbridge-notify")).unwrap();
     let mut tar = Command::new("tar");
@@ -176,7 +184,7 @@ fn archives_of_another_version_and_damaged_ones_leave_the_old_tree_as_it_was() {
     fs::remove_file(sums_of(&incomplete)).unwrap();
     release.refuses(&[], &[incomplete], "`turnbridge-notify` is missing for x86_64-apple-darwin");
 
-    let cut = release.archive(TARGETS[3], "0.1.0");
+    let cut = release.archive(TARGETS[3], VERSION);
     let bytes = fs::read(&cut).unwrap();
     fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
     fs::remove_file(sums_of(&cut)).unwrap();
@@ -186,8 +194,8 @@ fn archives_of_another_version_and_damaged_ones_leave_the_old_tree_as_it_was() {
 
 #[test]
 fn a_folder_that_is_something_else_is_never_replaced() {
-    let release = Release::new();
-    let archive = release.archive(TARGETS[0], "0.1.0");
+    let Some(release) = Release::new() else { return };
+    let archive = release.archive(TARGETS[0], VERSION);
     fs::create_dir(release.out()).unwrap();
     fs::write(release.out().join("thesis.txt"), "mine").unwrap();
     release.refuses(&[], &[archive], "is no tree of this script");
@@ -205,4 +213,46 @@ fn it_says_how_it_is_used() {
             "{arguments:?}"
         );
     }
+}
+
+/// The branch grows by a commit for each version, and the repository that it is pushed from is left alone.
+#[test]
+fn a_tree_becomes_the_next_commit_of_the_branch_plugin() {
+    let Some(release) = Release::new() else { return };
+    let root = release.hermetic.root();
+    let git = |arguments: &[&str]| {
+        let mut command = release.hermetic.command("git");
+        packages::run(command.args(arguments).current_dir(root.join("checkout")))
+    };
+    fs::create_dir(root.join("checkout")).unwrap();
+    git(&["init", "-q", "--bare", "../served.git"]);
+    git(&["init", "-q", "-b", "main"]);
+    git(&["remote", "add", "origin", "../served.git"]);
+    fs::write(root.join("checkout/.gitignore"), "/bin/\n").unwrap();
+    let push = || {
+        let mut command = release.hermetic.command(repository().join("scripts/push-plugin-branch"));
+        for role in ["AUTHOR", "COMMITTER"] {
+            command
+                .env(format!("GIT_{role}_NAME"), "x")
+                .env(format!("GIT_{role}_EMAIL"), "x@localhost");
+        }
+        packages::run(command.arg(release.out()).current_dir(root.join("checkout")))
+    };
+    stdout_of(&release.package(&[], &[release.archive(TARGETS[0], VERSION)]));
+    assert!(push().starts_with(&format!("pushed version {VERSION} ")));
+    assert_eq!(push(), format!("the branch `plugin` is version {VERSION} already\n"));
+    stdout_of(&release.package(&[], &[release.archive(TARGETS[1], VERSION)]));
+    push();
+    let served = |arguments: &[&str]| {
+        let mut command = release.hermetic.command("git");
+        packages::run(command.args(arguments).current_dir(root.join("served.git")))
+    };
+    assert_eq!(
+        served(&["log", "--format=%s", "plugin"]),
+        format!("turnbridge {VERSION}\n").repeat(2)
+    );
+    let listing = served(&["ls-tree", "-r", "plugin", "--", "bin"]);
+    assert_eq!(listing.lines().filter(|line| line.starts_with("100755 ")).count(), 8, "{listing}");
+    assert!(listing.contains(TARGETS[1]) && !listing.contains(TARGETS[0]), "{listing}");
+    assert_eq!(git(&["status", "--short"]), "?? .gitignore\n");
 }

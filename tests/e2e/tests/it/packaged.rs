@@ -16,7 +16,7 @@ use crate::hosts::pairs;
 use crate::packages;
 use crate::patience::PATIENCE;
 use crate::slack::{texts, threads};
-use crate::world::{Which, World, repository, stdout_of};
+use crate::world::{Which, World, stdout_of};
 
 const MESSAGE: &str = "Turnbridge has no executable for";
 
@@ -48,6 +48,9 @@ fn a_turn_with_an_unpacked_release_archive_is_told_to_everyone() {
 #[test]
 fn a_turn_with_a_release_archive_as_a_zip_is_told_to_everyone() {
     let Some(claude) = gates::slow() else { return };
+    if !packages::has(&["zip", "unzip"]) {
+        return;
+    }
     let (world, slack) = world(claude);
     let archive = packages::archive(world.hermetic.root());
     let zip = world.hermetic.root().join("turnbridge.zip");
@@ -64,45 +67,26 @@ fn a_turn_with_a_release_archive_as_a_zip_is_told_to_everyone() {
     }
 }
 
-/// What a person types, with a stand-in for GitHub: the marketplace is on the main branch, the plugin on another.
+/// What a person types.
 #[test]
 fn the_marketplace_on_the_main_branch_installs_the_plugin_of_the_other_branch() {
     let Some(claude) = gates::slow() else { return };
     let (world, slack) = world(claude);
-    let root = world.hermetic.root();
-    let served = root.join("served.git");
-    let git = |folder: &Path, arguments: &[&str]| {
-        let mut command = world.hermetic.command("git");
-        let identity = ["-c", "user.name=x", "-c", "user.email=x@localhost"];
-        packages::run(command.args(identity).args(arguments).current_dir(folder));
-    };
-    git(root, &["init", "-q", "--bare", "-b", "main", "served.git"]);
-    let main = root.join("main");
-    fs::create_dir(&main).expect("make a folder");
-    let manifests = repository().join(".claude-plugin");
-    packages::run(Command::new("cp").arg("-R").arg(manifests).arg(&main));
-    let tree = packages::tree(root);
-    for (folder, branch) in [(&main, "main"), (&tree, "plugin")] {
-        git(folder, &["init", "-q", "-b", branch]);
-        git(folder, &["add", "-A"]);
-        git(folder, &["commit", "-q", "-m", "x"]);
-        git(folder, &["push", "-q", served.to_str().expect("UTF-8"), branch]);
-    }
-    let instead = format!("url.file://{}.insteadOf", served.display());
-    for address in
-        ["https://github.com/turnbridge/turnbridge", "git@github.com:turnbridge/turnbridge"]
-    {
-        for ending in [".git", ""] {
-            let address = format!("{address}{ending}");
-            git(&main, &["config", "--global", "--add", &instead, &address]);
-        }
-    }
-    fs::remove_dir_all(&tree).expect("remove the tree");
+    packages::serve_as_github(&world.hermetic);
     install(&world, OsStr::new("turnbridge/turnbridge"));
     let run = check_turn(&world, &slack, world.claude_without_plugin(), &KAWAII_LINES);
     let cache = world.hermetic.claude_config_dir().join("plugins/cache/turnbridge/turnbridge");
     let plugin_root = Path::new(run["plugin_root"].as_str().expect("a path"));
     assert!(plugin_root.starts_with(cache), "{plugin_root:?}");
+}
+
+#[test]
+fn the_marketplace_on_the_main_branch_installs_it_into_codex_too() {
+    let Some(codex) = gates::slow() else { return };
+    let mut world = CodexWorld::bare(codex, vec![Reply::text("One was said.")]);
+    packages::serve_as_github(&world.hermetic);
+    world.install_plugin_from(&["turnbridge/turnbridge"]);
+    check_codex_turn(&world);
 }
 
 #[test]
@@ -173,10 +157,31 @@ fn in_codex_s_terminal_the_message_of_a_plugin_without_executables_is_seen_once(
     assert_eq!(screen.matches(MESSAGE).count(), 1, "{screen}");
 }
 
+/// An archive is a marketplace of its own, for machines without a network.
+#[test]
+fn a_turn_of_codex_with_the_plugin_from_a_release_archive_is_told_to_everyone() {
+    let Some(codex) = gates::slow() else { return };
+    let mut world = CodexWorld::bare(codex, vec![Reply::text("One was said.")]);
+    let archive = packages::archive(world.hermetic.root());
+    world.install_plugin_from(&[archive]);
+    check_codex_turn(&world);
+}
+
+#[track_caller]
+fn check_codex_turn(world: &CodexWorld) {
+    stdout_of(&codex_world::run(&mut world.exec("say one")));
+    assert_eq!(pairs(&world.kawaii.lines(), "event", "hook"), KAWAII_LINES);
+    let session = world.only_session(Which::All);
+    assert_eq!(session["state"], "stopped");
+    let turn = world.only_turn(&session);
+    assert_eq!((&turn["prompt"], &turn["answer"]), (&json!("say one"), &json!("One was said.")));
+    world.assert_no_problems();
+}
+
 fn codex_without_executables(codex: Codex) -> CodexWorld {
     let mut world = CodexWorld::bare(codex, vec![Reply::text("One was said.")]);
     let tree = packages::tree_of_another_machine(world.hermetic.root());
-    world.install_plugin_from(&tree);
+    world.install_plugin_from(&[tree]);
     world
 }
 

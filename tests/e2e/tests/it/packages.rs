@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use testkit::Hermetic;
+
 use crate::scene::{executable, repository, stdout_of};
 
 pub const NAMES: [&str; 4] =
@@ -68,6 +70,50 @@ pub fn archive(folder: &Path) -> PathBuf {
         run(Command::new("cp").arg("-R").arg(part).arg(&unpacked));
     }
     unpacked
+}
+
+/// A stand-in for GitHub, by git's own settings in this home: our address leads to a repository that has the marketplace
+/// on its main branch and a release on the other.
+#[track_caller]
+pub fn serve_as_github(hermetic: &Hermetic) {
+    let root = hermetic.root().join("github");
+    let (main, served) = (root.join("main"), root.join("served.git"));
+    fs::create_dir_all(&main).expect("make a folder");
+    let git = |folder: &Path, arguments: &[&str]| {
+        let mut command = hermetic.command("git");
+        let identity = ["-c", "user.name=x", "-c", "user.email=x@localhost"];
+        run(command.args(identity).args(arguments).current_dir(folder));
+    };
+    git(&root, &["init", "-q", "--bare", "-b", "main", "served.git"]);
+    run(Command::new("cp").arg("-R").arg(repository().join(".claude-plugin")).arg(&main));
+    for (folder, branch) in [(main, "main"), (tree(&root), "plugin")] {
+        git(&folder, &["init", "-q", "-b", branch]);
+        git(&folder, &["add", "-A"]);
+        git(&folder, &["commit", "-q", "-m", "x"]);
+        git(&folder, &["push", "-q", served.to_str().expect("UTF-8"), branch]);
+        fs::remove_dir_all(folder).expect("remove what has been pushed");
+    }
+    let key = format!("url.file://{}.insteadOf", served.display());
+    let address = env!("CARGO_PKG_REPOSITORY");
+    let by_ssh = address.replace("https://github.com/", "git@github.com:");
+    for address in [address, &by_ssh] {
+        for ending in [".git", ""] {
+            git(&root, &["config", "--global", "--add", &key, &format!("{address}{ending}")]);
+        }
+    }
+}
+
+/// Whether these programs are here; if not, that the test is skipped has been said.
+pub fn has(programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there =
+        |program: &&&str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    let missing: Vec<_> = programs.iter().filter(|program| !is_there(program)).collect();
+    if !missing.is_empty() {
+        let test = std::thread::current().name().unwrap_or("a test").to_owned();
+        testkit::skipped(&format!("{test}: these are not installed: {missing:?}"));
+    }
+    missing.is_empty()
 }
 
 #[track_caller]
