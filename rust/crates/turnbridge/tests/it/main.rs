@@ -24,6 +24,7 @@ mod hooks_command;
 mod inbox;
 mod manifest;
 mod mcp;
+mod no_network;
 mod panes;
 mod plugin_folder;
 #[cfg(unix)]
