@@ -1,5 +1,5 @@
-//! What the dispatcher of the marketplace's tree adds to a hook: once as it is, and once as on a Linux whose kernel
-//! does not tell its machine in a file, where it has to start `uname`.
+//! What the dispatcher of the marketplace's tree adds to a hook: as it is, as on a Linux before 6.1, whose kernel does not
+//! tell its machine in a file, and as where it has to start `uname`.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,6 +14,7 @@ use crate::metadata::repository;
 
 const GOAL_MILLISECONDS: f64 = 2.0;
 const ARCH_FILE: &str = "/proc/sys/kernel/arch";
+const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
 pub fn run(runs: usize) -> Result<String> {
     let folder = tempfile::tempdir()?;
@@ -21,8 +22,10 @@ pub fn run(runs: usize) -> Result<String> {
     let direct = repository().join("bin/turnbridge-status").canonicalize();
     let direct = direct.context("could not find `bin/turnbridge-status`; run `scripts/build`")?;
     let dispatched = tree.join("bin/turnbridge-status");
-    let old_kernel = tree.join("bin/old-kernel");
-    pretend_an_old_kernel(&dispatched, &old_kernel)?;
+    let [old_kernel, with_uname] =
+        ["old-kernel", "with-uname"].map(|name| tree.join("bin").join(name));
+    pretend_there_is_no(&[ARCH_FILE], &dispatched, &old_kernel)?;
+    pretend_there_is_no(&[ARCH_FILE, LOADER], &dispatched, &with_uname)?;
 
     let small = payload("PreToolUse", "x", 300).into_bytes();
     let hook = |name: &'static str, program: &Path| {
@@ -33,7 +36,8 @@ pub fn run(runs: usize) -> Result<String> {
         Candidate::new("true", Path::new("/bin/true"), &[], small.clone()),
         hook("status", &direct),
         hook("dispatched", &dispatched),
-        hook("with uname", &old_kernel),
+        hook("old kernel", &old_kernel),
+        hook("with uname", &with_uname),
     ];
     Ok(report(&measure(&candidates, runs)?, runs))
 }
@@ -51,10 +55,10 @@ fn package(folder: &Path) -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// The same script, but for the file and the name that it looks for.
-fn pretend_an_old_kernel(dispatcher: &Path, to: &Path) -> Result<()> {
-    let script = fs::read_to_string(dispatcher)?;
-    let script = script.replace(ARCH_FILE, "/nowhere").replace("${0##*/}", "turnbridge-status");
+/// The same script, but for the files and the name that it looks for.
+fn pretend_there_is_no(files: &[&str], dispatcher: &Path, to: &Path) -> Result<()> {
+    let script = fs::read_to_string(dispatcher)?.replace("${0##*/}", "turnbridge-status");
+    let script = files.iter().fold(script, |script, file| script.replace(file, "/nowhere"));
     fs::copy(dispatcher, to)?;
     Ok(fs::write(to, script)?)
 }

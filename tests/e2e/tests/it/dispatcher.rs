@@ -12,7 +12,10 @@ use testkit::{Hermetic, skipped};
 use crate::packages::{AWKWARD, NAMES};
 use crate::scene::{repository, stdout_of};
 
+/// The files by which it knows a Linux.
 const ARCH_FILE: &str = "/proc/sys/kernel/arch";
+const INTEL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
+const ARM_LOADER: &str = "/lib/ld-linux-aarch64.so.1";
 
 const TARGETS: [&str; 4] = [
     "x86_64-unknown-linux-musl",
@@ -32,7 +35,8 @@ struct Tree {
 /// What a dispatcher can see of its machine.
 #[derive(Default)]
 struct Machine<'a> {
-    arch_file: Option<&'a str>,
+    /// Which of these files it has, and what is in them.
+    files: &'a [(&'a str, &'a str)],
     ostype: &'a str,
     hosttype: &'a str,
     uname: &'a str,
@@ -63,14 +67,17 @@ impl Tree {
     /// Where it goes on such a machine, and whether it had to start `uname` to know.
     fn goes_to(&self, machine: &Machine<'_>) -> (String, bool) {
         let root = self.hermetic.root();
-        let (arch_file, was_asked) = (root.join("arch"), root.join("was-asked"));
-        for file in [&arch_file, &was_asked] {
-            let _ = fs::remove_file(file);
+        let was_asked = root.join("was-asked");
+        let _ = fs::remove_file(&was_asked);
+        let mut here = dispatcher();
+        for file in [ARCH_FILE, INTEL_LOADER, ARM_LOADER] {
+            let stand_in = root.join(file.replace('/', "-"));
+            here = here.replace(file, stand_in.to_str().unwrap());
+            let _ = fs::remove_file(&stand_in);
+            if let Some((_, text)) = machine.files.iter().find(|(name, _)| *name == file) {
+                fs::write(stand_in, text).unwrap();
+            }
         }
-        if let Some(text) = machine.arch_file {
-            fs::write(&arch_file, text).unwrap();
-        }
-        let here = dispatcher().replace(ARCH_FILE, "\"$ARCH_FILE\"");
         write(&self.bin.join("turnbridge"), &here);
         let programs = root.join("programs");
         fs::create_dir_all(&programs).unwrap();
@@ -78,7 +85,7 @@ impl Tree {
         write(&programs.join("uname"), &uname);
         let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
         let mut command = self.command("turnbridge");
-        command.env("PATH", path).env("ARCH_FILE", arch_file).stdin(Stdio::null());
+        command.env("PATH", path).stdin(Stdio::null());
         command.env("OSTYPE", machine.ostype).env("HOSTTYPE", machine.hosttype);
         let output = command.output().unwrap();
         let told = String::from_utf8(output.stdout).unwrap();
@@ -149,13 +156,18 @@ fn the_executable_gets_arguments_and_input_and_its_exit_code_is_told() {
 fn the_target_is_found_by_whatever_the_machine_tells_and_uname_is_the_last_to_be_asked() {
     let tree = Tree::new(&TARGETS);
     let [linux, linux_arm, mac, mac_arm] = TARGETS.map(str::to_owned);
-    let from_kernel = |text| Machine { arch_file: Some(text), uname: "lies", ..Machine::default() };
-    assert_eq!(tree.goes_to(&from_kernel("x86_64\n")), (linux.clone(), false));
-    assert_eq!(tree.goes_to(&from_kernel("aarch64\n")), (linux_arm.clone(), false));
+    let from_files = |files| Machine { files, uname: "lies", ..Machine::default() };
+    assert_eq!(tree.goes_to(&from_files(&[(ARCH_FILE, "x86_64\n")])), (linux.clone(), false));
+    let arm: &[_] = &[(ARCH_FILE, "aarch64\n"), (INTEL_LOADER, "")];
+    assert_eq!(tree.goes_to(&from_files(arm)), (linux_arm.clone(), false));
     // tcsh exports these; the kernel knows better.
-    let with_tcsh =
-        Machine { ostype: "linux", hosttype: "x86_64-linux", ..from_kernel("aarch64\n") };
+    let with_tcsh = Machine { ostype: "linux", hosttype: "x86_64-linux", ..from_files(arm) };
     assert_eq!(tree.goes_to(&with_tcsh), (linux_arm.clone(), false));
+    assert_eq!(tree.goes_to(&from_files(&[(INTEL_LOADER, "")])), (linux.clone(), false));
+    // Both are where programs of the other kind are emulated; nobody can tell which that is.
+    let both: &[_] = &[(INTEL_LOADER, ""), (ARM_LOADER, "")];
+    let ambiguous = Machine { uname: "Linux aarch64", ..from_files(both) };
+    assert_eq!(tree.goes_to(&ambiguous), (linux_arm.clone(), true));
 
     let from_shell =
         |ostype, hosttype| Machine { ostype, hosttype, uname: "lies", ..Machine::default() };
