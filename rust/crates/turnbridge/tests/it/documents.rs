@@ -112,48 +112,6 @@ fn every_document_and_every_schema_can_be_found_from_the_readme() {
     assert_eq!(lost, [""; 0]);
 }
 
-/// `owner/name` of every repository of ours that a text names, by its address or to a plugin manager.
-fn repositories(text: &str) -> Vec<String> {
-    let mut named = Vec::new();
-    for begin in ["github.com/", "marketplace add ", "--repo "] {
-        for rest in text.split(begin).skip(1) {
-            let is_end = |letter: char| letter.is_whitespace() || "`)\"'#@>".contains(letter);
-            let word = rest.split(is_end).next().unwrap();
-            let name = word.split('/').take(2).collect::<Vec<_>>().join("/");
-            if name.contains("turnbridge") && !word.starts_with(['/', '.']) {
-                named.push(name);
-            }
-        }
-    }
-    named
-}
-
-#[test]
-fn the_repository_is_named_as_the_package_names_it() {
-    let address = env!("CARGO_PKG_REPOSITORY");
-    let Some(own) = address.strip_prefix("https://github.com/") else {
-        return testkit::skipped("the package does not say where its repository is");
-    };
-    let mut count = 0;
-    for document in documents() {
-        for named in repositories(&document.text) {
-            count += 1;
-            assert_eq!(named, own, "{}", document.name);
-        }
-    }
-    assert!(count > 5, "only {count} were found");
-}
-
-#[test]
-fn a_repository_is_found_in_addresses_and_commands() {
-    let text = "https://github.com/turnbridge/turnbridge/releases and [x](https://github.com/turnbridge/other)\n\
-                claude plugin marketplace add turnbridge/third --ref plugin; marketplace add /x/turnbridge\n";
-    assert_eq!(
-        repositories(text),
-        ["turnbridge/turnbridge", "turnbridge/other", "turnbridge/third"]
-    );
-}
-
 #[test]
 fn headings_are_linked_to_as_github_does() {
     let text = "# The `--json` outputs, and files\n\n## What's new?\n\n## What's new?\n\n```sh\n# no heading\n```\n";
