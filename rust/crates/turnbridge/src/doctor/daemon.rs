@@ -111,7 +111,9 @@ fn of_daemon(facts: &Facts) -> Vec<Finding> {
     if findings.is_empty() {
         let replies = match &status.slack {
             SlackStatus::Connected { .. } => "and hears replies".to_owned(),
-            SlackStatus::Off { reason } => format!("without replies ({reason})"),
+            SlackStatus::Off { reason } => {
+                format!("and serves the board, without Slack ({reason})")
+            }
             _ => String::new(),
         };
         let what = format!("runs (pid {}) {replies}", status.pid);
@@ -122,7 +124,7 @@ fn of_daemon(facts: &Facts) -> Vec<Finding> {
 
 fn not_running(facts: &Facts) -> Vec<Finding> {
     if !facts.wants_replies {
-        let what = "none runs, and none is needed for notices";
+        let what = "none runs; the board and replies need one (`turnbridge daemon`)";
         return vec![Finding::ok(Area::Daemon, "daemon", what)];
     }
     if installed(facts).is_some_and(|service| !service.is_running) {

@@ -32,8 +32,8 @@ fn try_install() -> Result<State> {
     let manager = Manager::of_this_system().ok_or_else(no_manager)?;
     let config = config::read()?;
     if !config.features.reply_resume {
-        let hint = "set `reply_resume = true` under `[features]` in `config.toml`; without replies a \
-                    service has nothing to do";
+        let hint = "set `reply_resume = true` under `[features]` in `config.toml`: the service is there \
+                    for replies, from Slack or from the board";
         return Err(hinted("`features.reply_resume` is off", hint));
     }
     let service = manager.service()?;

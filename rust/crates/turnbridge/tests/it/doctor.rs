@@ -24,7 +24,7 @@ fn a_healthy_set_up_is_quiet() {
     ok       gate         off: [gate] enabled is off in `CONFIG/config.toml`
     ok       config       `CONFIG/config.toml` is valid
     ok       slack        `turnbridge` may post in `Loopback`; replies can be heard
-    ok       daemon       none runs, and none is needed for notices
+    ok       daemon       none runs; the board and replies need one (`turnbridge daemon`)
     ok       queues       nothing waits
     ok       codex        calls Turnbridge when a turn has ended
     ok       voice        `spd-say` speaks

@@ -291,7 +291,7 @@ fn slv_88_x25_a_service_that_could_not_work_is_refused() {
         insta::allow_duplicates! {
             insta::assert_snapshot!(managed.refused("install"), @"
             error: `features.reply_resume` is off
-            hint: set `reply_resume = true` under `[features]` in `config.toml`; without replies a service has nothing to do
+            hint: set `reply_resume = true` under `[features]` in `config.toml`: the service is there for replies, from Slack or from the board
             ");
         }
         managed.world.configure("[features]\nreply_resume = 7\n");
