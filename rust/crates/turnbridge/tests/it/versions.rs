@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::schemas;
-use crate::world::{SESSION, World, lines_of, payload};
+use crate::world::{PROGRAMS, SESSION, World, lines_of, payload};
 
 const NEWER: &str = "written by a newer version of Turnbridge, and left as it is";
-const PROGRAMS: [&str; 4] =
-    ["turnbridge", "turnbridge-notify", "turnbridge-status", "turnbridge-stop-gate"];
 
 impl World {
     /// Puts a file into the state folder; gives its path.

@@ -11,6 +11,9 @@ use crate::schemas;
 
 pub const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 
+pub const PROGRAMS: [&str; 4] =
+    ["turnbridge", "turnbridge-notify", "turnbridge-status", "turnbridge-stop-gate"];
+
 pub struct World {
     pub hermetic: Hermetic,
     variables: Vec<(String, String)>,
