@@ -34,8 +34,11 @@ catalogue! {
         "Slack を設定しますか？",
         "Set up Slack?";
     NoSlack:
-        "Slack なしで続けます。あとで `turnbridge setup` で設定できます。",
-        "Going on without Slack; `turnbridge setup` can add it later.";
+        "Slack なしで続けます。ターンはボードに表示され、返信もボードでできます。あとで `turnbridge setup` で Slack を設定できます。",
+        "Going on without Slack: the board shows your turns and takes your replies. `turnbridge setup` can add Slack later.";
+    SlackStays:
+        "Slack の設定は変更しません。",
+        "Slack stays as it is.";
     /// {0}: the address that makes the app.
     MakeTheApp:
         "1. 次のアドレスを開き、ワークスペースを選び、入力済みの内容のままアプリを作成します：\n\
@@ -198,6 +201,12 @@ catalogue! {
     NotConnected:
         "デーモンが Slack に接続できません：{0}",
         "the daemon cannot connect to Slack: {0}";
+    BoardServed:
+        "OK：ボードが使えます（`turnbridge board --open` で開きます）",
+        "ok: the board is there (`turnbridge board --open` opens it)";
+    NoBoard:
+        "デーモンがボードを提供していません",
+        "the daemon serves no board";
     TestHeading:
         "本番同等テスト",
         "End-to-end test";
@@ -223,6 +232,15 @@ catalogue! {
     NoNotice:
         "{0} の通知が Slack に届きませんでした",
         "no notice of {0} has arrived in Slack";
+    WaitingForTurn:
+        "ターンがボードに表示されるのを待っています",
+        "waiting for the turn on the board";
+    TurnArrived:
+        "OK：ターンがボードに表示されました",
+        "ok: the turn is on the board";
+    NoTurn:
+        "{0} のターンがボードに表示されませんでした",
+        "no turn of {0} has come to the board";
     HooksNotSeen:
         "フックが実行されていません：`turnbridge doctor` で確認してください",
         "no hook has been run: `turnbridge doctor` says why";
@@ -234,12 +252,20 @@ catalogue! {
          お待ちしています（Enter で省略）…",
         "Now reply in that thread in Slack, for example: OK. Your reply becomes the next prompt.\n\
          Waiting for it (Enter skips this) ...";
+    ReplyOnBoard:
+        "ボード（`turnbridge board --open`）でそのセッションに返信してください（例：OK）。返信が次のプロンプトになります。\n\
+         お待ちしています（Enter で省略）…",
+        "Now reply to it on the board (`turnbridge board --open`), for example: OK. Your reply becomes the next prompt.\n\
+         Waiting for it (Enter skips this) ...";
     ReplyArrived:
         "OK：返信を受け取り、実行しています",
         "ok: the reply has come and is run";
     ReplyRan:
         "OK：返信が実行され、その結果が新しいスレッドになりました",
         "ok: the reply was run, and its turn is a new thread";
+    ReplyRanOnBoard:
+        "OK：返信が実行され、その結果もボードにあります",
+        "ok: the reply was run, and its turn is on the board";
     ReplyFailed:
         "返信の実行に失敗しました：{0}",
         "the reply could not be run: {0}";

@@ -128,6 +128,25 @@ fn without_a_terminal_a_notice_of_each_agent_arrives() {
 }
 
 #[test]
+fn x36_without_slack_a_turn_of_each_agent_is_on_the_board() {
+    let Some(claude) = gates::slow::<Claude>() else { return };
+    let Some(codex) = gates::slow::<Codex>() else { return };
+    let site = Site::new(&claude, &codex, ["A test run.", "unused"]);
+    let setup = ["setup", "--no-slack", "--no-service", "--codex", "notify"];
+    let output = site.turnbridge(&setup).stdin(Stdio::null()).output().expect("run it");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said.matches("ok: the turn is on the board").count(), 2, "{said}");
+    assert_eq!(site.scene.sessions(Which::All).len(), 2);
+    assert!(site.slack.calls().is_empty(), "{:?}", site.slack.calls());
+    let doctor = site.turnbridge(&["doctor", "--json"]).output().expect("run the doctor");
+    let found: serde_json::Value = serde_json::from_slice(&doctor.stdout).expect("JSON");
+    assert_eq!(doctor.status.code(), Some(0), "{found:#}");
+    site.scene.assert_no_problems();
+    site.check_uninstall();
+}
+
+#[test]
 fn slv_6_the_wizard_in_japanese_ends_with_replies_that_have_run() {
     let prompt =
         "「【Turnbridge 本番同等テスト】このメッセージはテスト実行です。」と言ってください";

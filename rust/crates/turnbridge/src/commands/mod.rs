@@ -1,6 +1,6 @@
 //! The commands, one file each.
 
-mod board;
+pub mod board;
 pub mod codex;
 mod completions;
 pub mod consent;

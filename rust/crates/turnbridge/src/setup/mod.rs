@@ -1,5 +1,5 @@
-//! `turnbridge setup`: from nothing to a turn that arrives in Slack and a reply that runs (SLV-6,
-//! SLV-9 to SLV-14). Each step tells what it does, asks, does it, and says what it did; what it needs
+//! `turnbridge setup`: from nothing to a turn that arrives in Slack, or on the board, and a reply that
+//! runs (SLV-6, SLV-9 to SLV-14). Each step tells what it does, asks, does it, and says what it did; what it needs
 //! to know can be given as a flag instead. Nothing is half written: the config is one write, and other
 //! people's files are changed as `turnbridge hooks` and `turnbridge codex notify` change them.
 
@@ -88,9 +88,24 @@ pub fn run(options: &Options) -> Result<()> {
     let language = options.language.map_or(notifier::language(&before), LanguageName::language);
     let setup = Setup { dialogue: Dialogue::new(language, !options.no_questions), options, paths };
     if options.only_test {
-        return setup.try_out(&setup.registered_before(&before)?);
+        let channel = Channel::with_slack(before.slack.is_some());
+        return setup.try_out(&setup.registered_before(&before)?, channel);
     }
     setup.run(&before)
+}
+
+/// Where turns are told of, and replies come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Channel {
+    Slack,
+    /// X36: there is no Slack, or it is to be left alone.
+    Board,
+}
+
+impl Channel {
+    const fn with_slack(is_there: bool) -> Channel {
+        if is_there { Channel::Slack } else { Channel::Board }
+    }
 }
 
 struct Setup<'a> {
@@ -105,13 +120,11 @@ impl Setup<'_> {
         self.dialogue.heading(&welcome)?;
         self.show_agents(before)?;
         self.dialogue.heading("Slack")?;
-        let has_slack = self.slack(before)?;
+        let channel = self.slack(before)?;
         let registered = self.register_agents()?;
-        if has_slack {
-            self.keep_running()?;
-            if !self.options.no_test {
-                self.try_out(&registered)?;
-            }
+        self.keep_running(channel)?;
+        if !self.options.no_test {
+            self.try_out(&registered, channel)?;
         }
         self.dialogue.heading(&self.dialogue.text(SetupText::Finished, &[]))
     }
@@ -160,20 +173,22 @@ impl Setup<'_> {
         }
     }
 
-    /// Whether there is a Slack at the end. Whatever was decided is written in one go.
-    fn slack(&self, before: &Config) -> Result<bool> {
+    /// Whatever was decided is written in one go.
+    fn slack(&self, before: &Config) -> Result<Channel> {
         let entered = self.ask_for_slack(before)?;
-        let has_slack = entered.is_some() || (before.slack.is_some() && !self.options.no_slack);
-        let changed = self.save(entered.as_ref())?;
+        let was_there = before.slack.is_some();
+        let changed = self.save(entered.as_ref(), was_there)?;
         if changed {
             self.dialogue.say(SetupText::Saved, &[&config::path()?.display().to_string()])?;
         }
-        Ok(has_slack)
+        Ok(Channel::with_slack(entered.is_some() || (was_there && !self.options.no_slack)))
     }
 
     fn ask_for_slack(&self, before: &Config) -> Result<Option<Entered>> {
         if self.options.no_slack {
-            self.dialogue.say(SetupText::NoSlack, &[])?;
+            let is_there = before.slack.is_some();
+            let text = if is_there { SetupText::SlackStays } else { SetupText::NoSlack };
+            self.dialogue.say(text, &[])?;
             return Ok(None);
         }
         self.dialogue.say(SetupText::SlackAbout, &[])?;
@@ -211,7 +226,7 @@ impl Setup<'_> {
     }
 
     /// SLV-25, X37: a service has no locale to go by.
-    fn save(&self, entered: Option<&Entered>) -> Result<bool> {
+    fn save(&self, entered: Option<&Entered>, was_there: bool) -> Result<bool> {
         let language = match self.dialogue.language {
             Language::Japanese => "ja",
             Language::English => "en",
@@ -226,8 +241,11 @@ impl Setup<'_> {
                 set(&["slack"], "app_token", app_token.expose().into()),
                 set(&["destinations", "dm"], "enabled", true.into()),
                 set(&["destinations", "dm"], "target_user_id", user_id.as_str().into()),
-                set(&["features"], "reply_resume", true.into()),
             ]);
+        }
+        // A service is there for replies (SLV-88), and without Slack they come from the board.
+        if entered.is_some() || !was_there {
+            settings.push(set(&["features"], "reply_resume", true.into()));
         }
         config::set_all(settings)
     }

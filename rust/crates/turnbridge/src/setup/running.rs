@@ -1,5 +1,5 @@
 //! The daemon's step (SLV-11): a service of the system, else in the background, else by hand. Whichever
-//! it is, it must get through to Slack.
+//! it is, it must get through to Slack, or serve the board.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use anyhow::Result;
 use turnbridge_core::daemon_wire::SlackStatus;
 use turnbridge_core::setup_texts::SetupText;
 
-use super::Setup;
-use crate::commands::daemon;
+use super::{Channel, Setup};
+use crate::commands::{board, daemon};
 use crate::failure::hinted;
 use crate::service;
 
@@ -17,12 +17,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Setup<'_> {
-    pub fn keep_running(&self) -> Result<()> {
+    pub fn keep_running(&self, channel: Channel) -> Result<()> {
         self.dialogue.heading(&self.dialogue.text(SetupText::DaemonHeading, &[]))?;
         if !self.as_service()? {
             self.in_the_background()?;
         }
-        self.wait_for_slack()
+        match channel {
+            Channel::Slack => self.wait_for_slack(),
+            Channel::Board => self.wait_for_board(),
+        }
     }
 
     /// Whether a service runs it now.
@@ -71,6 +74,19 @@ impl Setup<'_> {
                     .trouble((SetupText::DaemonFailed, &[&cause]), (SetupText::DaemonByHand, &[])))
             }
         }
+    }
+
+    fn wait_for_board(&self) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            // What a daemon has left behind that was killed is no board.
+            let running = daemon::read_status(&self.paths).map(|status| status.pid);
+            if board::find(&self.paths).is_ok_and(|board| Some(board.pid) == running) {
+                return self.dialogue.say(SetupText::BoardServed, &[]);
+            }
+            std::thread::sleep(LOOK);
+        }
+        Err(self.dialogue.trouble((SetupText::NoBoard, &[]), (SetupText::DaemonByHand, &[])))
     }
 
     fn wait_for_slack(&self) -> Result<()> {

@@ -1,5 +1,5 @@
-//! The last step: a real prompt to each agent, whose notice must arrive by the way that every turn
-//! takes, and a reply to it that is run (SLV-10, SLV-12 to SLV-14).
+//! The last step: a real prompt to each agent, whose turn must arrive by the way that every turn
+//! takes, in Slack or on the board, and a reply to it that is run (SLV-10, SLV-12 to SLV-14).
 
 use std::fs::{self, File};
 use std::io::{IsTerminal, Write};
@@ -8,17 +8,17 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::notice_wire::Route;
 use turnbridge_core::reply_wire::{Outcome, Reply, RunResult};
 use turnbridge_core::setup_texts::SetupText;
 use turnbridge_core::texts::Text;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::atomic_file::make_private_folder;
-use turnbridge_store::{clock, inbox, outbox, routes, session_store};
+use turnbridge_store::{clock, inbox, outbox, routes, session_store, turn_store};
 
 use super::agents::Registered;
-use super::{Setup, name_of};
+use super::{Channel, Setup, name_of};
 use crate::runner;
 
 /// A model may think for a while even about this.
@@ -31,8 +31,44 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What an agent says last about its failure.
 const LAST_LINES: usize = 3;
 
+/// Where a turn has arrived, and replies to it are looked for.
+enum Thread {
+    Slack(Route),
+    Board(Tool, SessionId),
+}
+
+/// What is said of a turn on its way, and of a reply to it.
+struct Words {
+    waiting: SetupText,
+    arrived: SetupText,
+    missing: SetupText,
+    reply_now: SetupText,
+    reply_ran: SetupText,
+}
+
+impl Words {
+    const fn of(channel: Channel) -> Words {
+        match channel {
+            Channel::Slack => Words {
+                waiting: SetupText::WaitingForNotice,
+                arrived: SetupText::NoticeArrived,
+                missing: SetupText::NoNotice,
+                reply_now: SetupText::ReplyNow,
+                reply_ran: SetupText::ReplyRan,
+            },
+            Channel::Board => Words {
+                waiting: SetupText::WaitingForTurn,
+                arrived: SetupText::TurnArrived,
+                missing: SetupText::NoTurn,
+                reply_now: SetupText::ReplyOnBoard,
+                reply_ran: SetupText::ReplyRanOnBoard,
+            },
+        }
+    }
+}
+
 impl Setup<'_> {
-    pub fn try_out(&self, agents: &[Registered]) -> Result<()> {
+    pub fn try_out(&self, agents: &[Registered], channel: Channel) -> Result<()> {
         if agents.is_empty() {
             return Ok(());
         }
@@ -40,24 +76,25 @@ impl Setup<'_> {
         for agent in agents {
             let question = self.dialogue.text(SetupText::TestQuestion, &[name_of(agent.tool)]);
             if self.dialogue.ask_yes(&question, true)? {
-                self.try_agent(agent)?;
+                self.try_agent(agent, channel)?;
             }
         }
         Ok(())
     }
 
-    fn try_agent(&self, agent: &Registered) -> Result<()> {
-        let name = name_of(agent.tool);
+    fn try_agent(&self, agent: &Registered, channel: Channel) -> Result<()> {
+        let words = Words::of(channel);
         let folder = self.folder(agent.tool)?;
         let started = clock::now();
         self.run_prompt(agent, &folder)?;
-        let route = self.wait(SetupText::WaitingForNotice, WAIT_FOR_NOTICE, || {
-            Ok(self.route(agent.tool, &folder, started))
-        })?;
-        let Some(route) = route else { return Err(self.no_notice(name, agent.tool, &folder)) };
-        self.dialogue.say(SetupText::NoticeArrived, &[])?;
+        let look = |since| self.thread(channel, agent.tool, &folder, since);
+        let thread = self.wait(words.waiting, WAIT_FOR_NOTICE, || Ok(look(started)))?;
+        let Some(thread) = thread else {
+            return Err(self.not_arrived(&words, agent.tool, &folder));
+        };
+        self.dialogue.say(words.arrived, &[])?;
         if self.dialogue.is_interactive && !self.options.no_reply_test {
-            self.try_reply(agent.tool, &folder, &route)?;
+            self.try_reply(&words, &thread, look)?;
         }
         Ok(())
     }
@@ -118,7 +155,34 @@ impl Setup<'_> {
         Err(failed(&format!("{status}: {}", last_lines(&String::from_utf8_lossy(&text)))))
     }
 
-    /// The thread of a turn in this folder since then.
+    /// Where a turn in this folder since then is told of.
+    fn thread(
+        &self,
+        channel: Channel,
+        tool: Tool,
+        folder: &Path,
+        since: Timestamp,
+    ) -> Option<Thread> {
+        match channel {
+            Channel::Slack => self.route(tool, folder, since).map(Thread::Slack),
+            Channel::Board => self.session(tool, folder, since).map(|id| Thread::Board(tool, id)),
+        }
+    }
+
+    fn session(&self, tool: Tool, folder: &Path, since: Timestamp) -> Option<SessionId> {
+        let has_turn = |id: &SessionId| {
+            let turns = turn_store::read_turns(&self.paths, tool, id);
+            let ended = turns.last().and_then(|turn| Timestamp::parse(&turn.ended_at));
+            ended.is_some_and(|at| at >= since)
+        };
+        let sessions = session_store::read_all(&self.paths).unwrap_or_default();
+        let here = sessions.into_iter().filter(|session| {
+            session.tool == tool
+                && session.cwd.as_deref().is_some_and(|cwd| is_same_folder(cwd, folder))
+        });
+        here.map(|session| session.id).find(has_turn)
+    }
+
     fn route(&self, tool: Tool, folder: &Path, since: Timestamp) -> Option<Route> {
         let is_it = |route: &Route| {
             route.tool == tool.as_str()
@@ -129,7 +193,7 @@ impl Setup<'_> {
     }
 
     /// As much as can be told about what is missing.
-    fn no_notice(&self, name: &str, tool: Tool, folder: &Path) -> anyhow::Error {
+    fn not_arrived(&self, words: &Words, tool: Tool, folder: &Path) -> anyhow::Error {
         let of_folder = |cwd: Option<&str>| cwd.is_some_and(|cwd| is_same_folder(cwd, folder));
         let waiting = outbox::entries(&self.paths).unwrap_or_default();
         let stuck = waiting.into_iter().find(|entry| of_folder(entry.notice.cwd.as_deref()));
@@ -137,7 +201,7 @@ impl Setup<'_> {
         let is_seen = sessions
             .iter()
             .any(|session| session.tool == tool && of_folder(session.cwd.as_deref()));
-        let what = self.dialogue.text(SetupText::NoNotice, &[name]);
+        let what = self.dialogue.text(words.missing, &[name_of(tool)]);
         let hint = match stuck {
             Some(entry) => {
                 let cause = entry.progress.last_error.unwrap_or_else(|| "...".to_owned());
@@ -150,23 +214,28 @@ impl Setup<'_> {
     }
 
     /// What comes of it is said, but is no failure of the set-up: it may be done later.
-    fn try_reply(&self, tool: Tool, folder: &Path, route: &Route) -> Result<()> {
-        self.dialogue.say(SetupText::ReplyNow, &[])?;
+    fn try_reply(
+        &self,
+        words: &Words,
+        thread: &Thread,
+        look: impl Fn(Timestamp) -> Option<Thread>,
+    ) -> Result<()> {
+        self.dialogue.say(words.reply_now, &[])?;
         let since = clock::now();
         let deadline = Instant::now() + WAIT_FOR_REPLY;
         let mut has_come = false;
         while Instant::now() < deadline {
-            if !has_come && self.reply_to(route).is_some() {
+            if !has_come && self.reply_to(thread).is_some() {
                 has_come = true;
                 self.dialogue.say(SetupText::ReplyArrived, &[])?;
             }
-            match self.reply_to(route).and_then(|(_, result)| result) {
+            match self.reply_to(thread).and_then(|(_, result)| result) {
                 Some(RunResult { outcome: Outcome::Failed, reason, .. }) => {
                     let reason = reason.map_or("?", |reason| reason.as_str());
                     return self.dialogue.say(SetupText::ReplyFailed, &[reason]);
                 }
-                Some(_) if self.route(tool, folder, since).is_some() => {
-                    return self.dialogue.say(SetupText::ReplyRan, &[]);
+                Some(_) if look(since).is_some() => {
+                    return self.dialogue.say(words.reply_ran, &[]);
                 }
                 _ => {}
             }
@@ -178,8 +247,11 @@ impl Setup<'_> {
     }
 
     /// The reply in a thread, and how its run ended.
-    fn reply_to(&self, route: &Route) -> Option<(Reply, Option<RunResult>)> {
-        let is_it = |reply: &Reply| reply.thread_ts.as_deref() == Some(&route.thread_ts);
+    fn reply_to(&self, thread: &Thread) -> Option<(Reply, Option<RunResult>)> {
+        let is_it = |reply: &Reply| match thread {
+            Thread::Slack(route) => reply.thread_ts.as_deref() == Some(&route.thread_ts),
+            Thread::Board(tool, id) => reply.session().is_some_and(|to| to == (*tool, id.clone())),
+        };
         let finished = inbox::finished(&self.paths).unwrap_or_default();
         let waiting = inbox::entries(&self.paths).unwrap_or_default();
         let waiting = waiting.into_iter().map(|entry| (entry.reply, None));

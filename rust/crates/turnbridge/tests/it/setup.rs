@@ -327,6 +327,82 @@ fn a_failed_test_run_says_what_to_do() {
     assert!(site.config().exists());
 }
 
+#[test]
+fn x36_without_slack_the_board_takes_its_place() {
+    let site = Site::new();
+    fs::remove_file(site.world.hermetic.root().join("bin/codex")).unwrap();
+    let said = site.done(&["--no-slack", "--no-service", "--claude", "settings"], "");
+    insta::assert_snapshot!(without_diff(&said), @"
+
+    Turnbridge 0.1.0: set-up. Nothing is changed without your answer, and Ctrl-C ends it at any time.
+
+    Agents
+      Claude Code 2.1.197 (`~/bin/claude`)
+      Codex: not found on the PATH
+
+    Slack
+      Going on without Slack: the board shows your turns and takes your replies. `turnbridge setup` can add Slack later.
+      saved `CONFIG/config.toml`
+
+    Claude Code
+    changed `~/home/.claude/settings.json`
+    sessions that run already take it up after `/hooks` or a restart
+
+    Daemon
+      the daemon runs
+      ok: the board is there (`turnbridge board --open` opens it)
+
+    End-to-end test
+      Claude Code is working
+      waiting for the turn on the board
+      ok: the turn is on the board
+
+    All is set up. `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.
+    ");
+    insta::assert_snapshot!(fs::read_to_string(site.config()).unwrap(), @r#"
+    language = "en"
+
+    [features]
+    reply_resume = true
+    "#);
+    assert_eq!(site.daemon()["daemon"]["slack"]["state"], "off");
+    assert!(site.slack.calls().is_empty(), "{:?}", site.slack.calls());
+    let arguments = ["--no-slack", "--no-service", "--claude", "settings", "--language", "ja"];
+    let again = site.done(&arguments, "");
+    assert!(again.contains("OK：ターンがボードに表示されました"), "{again}");
+}
+
+#[test]
+fn x36_slv_88_without_slack_a_service_keeps_the_board() {
+    let site = Site::new();
+    let programs = site.world.hermetic.root().join("bin");
+    StandIn::new(&programs, "systemctl", SYSTEMCTL);
+    StandIn::new(&programs, "loginctl", "echo Linger=yes");
+    let mut command = site.world.command("turnbridge");
+    command.args(["setup", "--no-slack", "--no-test", "--claude", "none", "--codex", "none"]);
+    command.env("TURNBRIDGE_SERVICE_MANAGER", "systemd");
+    let output = feed(command, b"");
+    let said = site.world.without_paths(&String::from_utf8(output.stdout).unwrap());
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("the service is installed: `~/home/.config/systemd/user/"), "{said}");
+    assert!(said.contains("ok: the board is there"), "{said}");
+    let config = fs::read_to_string(site.config()).unwrap();
+    assert!(config.contains("reply_resume = true\nservice_enabled = true"), "{config}");
+}
+
+#[test]
+fn a_slack_that_is_to_be_left_alone_stays_as_it_is() {
+    let site = Site::new();
+    let before = "language = \"en\"\n[slack]\nbot_token = \"xoxb-loopback-bot\"\n\
+                  [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n";
+    site.world.configure(before);
+    let arguments = ["--no-slack", "--no-service", "--no-test", "--claude", "none"];
+    let said = site.done(&[&arguments[..], &["--codex", "none"]].concat(), "");
+    assert!(said.contains("Slack\n  Slack stays as it is.\n\n"), "{said}");
+    assert!(said.contains("ok: the board is there"), "{said}");
+    assert_eq!(fs::read_to_string(site.config()).unwrap(), before);
+}
+
 /// Runs what the unit says as systemd would, in the environment that the unit names and nothing else.
 const SYSTEMCTL: &str = r#"
 unit="$XDG_CONFIG_HOME/systemd/user/turnbridge.service"

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use testkit::{Tmux, skipped, wait_until};
 
 use super::Site;
+use crate::board::site as board;
+use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -79,6 +81,32 @@ fn slv_6_x35_bare_turnbridge_sets_up_and_a_reply_runs() {
     let config = fs::read_to_string(site.config()).unwrap();
     assert!(config.contains("target_user_id = \"U0OWNER\""), "{config}");
     assert_eq!(site.slack.violations(), Vec::<String>::new());
+}
+
+#[test]
+fn x36_without_slack_a_reply_on_the_board_runs() {
+    let site = Site::new();
+    fs::remove_file(site.world.hermetic.root().join("bin/codex")).unwrap();
+    fs::write(site.world.hermetic.claude_config_dir().join("settings.json"), "{}").unwrap();
+    let Some(tmux) = terminal(&site, &["setup"]) else { return };
+    answer(&tmux, "Set up Slack? [Y/n]", "n");
+    answer(&tmux, "so that Claude Code tells Turnbridge of its turns? [Y/n]", "");
+    answer(&tmux, "like this? [y/N]", "y");
+    if let Some(service) = service_question(&tmux) {
+        answer(&tmux, &service, "n");
+    }
+    see(&tmux, "ok: the board is there (`turnbridge board --open` opens it)");
+    answer(&tmux, "Try it with Claude Code?", "");
+    see(&tmux, "ok: the turn is on the board");
+    see(&tmux, "Waiting for it (Enter skips this)");
+    let address = site.world.turnbridge(&["board"]);
+    // Only its address is used.
+    let board = board::Site::at(World::new(), &address);
+    board.reply("11111111-2222-4333-8444-555555555551", "OK").json();
+    see(&tmux, "ok: the reply was run, and its turn is on the board");
+    see(&tmux, "All is set up.");
+    wait_until(PATIENCE, "its end", || (!tmux.is_running()).then_some(()));
+    assert!(site.slack.calls().is_empty(), "{:?}", site.slack.calls());
 }
 
 /// Where this machine has a service manager, it is offered.
