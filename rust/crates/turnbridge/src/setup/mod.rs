@@ -1,7 +1,8 @@
 //! `turnbridge setup`: from nothing to a turn that arrives in Slack, or on the board, and a reply that
-//! runs (SLV-6, SLV-9 to SLV-14). Each step tells what it does, asks, does it, and says what it did; what it needs
-//! to know can be given as a flag instead. Nothing is half written: the config is one write, and other
-//! people's files are changed as `turnbridge hooks` and `turnbridge codex notify` change them.
+//! runs (SLV-6, SLV-9 to SLV-14). Each step tells what it does, asks, does it, and says what it did;
+//! what it needs to know can be given as a flag instead. Nothing is half written: the config is one
+//! write, and other people's files are changed as `turnbridge hooks` and `turnbridge codex notify`
+//! change them.
 
 pub mod agents;
 mod dialogue;
