@@ -91,9 +91,8 @@ fn screenshot(browser: &mut Browser, name: &str) {
 /// Opens the thread of the only session, by the keyboard alone once it is in sight.
 #[track_caller]
 fn open_only_thread(browser: &mut Browser, answer: &str) {
-    // A session whose process has ended is folded away.
     browser.order("wait", json!({ "selector": ".group:not([hidden]) .count", "text": "1" }));
-    browser.run("document.querySelector('details').open = true");
+    // Also when its process has ended: it is not folded away while there is no other.
     browser.order("wait", json!({ "selector": ".card" }));
     browser.press(&["j", "Enter"]);
     browser.wait_for(".turn .answer", answer);
@@ -266,6 +265,19 @@ fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
     })";
     assert_eq!(browser.run(look), json!(["none true none", "blink false none", "none false none"]));
     assert_eq!(browser.run("document.title"), "(1) Turnbridge");
+
+    // The stopped one is found by the filter, and unfolded and folded by hand.
+    browser.order("fill", json!({ "selector": "#filter", "text": "do stopped" }));
+    browser.wait_for(".card .project", "stopped");
+    assert_eq!(browser.count(".card"), 1);
+    browser.order("fill", json!({ "selector": "#filter", "text": "" }));
+    browser.wait_for(".card", "working");
+    assert_eq!(browser.count(".card"), 3);
+    browser.click("summary");
+    browser.wait_for(".card .project", "stopped");
+    assert_eq!(browser.count(".card"), 4);
+    browser.click("summary");
+    assert_eq!(browser.count(".card"), 3);
 
     // By the keyboard, to the last card and no further.
     browser.press(&["j", "j", "j", "j", "Enter"]);

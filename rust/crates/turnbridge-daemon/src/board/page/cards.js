@@ -1,4 +1,5 @@
-// The list of sessions: those that wait for somebody first, stopped ones folded away (KT-76..82, X27).
+// The list of sessions: those that wait for somebody first, stopped ones folded away as long as there are
+// others (KT-76..82, X27).
 // Nodes are kept and changed in place, so that focus, reading position and blinking stay.
 
 import { element, span, text } from "/texts.js";
@@ -42,7 +43,8 @@ export class Cards {
     this.lists = new Map();
     this.filter = "";
     this.chosen = null;
-    this.isFolded = true;
+    // Whether the stopped ones are folded away, once somebody has said so.
+    this.isFolded = null;
     this.empty = element("p", { class: "empty" });
     this.buildGroups();
     setInterval(() => this.renderAges(), 5_000);
@@ -56,17 +58,15 @@ export class Cards {
       const list = element("ul", { class: "cards" });
       const count = element("span", { class: "count" });
       const title = text(`group_${state}`);
-      const isFolded = state === "stopped";
-      const group = isFolded
-        ? element("details", { class: "group" }, element("summary", {}, title, " ", count), list)
-        : element("section", { class: "group", "aria-label": title }, element("h2", {}, title, " ", count), list);
-      if (isFolded) {
-        group.open = !this.isFolded;
-        group.addEventListener("toggle", () => {
-          this.isFolded = !group.open;
-          this.render();
-        });
-      }
+      const fold = (event) => {
+        event.preventDefault();
+        this.isFolded = group.open;
+        this.render();
+      };
+      const group =
+        state === "stopped"
+          ? element("details", { class: "group" }, element("summary", { onclick: fold }, title, " ", count), list)
+          : element("section", { class: "group", "aria-label": title }, element("h2", {}, title, " ", count), list);
       this.lists.set(state, { group, list, count });
       this.place.append(group);
     }
@@ -136,6 +136,9 @@ export class Cards {
     for (const session of this.sessions.values()) {
       if (this.matches(session)) groups.get(session.state)?.push(session);
     }
+    const isAlone = GROUPS.every((state) => state === "stopped" || groups.get(state).length === 0);
+    const isFolded = this.isFolded ?? !isAlone;
+    this.lists.get("stopped").group.open = !isFolded;
     const used = new Set();
     let shown = 0;
     for (const [state, sessions] of groups) {
@@ -144,8 +147,8 @@ export class Cards {
       group.hidden = sessions.length === 0;
       count.textContent = String(sessions.length);
       shown += sessions.length;
-      // What nobody has unfolded need not be there.
-      const visible = state === "stopped" && this.isFolded ? [] : sessions;
+      // What is folded away need not be there.
+      const visible = state === "stopped" && isFolded ? [] : sessions;
       let before = null;
       for (const session of visible) {
         const key = keyOf(session);
@@ -176,7 +179,7 @@ export class Cards {
   node(key, session) {
     let node = this.nodes.get(key);
     if (!node) {
-      const button = element("button", { type: "button", class: "card", onclick: () => this.open(key) });
+      const button = element("button", { type: "button", class: "card", onclick: () => this.read(key) });
       node = { item: element("li", {}, button), button, session: null };
       this.nodes.set(key, node);
       this.mark(key, node);
@@ -186,6 +189,12 @@ export class Cards {
       this.fill(node, session);
     }
     return node;
+  }
+
+  read(key) {
+    // What somebody reads does not fold away when another session starts.
+    if (this.sessions.get(key)?.state === "stopped") this.isFolded = false;
+    this.open(key);
   }
 
   fill(node, session) {
