@@ -71,6 +71,7 @@ pub fn run() -> Result<String> {
     problems.extend(core_problems()?);
     problems.extend(wire_problems()?);
     problems.extend(thin_binary_problems()?);
+    problems.extend(switch_problems()?);
     problems.extend(address::problems(&repository(), &workspace.address)?);
     problems.extend(archive_manifests::problems(&workspace.address));
     if !problems.is_empty() {
@@ -154,6 +155,32 @@ fn thin_binary_problems() -> Result<Vec<String>> {
             let is_notifier = path.file_name().is_some_and(|name| name == NOTIFIER);
             if !is_notifier && uses_other.iter().any(|name| line.contains(name)) {
                 problems.push(at(&path, number, "a hook is `turnbridge_hooks` alone"));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// The variables that our own processes hand each other, and builds that ship know.
+const OWN_VARIABLES: [&str; 3] =
+    ["TURNBRIDGE_REPLY_ID", "TURNBRIDGE_NOTIFY_CHAINED", "TURNBRIDGE_DEMO"];
+
+/// Every other variable of ours is a test's, and one module reads those.
+fn switch_problems() -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    let crates = repository().join("rust/crates");
+    for (package, _) in MAY_NAME.iter().filter(|(package, _)| package.starts_with("turnbridge")) {
+        for path in rust_files(&crates.join(package).join("src"))? {
+            let is_of_tests = path.components().any(|part| part.as_os_str() == "tests");
+            if is_of_tests || path.ends_with("test_switch.rs") {
+                continue;
+            }
+            for (number, line) in shipped_lines(&path)? {
+                let named = line.split('"').filter(|text| text.starts_with("TURNBRIDGE_"));
+                for name in named.filter(|name| !OWN_VARIABLES.contains(name)) {
+                    let problem = format!("`{name}` belongs into `test_switch`");
+                    problems.push(at(&path, number, &problem));
+                }
             }
         }
     }

@@ -34,6 +34,8 @@ pub struct Config {
     pub language: Option<String>,
     /// Absent: there is no Slack, and the board is the channel (X36).
     pub slack: Option<Slack>,
+    /// `slack.api_url`, also while there is no token yet.
+    pub slack_api_url: Option<String>,
     pub features: Features,
     pub gate: Gate,
     pub voice: Voice,
@@ -155,6 +157,7 @@ fn parse(text: &str) -> Result<Config, Problem> {
     let mut config = Config {
         language,
         slack: slack(&document, text)?,
+        slack_api_url: Section::of(&document, &["slack"], text)?.text("api_url")?,
         gate: Gate { enabled: gate.boolean("enabled")?, headless: gate.boolean("headless")? },
         voice: Voice {
             mute: voice.boolean("mute")?.unwrap_or_default(),

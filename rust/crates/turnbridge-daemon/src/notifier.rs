@@ -7,15 +7,10 @@ use turnbridge_core::texts::Language;
 use turnbridge_slack::{Connection, WebApi};
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::test_switch::{self, TestSwitch};
 use turnbridge_store::{clock, log};
 
 use crate::delivery::{Drained, RealPace, RealSlack, Settings, drain};
-
-/// Another address for Slack; for tests and for those who have a gateway.
-const API_URL: &str = "TURNBRIDGE_SLACK_API_URL";
-
-/// How many times faster than Slack wants it; for tests.
-const HASTE: &str = "TURNBRIDGE_SLACK_HASTE";
 
 /// Why nothing can be delivered at all.
 #[derive(Debug, Clone)]
@@ -85,20 +80,21 @@ impl Deliverer {
     }
 }
 
-/// Slack, as the config and the environment name it.
+/// Slack, as the config names it.
 pub fn web_api(slack: &SlackConfig) -> Result<WebApi, Obstacle> {
     WebApi::new(connection(slack))
         .map_err(|error| Obstacle::new(error.to_string(), "look at `slack.api_url`"))
 }
 
 pub fn connection(slack: &SlackConfig) -> Connection {
-    let url = std::env::var(API_URL).ok().filter(|url| !url.is_empty());
+    let url = test_switch::value(TestSwitch::SlackApiUrl);
     let usual = Connection::default();
     Connection { api_url: url.or(slack.api_url.clone()), timeout: usual.timeout / haste(), ..usual }
 }
 
+/// How many times faster than Slack wants it: once, but in tests.
 pub fn haste() -> u32 {
-    std::env::var(HASTE).ok().and_then(|haste| haste.parse().ok()).unwrap_or(1).max(1)
+    test_switch::parsed(TestSwitch::SlackHaste).unwrap_or(1).max(1)
 }
 
 fn settings(

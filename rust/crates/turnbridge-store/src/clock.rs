@@ -1,12 +1,13 @@
-//! The clock. Tests set `TURNBRIDGE_NOW` (microseconds since 1970) to have one of their own.
+//! The clock. Tests have one of their own, by a test switch.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use turnbridge_core::timestamp::Timestamp;
 
+use crate::test_switch::{self, TestSwitch};
+
 pub fn now() -> Timestamp {
-    let fixed = std::env::var("TURNBRIDGE_NOW").ok().and_then(|micros| micros.parse().ok());
-    fixed.map_or_else(system_time, Timestamp::from_micros)
+    test_switch::parsed(TestSwitch::Now).map_or_else(system_time, Timestamp::from_micros)
 }
 
 fn system_time() -> Timestamp {

@@ -29,4 +29,5 @@ pub mod routes;
 pub mod session_store;
 pub mod sinks;
 pub mod speech_mark;
+pub mod test_switch;
 pub mod turn_store;

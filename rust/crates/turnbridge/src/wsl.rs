@@ -2,8 +2,8 @@
 //! what it shares with Windows.
 //!
 //! Everything is compiled everywhere. Tests of any system stand in for the outside by a `wsl.exe` of
-//! their own on the PATH, by `TURNBRIDGE_WSL_SIDE` (`windows`, `inside` or `elsewhere`), and by
-//! `TURNBRIDGE_WSL_ROOT`: the folder of the distributions' files, or of the own ones when inside.
+//! their own on the PATH, and by two test switches: the side, and the folder of the distributions' files, or
+//! of the own ones when inside.
 
 mod distribution;
 mod distributions;
@@ -16,6 +16,7 @@ pub use distribution::Distribution;
 pub use distributions::Distributions;
 pub use inside::Inside;
 pub use target::{Place, Target, TargetFile};
+use turnbridge_store::test_switch::{self, TestSwitch};
 
 /// Where this program runs.
 #[derive(Debug)]
@@ -27,10 +28,10 @@ pub enum Side {
 }
 
 pub fn side() -> Side {
-    match std::env::var("TURNBRIDGE_WSL_SIDE").as_deref() {
-        Ok("windows") => Side::Windows,
-        Ok("inside") => Side::Inside(Inside::look(&root_for_tests().unwrap_or("/".into()))),
-        Ok("elsewhere") => Side::Elsewhere,
+    match test_switch::value(TestSwitch::WslSide).as_deref() {
+        Some("windows") => Side::Windows,
+        Some("inside") => Side::Inside(Inside::look(&root_for_tests().unwrap_or("/".into()))),
+        Some("elsewhere") => Side::Elsewhere,
         _ if cfg!(windows) => Side::Windows,
         _ => Inside::recognise().map_or(Side::Elsewhere, Side::Inside),
     }
@@ -45,5 +46,5 @@ pub fn windows_program_folders() -> Vec<PathBuf> {
 }
 
 fn root_for_tests() -> Option<PathBuf> {
-    std::env::var_os("TURNBRIDGE_WSL_ROOT").map(PathBuf::from).filter(|root| root.is_absolute())
+    test_switch::value(TestSwitch::WslRoot).map(PathBuf::from).filter(|root| root.is_absolute())
 }

@@ -41,6 +41,7 @@ impl Site {
         symlink(claude.program(), programs.join("claude")).expect("link claude");
         symlink(codex.program(), programs.join("codex")).expect("link codex");
 
+        scene.configure(&format!("[slack]\napi_url = \"{}\"\n", slack.base_url()));
         let mut command = hermetic.command(executable("turnbridge"));
         let agents = [claude.command(hermetic, &messages), codex.command(hermetic, &responses)];
         for agent in &agents {
@@ -48,7 +49,6 @@ impl Site {
         }
         let usual = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{usual}", programs.display()));
-        command.env("TURNBRIDGE_SLACK_API_URL", slack.base_url());
         command.env("TURNBRIDGE_SLACK_HASTE", "20");
         let codex_config = hermetic.codex_home().join("config.toml");
         let codex_config = fs::read_to_string(codex_config).expect("Codex's config");

@@ -5,12 +5,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A shorter patience in milliseconds, for tests of what never answers.
-const SHORTER: &str = "TURNBRIDGE_DOCTOR_PATIENCE_MS";
+use turnbridge_store::test_switch::{self, TestSwitch};
 
-/// As long as agreed, or as the environment says if that is shorter.
+/// As long as agreed, or as a test says if that is shorter.
 pub fn at_most(patience: Duration) -> Duration {
-    let shorter = std::env::var(SHORTER).ok().and_then(|text| text.parse().ok());
+    let shorter = test_switch::parsed(TestSwitch::DoctorTimeout);
     shorter.map_or(patience, |millis| patience.min(Duration::from_millis(millis)))
 }
 

@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use turnbridge_core::one_line::one_line;
+use turnbridge_store::test_switch::{self, TestSwitch};
 
 use crate::programs::{self, Answer};
 
-/// Milliseconds instead of a minute, for tests of managers that do not answer.
-const VARIABLE: &str = "TURNBRIDGE_SERVICE_PATIENCE_MS";
-
 /// Whoever stops a service waits for it, and a daemon that waits for Slack has half a minute.
 pub fn patience() -> Duration {
-    let chosen = std::env::var(VARIABLE).ok().and_then(|text| text.parse().ok());
+    let chosen = test_switch::parsed(TestSwitch::ServiceTimeout);
     chosen.map_or(Duration::from_secs(60), Duration::from_millis)
 }
 

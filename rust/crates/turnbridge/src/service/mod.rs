@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use turnbridge_core::service_files::{Environment, Job, Unwritable};
+use turnbridge_store::test_switch::{self, TestSwitch};
 
 use crate::config;
 use crate::failure::{Hinted, hinted};
@@ -28,9 +29,6 @@ use launchd::Launchd;
 use systemd::Systemd;
 use task_scheduler::TaskScheduler;
 pub use uninstall::uninstall;
-
-/// Chooses the manager in tests, so that all of them are tried on one system.
-const CHOSEN: &str = "TURNBRIDGE_SERVICE_MANAGER";
 
 /// What is left to those who cannot have a service.
 const BY_HAND: &str = "`turnbridge daemon` starts it by hand, until you log out";
@@ -115,8 +113,9 @@ impl Manager {
         })
     }
 
+    /// Tests choose one, so that all of them are tried on one system.
     fn chosen() -> Option<Manager> {
-        let chosen = std::env::var(CHOSEN).ok()?;
+        let chosen = test_switch::value(TestSwitch::ServiceManager)?;
         Manager::ALL.into_iter().find(|manager| manager.as_str() == chosen)
     }
 

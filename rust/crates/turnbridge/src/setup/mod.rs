@@ -221,6 +221,7 @@ impl Setup<'_> {
             dialogue: &self.dialogue,
             options: self.options,
             before: before.slack.as_ref(),
+            api_url: before.slack_api_url.as_deref(),
             daemon_listens: daemon::is_running(&self.paths),
         };
         step.run().map(Some)

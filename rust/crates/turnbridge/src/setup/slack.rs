@@ -39,6 +39,8 @@ pub struct SlackStep<'a> {
     pub options: &'a Options,
     /// What is in the config, if anything is.
     pub before: Option<&'a Slack>,
+    /// Another address of Slack than its own.
+    pub api_url: Option<&'a str>,
     /// A daemon listens with the old tokens: what is written to the app may go to it.
     pub daemon_listens: bool,
 }
@@ -130,7 +132,7 @@ impl SlackStep<'_> {
         let slack = Slack {
             bot_token: token.clone(),
             app_token: None,
-            api_url: self.before.and_then(|slack| slack.api_url.clone()),
+            api_url: self.api_url.map(str::to_owned),
             target_user_id: None,
         };
         let api = web_api(&slack).map_err(|obstacle| hinted(obstacle.text, obstacle.hint))?;

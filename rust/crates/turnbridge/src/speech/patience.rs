@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-/// Milliseconds instead of the usual ones: for machines on which engines fail slowly, and for
-/// tests, which run on machines that are busy.
-const VARIABLE: &str = "TURNBRIDGE_SPEECH_MOMENT_MS";
+use turnbridge_store::test_switch::{self, TestSwitch};
 
-/// An engine that lives for so long has begun to speak.
+/// An engine that lives for so long has begun to speak. Tests, which run on machines that are busy, give it longer.
 pub fn a_moment() -> Duration {
-    let chosen = std::env::var(VARIABLE).ok().and_then(|text| text.parse().ok());
+    let chosen: Option<u64> = test_switch::parsed(TestSwitch::SpeechMoment);
     Duration::from_millis(chosen.unwrap_or(150).min(60_000))
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use turnbridge_core::wsl::{DistributionName, decode_output, distributions_in, unc_roots};
+use turnbridge_store::test_switch::{self, TestSwitch};
 
 use super::{Side, root_for_tests, side};
 use crate::failure::{hinted, note};
@@ -32,8 +33,7 @@ impl Distributions {
         let program = find_program().ok_or_else(|| {
             hinted("there is no `wsl.exe` on this machine", "`wsl --install` in Windows adds WSL")
         })?;
-        let patience = std::env::var("TURNBRIDGE_WSL_PATIENCE_MS").ok();
-        let patience = patience.and_then(|text| text.parse().ok()).map(Duration::from_millis);
+        let patience = test_switch::parsed(TestSwitch::WslTimeout).map(Duration::from_millis);
         Ok(Distributions { program, patience: patience.unwrap_or(PATIENCE) })
     }
 

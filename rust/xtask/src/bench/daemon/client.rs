@@ -98,9 +98,9 @@ impl Client {
                 command.arg(path).env("URL", slack.base_url());
             }
             None => {
-                configure(&hermetic, CONFIG)?;
+                let address = format!("api_url = \"{}\"", slack.base_url());
+                configure(&hermetic, &CONFIG.replace("[slack]", &format!("[slack]\n{address}")))?;
                 command.args(["daemon", "--foreground"]);
-                command.env("TURNBRIDGE_SLACK_API_URL", slack.base_url());
             }
         }
         command.envs(self.sdk.iter().map(|sdk| ("SDK", sdk)));

@@ -1,0 +1,62 @@
+//! The environment variables by which tests steer the executables. No other module reads one.
+//!
+//! Only builds with `debug_assertions` know them. The profiles `release` and `dist` have none: there every switch is
+//! off, and the executables do not even contain the names. Otherwise whoever sets an agent's environment, such as a
+//! project by its settings, would steer what people run.
+
+use std::str::FromStr;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestSwitch {
+    /// The clock, as microseconds since 1970.
+    Now,
+    /// Another address of Slack's Web API than the config names.
+    SlackApiUrl,
+    /// How many times faster than the real Slack wants it.
+    SlackHaste,
+    /// A shorter timeout for what `doctor` asks.
+    DoctorTimeout,
+    /// The service manager, instead of the system's own.
+    ServiceManager,
+    ServiceTimeout,
+    /// After how many milliseconds a speech engine that lives counts as speaking.
+    SpeechMoment,
+    /// `windows`, `inside` or `elsewhere`: where this program seems to run.
+    WslSide,
+    /// The folder that stands in for the distributions' files.
+    WslRoot,
+    WslTimeout,
+}
+
+/// Returns `None` if the variable is not set or empty, and in every build that ships.
+#[cfg(debug_assertions)]
+pub fn value(switch: TestSwitch) -> Option<String> {
+    std::env::var(name(switch)).ok().filter(|value| !value.is_empty())
+}
+
+/// This build has no switches.
+#[cfg(not(debug_assertions))]
+pub fn value(_switch: TestSwitch) -> Option<String> {
+    None
+}
+
+/// Returns `None` also if the value does not parse.
+pub fn parsed<T: FromStr>(switch: TestSwitch) -> Option<T> {
+    value(switch)?.parse().ok()
+}
+
+#[cfg(debug_assertions)]
+const fn name(switch: TestSwitch) -> &'static str {
+    match switch {
+        TestSwitch::Now => "TURNBRIDGE_NOW",
+        TestSwitch::SlackApiUrl => "TURNBRIDGE_SLACK_API_URL",
+        TestSwitch::SlackHaste => "TURNBRIDGE_SLACK_HASTE",
+        TestSwitch::DoctorTimeout => "TURNBRIDGE_DOCTOR_PATIENCE_MS",
+        TestSwitch::ServiceManager => "TURNBRIDGE_SERVICE_MANAGER",
+        TestSwitch::ServiceTimeout => "TURNBRIDGE_SERVICE_PATIENCE_MS",
+        TestSwitch::SpeechMoment => "TURNBRIDGE_SPEECH_MOMENT_MS",
+        TestSwitch::WslSide => "TURNBRIDGE_WSL_SIDE",
+        TestSwitch::WslRoot => "TURNBRIDGE_WSL_ROOT",
+        TestSwitch::WslTimeout => "TURNBRIDGE_WSL_PATIENCE_MS",
+    }
+}
