@@ -15,7 +15,7 @@ const WAIT_MOST: Duration = Duration::from_secs(600);
 pub(crate) struct Answer<'a> {
     pub status: u16,
     pub retry_after: Option<&'a str>,
-    /// `Err` if it broke off.
+    /// `Err` says why there is no whole body.
     pub body: Result<Vec<u8>, String>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn interpret(answer: Answer<'_>) -> Result<Value, CallError> {
         let cause = if status == 200 { what.to_owned() } else { format!("HTTP {status}, {what}") };
         CallError::Ambiguous { cause }
     };
-    let body = body.map_err(|cause| ambiguous(&format!("the answer broke off: {cause}")))?;
+    let body = body.map_err(|what| ambiguous(&what))?;
     let value: Value = serde_json::from_slice(&body).map_err(|_| ambiguous("no JSON"))?;
     let error = value["error"].as_str().unwrap_or_default();
     match value["ok"].as_bool() {

@@ -2,6 +2,7 @@
 //! `methods`; what an answer means, in `answer`. Nothing is tried twice here.
 
 use std::fmt;
+use std::io::Read;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -21,7 +22,7 @@ use crate::methods::Identity;
 use crate::tls_roots;
 use crate::token::Token;
 
-/// More than any answer we ask for.
+/// More than any answer we ask for. It limits what arrives and what that unpacks to.
 const ANSWER_BYTES: u64 = 16 << 20;
 
 /// In which every answer to a token that Slack knows tells what the token may do.
@@ -143,14 +144,26 @@ fn bearer(token: &Token) -> Result<HeaderValue, Error> {
 
 fn read_answer(response: Response<Body>) -> Result<(Value, Option<Vec<String>>), CallError> {
     let (parts, body) = response.into_parts();
-    let body = body.into_with_config().limit(ANSWER_BYTES).read_to_vec();
+    // ureq's own limit counts bytes before they are unpacked, and gzip packs a thousand into one.
+    let body = read_at_most(ANSWER_BYTES, body.into_with_config().limit(ANSWER_BYTES).reader());
     let header = |value: &'static str| parts.headers.get(value)?.to_str().ok();
     let answer = interpret(Answer {
         status: parts.status.as_u16(),
         retry_after: header(RETRY_AFTER.as_str()),
-        body: body.map_err(|error| describe(&error)),
+        body,
     })?;
     Ok((answer, header(SCOPES).map(scopes)))
+}
+
+/// `Err` says what is wrong with the answer. Reads one byte more than `limit` at most.
+fn read_at_most(limit: u64, reader: impl Read) -> Result<Vec<u8>, String> {
+    let too_large = || format!("the answer is larger than {} MiB", limit >> 20);
+    let mut bytes = Vec::new();
+    match reader.take(limit + 1).read_to_end(&mut bytes).map_err(Error::from) {
+        Ok(count) if count as u64 <= limit => Ok(bytes),
+        Ok(_) | Err(Error::BodyExceedsLimit(_)) => Err(too_large()),
+        Err(error) => Err(format!("the answer broke off: {}", describe(&error))),
+    }
 }
 
 /// `chat:write,im:write`, with or without blanks.
@@ -182,5 +195,19 @@ fn describe(error: &Error) -> String {
         Error::Io(cause) => cause.to_string(),
         Error::Rustls(cause) => cause.to_string(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_without_end_is_read_up_to_the_limit() {
+        let mut zeros = std::io::repeat(0).take(1 << 40);
+        let error = read_at_most(ANSWER_BYTES, &mut zeros).unwrap_err();
+        assert_eq!(error, "the answer is larger than 16 MiB");
+        assert_eq!((1 << 40) - zeros.limit(), ANSWER_BYTES + 1);
+        assert_eq!(read_at_most(3, &b"abc"[..]), Ok(b"abc".to_vec()));
     }
 }

@@ -106,6 +106,9 @@ impl Answer {
     }
 }
 
+/// More than any program says of itself.
+const LONGEST_ANSWER: u64 = 4 << 20;
+
 /// Runs a program that answers a question and ends. One that takes longer is ended, and is an
 /// error (`TimedOut`). It has no stdin.
 pub fn ask(command: &mut Command, patience: Duration) -> io::Result<Answer> {
@@ -128,8 +131,8 @@ pub fn ask_with(
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (sender, written) = channel();
     std::thread::spawn(move || {
-        let errors = std::thread::spawn(move || whole(stderr));
-        let stdout = whole(stdout);
+        let errors = std::thread::spawn(move || beginning(stderr));
+        let stdout = beginning(stdout);
         // Nobody listens any more when it took too long.
         let _ = sender.send((stdout, errors.join().unwrap_or_default()));
     });
@@ -151,10 +154,14 @@ pub fn ask_with(
     Ok(Answer { status, stdout, stderr })
 }
 
-fn whole(stream: Option<impl Read>) -> Vec<u8> {
+/// As much as is kept; the rest is read too, because a full pipe would stop the program.
+fn beginning(stream: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // What was read before an error is what it said.
-    let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+    if let Some(mut stream) = stream {
+        // What was read before an error is what it said.
+        let _ = stream.by_ref().take(LONGEST_ANSWER).read_to_end(&mut bytes);
+        let _ = io::copy(&mut stream, &mut io::sink());
+    }
     bytes
 }
 

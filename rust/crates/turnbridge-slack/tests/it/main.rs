@@ -5,6 +5,7 @@ mod child;
 mod classification;
 mod finding;
 mod keep_alive;
+mod large_answers;
 mod proxy;
 mod requests;
 mod secrets;

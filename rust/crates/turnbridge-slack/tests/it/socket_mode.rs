@@ -278,6 +278,22 @@ fn an_envelope_that_comes_twice_is_handed_over_and_acked_twice() {
     check_clean(&slack);
 }
 
+/// Nothing is unpacked here: no extension of WebSocket is offered.
+#[test]
+fn a_message_that_is_larger_than_the_limit_ends_its_socket() {
+    let slack = start();
+    let client = Client::start(&slack);
+    client.expect_connected();
+    slack.wait_for_sockets(1, PATIENCE);
+    slack.send_text(&" ".repeat((16 << 20) + 1));
+    let SocketEvent::Lost { reason: Loss::Broken { cause } } = client.next() else {
+        panic!("not broken")
+    };
+    assert!(cause.starts_with("Space limit exceeded: Message too long"), "{cause}");
+    client.expect_connected();
+    assert_eq!(client.kept().len(), 0);
+}
+
 #[test]
 fn junk_big_and_fragmented_messages_are_no_reason_to_reconnect() {
     let slack = start();
