@@ -8,6 +8,7 @@
 
 mod escapes;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use escapes::{ends_in_escape, unescape};
@@ -110,8 +111,14 @@ impl Captures {
         self.texts(field.into()).last().map(|(_, text)| text)
     }
 
-    pub fn text_of(&self, field: impl Into<usize>, element: u32) -> Option<&str> {
-        self.texts(field.into()).find(|(at, _)| *at == element).map(|(_, text)| text)
+    /// The first text of each element. Whoever needs many of them asks once, because every
+    /// other question goes through all captures.
+    pub fn texts_by_element(&self, field: impl Into<usize>) -> BTreeMap<u32, &str> {
+        let mut texts = BTreeMap::new();
+        for (element, text) in self.texts(field) {
+            texts.entry(element).or_insert(text);
+        }
+        texts
     }
 
     pub fn is_on(&self, field: impl Into<usize>) -> bool {

@@ -4,6 +4,7 @@
 //! longest common subsequence is found by a table; where that would be huge, all of it is shown as
 //! replaced.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const CONTEXT: usize = 3;
@@ -27,9 +28,12 @@ pub fn diff(name: &str, before: &str, after: &str) -> String {
     let steps = steps(&old, &new);
     let mut shown = format!("--- {name}\n+++ {name}\n");
     let mut start = 0;
+    let mut at = (0, 0);
     while let Some(hunk) = next_hunk(&steps, start) {
+        // Only kept lines lie between two hunks.
+        at = (at.0 + hunk.start - start, at.1 + hunk.start - start);
         start = hunk.end;
-        write_hunk(&mut shown, &steps, hunk, &old, &new);
+        at = write_hunk(&mut shown, &steps[hunk], at, (&old, &new));
     }
     shown
 }
@@ -46,6 +50,15 @@ fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
 }
 
 fn middle(old: &[&str], new: &[&str]) -> Vec<Step> {
+    // Lines are compared as numbers: they may be long, and begin alike.
+    let mut numbers = BTreeMap::new();
+    let lines: Vec<usize> = (old.iter().chain(new))
+        .map(|line| {
+            let next = numbers.len();
+            *numbers.entry(*line).or_insert(next)
+        })
+        .collect();
+    let (old, new) = lines.split_at(old.len());
     let width = new.len() + 1;
     let mut steps = Vec::new();
     let (mut x, mut y) = (0, 0);
@@ -92,18 +105,15 @@ fn next_hunk(steps: &[Step], start: usize) -> Option<std::ops::Range<usize>> {
 fn write_hunk(
     shown: &mut String,
     steps: &[Step],
-    hunk: std::ops::Range<usize>,
-    old: &[&str],
-    new: &[&str],
-) {
-    let count = |steps: &[Step], other| steps.iter().filter(|step| **step != other).count();
-    let (before, inside) = (&steps[..hunk.start], &steps[hunk]);
-    let (mut x, mut y) = (count(before, Step::Add), count(before, Step::Remove));
-    let (removed, added) = (count(inside, Step::Add), count(inside, Step::Remove));
+    (mut x, mut y): (usize, usize),
+    (old, new): (&[&str], &[&str]),
+) -> (usize, usize) {
+    let count_without = |other| steps.iter().filter(|step| **step != other).count();
+    let (removed, added) = (count_without(Step::Add), count_without(Step::Remove));
     // An empty side is named by the line before it.
     let (from, to) = (x + usize::from(removed > 0), y + usize::from(added > 0));
     let _ = writeln!(shown, "@@ -{from},{removed} +{to},{added} @@");
-    for step in inside {
+    for step in steps {
         let (sign, line) = match step {
             Step::Keep => (' ', old[x]),
             Step::Remove => ('-', old[x]),
@@ -116,6 +126,7 @@ fn write_hunk(
             shown.push_str("\\ No newline at end of file\n");
         }
     }
+    (x, y)
 }
 
 #[cfg(test)]

@@ -11,7 +11,10 @@ pub fn decode(text: &str) -> String {
     while let Some(at) = rest.find('<') {
         push_unescaped(&mut decoded, &rest[..at]);
         rest = &rest[at..];
-        let form = rest.find('>').map(|end| (&rest[1..end], end + 1));
+        // A form holds no other `<`. To look no further than the next bracket keeps this linear.
+        let next = memchr::memchr2(b'<', b'>', &rest.as_bytes()[1..]).map(|at| at + 1);
+        let end = next.filter(|end| rest.as_bytes()[*end] == b'>');
+        let form = end.map(|end| (&rest[1..end], end + 1));
         match form.and_then(|(inside, length)| Some((read_form(inside)?, length))) {
             Some((typed, length)) => {
                 decoded.push_str(&typed);
@@ -30,9 +33,6 @@ pub fn decode(text: &str) -> String {
 
 /// `None`: no form that Slack writes.
 fn read_form(inside: &str) -> Option<String> {
-    if inside.contains('<') {
-        return None;
-    }
     let (target, label) = match inside.split_once('|') {
         Some((target, label)) => (unescaped(target), Some(unescaped(label))),
         None => (unescaped(inside), None),
@@ -150,6 +150,14 @@ mod tests {
         check("1 < 2 <@U1> 3 > 2", "1 < 2 @U1 3 > 2");
         check("<unknown thing>", "<unknown thing>");
         check("<https://example.com", "<https://example.com");
+    }
+
+    /// Time in proportion to the square of the length would be minutes for each of them.
+    #[test]
+    fn many_brackets_that_are_never_closed_take_time_in_proportion() {
+        for text in ["<".repeat(2_000_000), format!("{}>", "<a".repeat(2_000_000))] {
+            assert!(decode(&text) == text);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! Only what a person or the agent said is taken: no tool results, no thinking, nothing that
 //! Claude put in itself.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use crate::json_scan::{Captures, Field, Keep, Step, wanted_fields};
@@ -176,11 +177,10 @@ impl Record {
     }
 
     fn texts_of_blocks(&self) -> impl Iterator<Item = &str> {
-        let is_text = |element: u32| {
-            self.texts(Wanted::BlockType).any(|(at, kind)| at == element && kind == "text")
-        };
+        let kinds = self.texts(Wanted::BlockType).filter(|(_, kind)| *kind == "text");
+        let text_blocks: BTreeSet<u32> = kinds.map(|(element, _)| element).collect();
         let texts = self.texts(Wanted::BlockText);
-        texts.filter(move |(element, _)| is_text(*element)).map(|(_, text)| text)
+        texts.filter(move |(element, _)| text_blocks.contains(element)).map(|(_, text)| text)
     }
 }
 

@@ -3,6 +3,7 @@
 //! For turns that the hooks did not see from their beginning; otherwise the session file knows.
 //! Sub-agents write transcripts of their own, so what they say is not here.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use crate::json_scan::{Capture, Captures, Field, Found, Keep, Step, wanted_fields};
@@ -53,7 +54,7 @@ pub struct TurnKey<'a> {
 pub fn read_turn_tail(tail: &[u8], turn: TurnKey<'_>) -> TurnTail {
     let mut seen = TurnTail::default();
     // Read backwards, a call's result comes before the call.
-    let mut results: Vec<(String, Option<SpeakOutcome>)> = Vec::new();
+    let mut results = Results::new();
     let mut is_last_text = true;
     for line in tail.split(|byte| *byte == b'\n').rev() {
         let Some(record) = Record::read(line) else { continue };
@@ -69,7 +70,7 @@ pub fn read_turn_tail(tail: &[u8], turn: TurnKey<'_>) -> TurnTail {
                     seen.reaches_start = true;
                     break;
                 }
-                results.extend(record.results());
+                record.note_results(&mut results);
                 if record.is_prompt() {
                     let typed = record.is_speak_command().then_some(SpeakOutcome::Spoken);
                     note_speech(&mut seen.speech, typed);
@@ -98,6 +99,9 @@ fn note_speech(speech: &mut Option<SpeakOutcome>, found: Option<SpeakOutcome>) {
         *speech = found.or(*speech);
     }
 }
+
+/// By the id of the call; what is noted first counts.
+type Results = BTreeMap<String, Option<SpeakOutcome>>;
 
 struct Record(Captures);
 
@@ -145,34 +149,37 @@ impl Record {
     }
 
     /// What came of this record's speak calls, as far as their results are known.
-    fn spoken(&self, results: &[(String, Option<SpeakOutcome>)]) -> Option<SpeakOutcome> {
+    fn spoken(&self, results: &Results) -> Option<SpeakOutcome> {
         let mut speech = None;
+        let skills = self.texts_by_element(Wanted::BlockSkill);
+        let ids = self.texts_by_element(Wanted::BlockId);
         for (element, tool) in self.texts(Wanted::BlockTool) {
-            if !is_speak_tool(tool, self.text_of(Wanted::BlockSkill, element)) {
+            if !is_speak_tool(tool, skills.get(&element).copied()) {
                 continue;
             }
-            let id = self.text_of(Wanted::BlockId, element);
-            let result = results.iter().find(|(call, _)| Some(call.as_str()) == id);
-            note_speech(&mut speech, result.and_then(|(_, outcome)| *outcome));
+            let result = ids.get(&element).and_then(|id| results.get(*id));
+            note_speech(&mut speech, result.copied().flatten());
         }
         speech
     }
 
     /// The calls that have ended here, and what came of each if it was speech.
-    fn results(&self) -> Vec<(String, Option<SpeakOutcome>)> {
-        let outcome = |element: u32| {
-            let is_error = |capture: &Capture| {
-                capture.element == element && capture.found == Found::Bool(true)
+    fn note_results(&self, results: &mut Results) {
+        let is_true = |capture: &&Capture| capture.found == Found::Bool(true);
+        let errors = self.found(Wanted::ResultIsError).filter(is_true);
+        let errors: BTreeSet<u32> = errors.map(|capture| capture.element).collect();
+        let texts = self.texts_by_element(Wanted::ResultText);
+        let text_of_parts = self.text(Wanted::ResultPartText);
+        for (element, id) in self.texts(Wanted::ResultOf) {
+            let outcome = || match errors.contains(&element) {
+                false => Some(SpeakOutcome::Spoken),
+                true => {
+                    let text = texts.get(&element).copied().or(text_of_parts);
+                    SpeakOutcome::of_error(text.unwrap_or_default())
+                }
             };
-            if !self.found(Wanted::ResultIsError).any(is_error) {
-                return Some(SpeakOutcome::Spoken);
-            }
-            let text = self.text_of(Wanted::ResultText, element);
-            let text = text.or_else(|| self.text(Wanted::ResultPartText));
-            SpeakOutcome::of_error(text.unwrap_or_default())
-        };
-        let result = |(element, id): (u32, &str)| (id.to_owned(), outcome(element));
-        self.texts(Wanted::ResultOf).map(result).collect()
+            results.entry(id.to_owned()).or_insert_with(outcome);
+        }
     }
 }
 

@@ -193,8 +193,11 @@ fn url_length(rest: &str) -> Option<usize> {
     let end = rest.find(|c: char| !c.is_ascii_graphic() || "<>\"`|".contains(c));
     let url = &rest[..end.unwrap_or(rest.len())];
     let mut url = url.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', ']']);
-    while url.ends_with(')') && url.matches(')').count() > url.matches('(').count() {
+    // Counted once: what is cut off holds one `)` each time and no `(`.
+    let mut surplus = url.matches(')').count().saturating_sub(url.matches('(').count());
+    while surplus > 0 && url.ends_with(')') {
         url = url[..url.len() - 1].trim_end_matches(['.', ',', ';', ':', '!', '?']);
+        surplus -= 1;
     }
     Some(url.len())
 }

@@ -162,3 +162,11 @@ fn nothing_is_cut_off_a_long_text() {
     assert_eq!(last_prompt(whole.as_bytes(), None).as_ref(), Some(&long));
     assert_eq!(last_answer(whole.as_bytes(), None).as_ref(), Some(&long));
 }
+
+/// Time in proportion to the square of the blocks would be minutes.
+#[test]
+fn a_message_of_very_many_blocks_takes_time_in_proportion() {
+    let blocks = vec![r#"{"type":"text","text":"x"}"#; 200_000].join(",");
+    let line = format!(r#"{{"type":"assistant","message":{{"content":[{blocks}]}}}}"#);
+    assert_eq!(last_answer(line.as_bytes(), None).map(|answer| answer.len()), Some(600_000 - 2));
+}

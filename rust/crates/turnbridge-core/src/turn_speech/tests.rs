@@ -126,3 +126,17 @@ fn any_bytes_at_all_are_read_to_an_end() {
     let noise = b"\xff\n{\n[]\n\"\n{\"type\":\"user\",\"message\":7}\n\n";
     assert!(read_turn_tail(noise, TurnKey { prompt_id: None, answer: None }).reaches_start);
 }
+
+/// Time in proportion to the square of the calls would be minutes.
+#[test]
+fn very_many_calls_in_one_message_take_time_in_proportion() {
+    let list = |each: &dyn Fn(usize) -> String| (0..50_000).map(each).collect::<Vec<_>>().join(",");
+    let calls = list(&|n| format!(r#"{{"id":"c{n}","name":"Skill","input":{{"skill":"speak"}}}}"#));
+    let results = list(&|n| format!(r#"{{"tool_use_id":"c{n}","is_error":true,"content":"x"}}"#));
+    let tail = format!(
+        "{{\"type\":\"assistant\",\"message\":{{\"content\":[{calls}]}}}}\n\
+         {{\"type\":\"user\",\"message\":{{\"content\":[{results}]}}}}\n"
+    );
+    let seen = read_turn_tail(tail.as_bytes(), TurnKey { prompt_id: None, answer: None });
+    assert!(!seen.reaches_start);
+}
