@@ -77,14 +77,41 @@ pub(crate) enum Order {
     Late,
 }
 
-/// A goodbye is never late: nothing that its process said before can follow it.
+/// A goodbye is never late: nothing that its process said before can follow it. Nor is the end of
+/// the turn that is open, or the prompt of the next one: if they are older, the clock was set back.
 fn order_of(run: &Run, event: &Event) -> Order {
     let is_goodbye = matches!(
         event.kind,
         EventKind::RunEnded { .. } | EventKind::ProcessGone | EventKind::PaneLeft { .. }
     );
     let is_late = event.at < run.last_at && run.last_at.since(event.at) <= LATE;
-    if is_late && !is_goodbye { Order::Late } else { Order::InTime }
+    if is_late && !is_goodbye && !is_next_of_turn(&run.turn, event) {
+        Order::Late
+    } else {
+        Order::InTime
+    }
+}
+
+/// Returns whether the event ends the open turn, or begins another one after its end, by the ids.
+fn is_next_of_turn(turn: &Turn, event: &Event) -> bool {
+    let Some(id) = event.facts.prompt_id.as_ref().filter(|_| event.agent_id.is_none()) else {
+        return false;
+    };
+    match event.kind {
+        EventKind::TurnEnded { .. }
+        | EventKind::TurnFailed { .. }
+        | EventKind::StopBlocked { .. } => !turn.is_over && turn.prompt_id.as_ref() == Some(id),
+        EventKind::PromptSubmitted { .. } => turn.is_over && is_other_turn(turn, event),
+        _ => false,
+    }
+}
+
+/// Returns whether the event names another turn than the one that is known: the hook of its prompt
+/// was killed, or never ran. Codex's ids are not compared: a review starts one turn and completes
+/// another.
+pub fn is_other_turn(turn: &Turn, event: &Event) -> bool {
+    let ids = (&turn.prompt_id, &event.facts.prompt_id);
+    event.tool == Tool::Claude && matches!(ids, (Some(known), Some(named)) if known != named)
 }
 
 /// The end of a Codex turn is told by its Stop hook and by its rollout; the first counts.
@@ -274,10 +301,15 @@ fn note_end(run: &mut Run, event: &Event) {
 }
 
 /// A turn that ends twice was continued by a Stop hook, or it is another one that began without
-/// a prompt of its own (`!command`), and then the last prompt is not its prompt.
+/// a prompt of its own (`!command`), and then the last prompt is not its prompt. Nor is it when the
+/// turn that ends has another id.
 fn begin_without_prompt(turn: &mut Turn, event: &Event, is_continued: bool) {
-    if turn.is_over && !is_continued {
-        *turn = Turn { prompt_id: event.facts.prompt_id.clone(), ..Turn::default() };
+    let is_other = is_other_turn(turn, event);
+    if is_other || turn.is_over && !is_continued {
+        let prompt_id = event.facts.prompt_id.clone();
+        let mut speaks = std::mem::take(&mut turn.speaks);
+        speaks.retain(|call| is_other && call.prompt_id == prompt_id);
+        *turn = Turn { prompt_id, speaks, ..Turn::default() };
     }
 }
 

@@ -44,6 +44,18 @@ impl Claims {
         Verdict::First
     }
 
+    /// Returns whether this very call has left its mark, and no twin has come since.
+    pub fn holds(&self, claim: &Claim) -> bool {
+        self.0.contains(claim)
+    }
+
+    /// Takes a claim back: its event is to be processed again.
+    pub fn withdraw(&mut self, claim: &Claim) {
+        if let Some(position) = self.0.iter().rposition(|other| other == claim) {
+            self.0.remove(position);
+        }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Claim> {
         self.0.iter()
     }

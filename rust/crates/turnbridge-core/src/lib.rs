@@ -33,6 +33,7 @@ pub mod osc_scan;
 pub mod pane_id;
 pub mod pane_wire;
 pub mod panes;
+pub mod pending_turn_wire;
 pub mod prompt_search;
 pub mod reply_check;
 pub mod reply_plan;

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::{Event, EventKind};
 use crate::ids::{Tool, is_safe_component, is_uuid};
 use crate::turn_wire::TurnRecord;
 
@@ -85,6 +86,20 @@ impl Notice {
 pub fn codex_turn_id(thread_id: &str, turn_id: Option<&str>) -> Option<String> {
     let turn_id = turn_id.filter(|id| is_uuid(id) && is_uuid(thread_id))?;
     Some(format!("{}-{thread_id}-{turn_id}", Tool::Codex))
+}
+
+/// The id of the notice that `event` makes; `payload` is its hash. Its second report makes the same
+/// id, and no second notice.
+pub fn notice_id(event: &Event, payload: u64) -> String {
+    codex_event_id(event).unwrap_or_else(|| format!("{}-{payload:016x}", event.tool))
+}
+
+/// The id that needs no payload: of a Codex turn that has ended and has a name.
+pub fn codex_event_id(event: &Event) -> Option<String> {
+    let ends_turn =
+        matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. });
+    let turn = event.facts.prompt_id.as_deref().filter(|_| event.tool == Tool::Codex && ends_turn);
+    codex_turn_id(event.session_id.as_str(), turn)
 }
 
 /// What keeps reports of Codex from becoming notices, and the user can mend.

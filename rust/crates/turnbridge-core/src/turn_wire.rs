@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::advance::is_other_turn;
 use crate::event::{Event, EventKind};
 use crate::session::{Detail, Session, Turn};
 use crate::version_wire::VERSION;
@@ -13,6 +14,10 @@ pub struct TurnRecord {
     pub tool: String,
     pub session_id: String,
     pub turn_id: Option<String>,
+    /// The id of the notice that tells of it, whether anybody wanted one or not. Records of 0.1
+    /// have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice_id: Option<String>,
     pub prompt: Option<String>,
     /// What the agent had said when the Stop gate sent it on: often the real answer, with
     /// nothing but "I have spoken." after it.
@@ -58,6 +63,11 @@ pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<Tur
         _ => return None,
     };
     let turn = &session.run(event.process)?.turn;
+    // What is known of another turn is none of this one's.
+    let (turn, kept) = match is_other_turn(turn, event) {
+        true => (&Turn::default(), Kept::default()),
+        false => (turn, kept),
+    };
     Some(TurnRecord {
         turn_id: event.facts.prompt_id.clone().or_else(|| turn.prompt_id.clone()),
         answer: answer.clone(),
@@ -67,8 +77,8 @@ pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<Tur
 }
 
 /// The record of a turn that the gate had sent on and that `event` shows to have no end of its
-/// own: the user stopped it, the process is gone. Its answer must not be lost with it.
-/// `session` is as it was before the event.
+/// own: the user stopped it, the process is gone, another turn ends. Its answer must not be lost
+/// with it. `session` is as it was before the event.
 pub fn abandoned_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
     let turn = &session.run(event.process)?.turn;
     let is_left = matches!(
@@ -77,7 +87,12 @@ pub fn abandoned_turn(session: &Session, event: &Event, kept: Kept) -> Option<Tu
             | EventKind::RunEnded { .. }
             | EventKind::ProcessGone
             | EventKind::PaneLeft { .. }
-    ) && event.agent_id.is_none();
+    );
+    let is_end = matches!(
+        event.kind,
+        EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } | EventKind::StopBlocked { .. }
+    );
+    let is_left = (is_left || is_end && is_other_turn(turn, event)) && event.agent_id.is_none();
     (is_left && turn.is_reminded && !turn.is_over)
         .then(|| record(session, turn, event, kept, &Detail::Interrupted))
 }
@@ -94,6 +109,7 @@ fn record(
         tool: session.tool.as_str().to_owned(),
         session_id: session.id.as_str().to_owned(),
         turn_id: turn.prompt_id.clone(),
+        notice_id: None,
         prompt: kept.prompt,
         earlier_answers: kept.earlier_answer.into_iter().collect(),
         answer: None,

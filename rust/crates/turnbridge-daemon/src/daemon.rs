@@ -28,7 +28,7 @@ use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::file_lock::FileLock;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, companion, inbox, newer_files, outbox};
+use turnbridge_store::{clock, companion, inbox, newer_files, outbox, recovery};
 
 use crate::notifier::{language, warn_if_exposed};
 use board_side::BoardSide;
@@ -170,6 +170,7 @@ impl Daemon {
         let fields = [("pid", Field::Number(u64::from(self.status.pid)))];
         self.log.info("the daemon has started", &fields);
         self.note_newer_files();
+        self.recover();
         self.load_config();
         self.go_on();
         let reason = loop {
@@ -199,6 +200,24 @@ impl Daemon {
             let fields = [("file", Field::Text(path.display().to_string()))];
             self.log.warn(&format!("a file was {NEWER}"), &fields);
         }
+    }
+
+    /// Takes up what hooks have left that were killed, or that did not get their session's lock.
+    fn recover(&self) {
+        let recovered = recovery::recover(&self.paths);
+        for problem in recovered.problems {
+            self.log.warn(
+                "what a hook has left could not be taken up",
+                &[("problem", Field::Text(problem))],
+            );
+        }
+        if recovered.turns + recovered.notices > 0 {
+            let number = |count: usize| Field::Number(count as u64);
+            let fields =
+                [("turns", number(recovered.turns)), ("notices", number(recovered.notices))];
+            self.log.info("what hooks have left was taken up", &fields);
+        }
+        self.look_if(recovered.has_notice);
     }
 
     /// How long there is nothing to do unless something happens.
@@ -268,6 +287,7 @@ impl Daemon {
     fn rescan(&mut self) {
         self.rescan_at = Instant::now() + RESCAN;
         self.watch.look_for_missing();
+        self.recover();
         self.load_config();
         self.board.look();
         self.courier.look();

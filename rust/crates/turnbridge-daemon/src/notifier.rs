@@ -8,7 +8,7 @@ use turnbridge_slack::{Connection, WebApi};
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::test_switch::{self, TestSwitch};
-use turnbridge_store::{clock, log};
+use turnbridge_store::{clock, log, recovery};
 
 use crate::delivery::{Drained, RealPace, RealSlack, Settings, drain};
 
@@ -40,6 +40,11 @@ pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
     let config = Config::read()
         .map_err(|problem| Obstacle::new(problem.to_string(), problem.hint.clone()))?;
     warn_if_exposed(&config, &paths.notify_log());
+    for problem in recovery::recover(paths).problems {
+        let fields = [("problem", Field::Text(problem))];
+        let message = "what a hook has left could not be taken up";
+        log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);
+    }
     Deliverer::new(config).deliver(paths)
 }
 

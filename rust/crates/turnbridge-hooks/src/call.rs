@@ -8,16 +8,16 @@ use turnbridge_core::claim::Claim;
 use turnbridge_core::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::hook_wire::{CallContext, Unusable, interpret};
 use turnbridge_core::ids::Tool;
-use turnbridge_core::notice_wire::Notice;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::session_store::Report;
 use turnbridge_store::{log, process, prune, session_store, sinks};
 
 use crate::Program;
+use crate::announcement::{Announced, announce};
 use crate::arguments::{self, Options, Text};
 use crate::input::{self, Raw};
-use crate::notice;
 use crate::reply;
 use crate::surroundings;
 
@@ -26,9 +26,15 @@ pub struct Received {
     pub event: Event,
     claim: Claim,
     wrong_fields: Vec<&'static str>,
+    announced: Option<Announced>,
 }
 
 impl Received {
+    /// Writes down that a turn has ended, if it has, for the case that this hook gets no further.
+    pub fn announce(&mut self) {
+        self.announced = announce(&self.event, &self.claim);
+    }
+
     /// The hash of what arrived.
     pub fn payload(&self) -> u64 {
         self.claim.payload
@@ -80,7 +86,7 @@ pub fn receive(program: Program, options: &Options, at: Timestamp) -> Option<Rec
         wrong_fields.push("not UTF-8");
     }
     let claim = Claim { payload: input.hash, origin: options.origin.clone() };
-    Some(Received { event, claim, wrong_fields })
+    Some(Received { event, claim, wrong_fields, announced: None })
 }
 
 /// Whether this call or its twin, the other registration of the event, did the work.
@@ -88,6 +94,8 @@ pub fn receive(program: Program, options: &Options, at: Timestamp) -> Option<Rec
 pub enum Recorded {
     Here,
     ByTwin,
+    /// By nobody yet: the session was not to be had.
+    Later,
 }
 
 /// Whether the turn that ends by this event is told to anybody.
@@ -98,26 +106,29 @@ pub enum Tell {
 }
 
 pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
-    let Received { event, claim, wrong_fields } = received;
-    let payload = claim.payload;
+    let Received { event, claim, wrong_fields, announced } = received;
     let paths = StatePaths::from_env();
     let mut problems: Vec<String> =
         wrong_fields.iter().map(|field| format!("input: {field}")).collect();
     problems.extend(paths.as_ref().and_then(|paths| reply::acknowledge(paths, &event).err()));
-    let mut recorded = Recorded::Here;
-    match session_store::update(paths.as_ref(), &event, Some(claim)) {
+    let report = Report { claim, tell: tell == Tell::Yes };
+    let is_left;
+    let recorded = match session_store::update(paths.as_ref(), &event, Some(report)) {
         Ok(updated) => {
             problems.extend(updated.problems);
-            if updated.is_twin {
-                recorded = Recorded::ByTwin;
-            }
-            if let (Some(paths), Some(turn), Tell::Yes) = (&paths, &updated.turn, tell) {
-                let transcript = event.facts.transcript_path.clone();
-                let notice = Notice::of_turn(notice::notice_id(&event, payload), turn, transcript);
-                problems.extend(notice::queue(paths, &notice).err());
-            }
+            is_left = !updated.is_whole && ends_turn(&event);
+            if updated.is_twin { Recorded::ByTwin } else { Recorded::Here }
         }
-        Err(problem) => problems.push(problem),
+        Err(problem) => {
+            is_left = true;
+            problems.push(problem);
+            Recorded::Later
+        }
+    };
+    match announced {
+        Some(announced) if is_left => problems.extend(announced.leave()),
+        Some(announced) => problems.extend(announced.settle()),
+        None => {}
     }
     if let (Some(paths), EventKind::SessionStarted { .. }) = (&paths, &event.kind)
         && let Err(error) = prune::prune_daily(paths)
@@ -133,6 +144,10 @@ pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
         log_problem(program, event.at, "recorded with problems", &fields);
     }
     recorded
+}
+
+fn ends_turn(event: &Event) -> bool {
+    matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. })
 }
 
 pub fn log_problem(program: Program, at: Timestamp, message: &str, fields: &[(&str, Field)]) {

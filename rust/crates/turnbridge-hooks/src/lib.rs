@@ -5,6 +5,7 @@
 //! happens, unless the Stop gate has decided that the turn may not end yet. What went wrong is
 //! one line in `hooks.log`.
 
+mod announcement;
 mod arguments;
 mod call;
 mod codex_notify;

@@ -5,12 +5,12 @@ use turnbridge_core::dialogs::asks_the_user;
 use turnbridge_core::event::{Event, EventKind};
 use turnbridge_core::gate::Rule;
 use turnbridge_core::notice_switches::wants_waiting;
-use turnbridge_core::notice_wire::{Notice, NoticeKind};
+use turnbridge_core::notice_wire::{Notice, NoticeKind, notice_id};
 use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{session_store, turn_store};
+use turnbridge_store::{notice_queue, session_store, turn_store};
 
 use crate::Program;
 use crate::arguments::Options;
@@ -20,7 +20,7 @@ use crate::stop_gate::{Judged, judge};
 
 /// A dialog has opened: nothing, unless the user wants to be told that an agent waits.
 pub fn waiting(options: &Options, at: Timestamp) {
-    let wants = notice::config().is_ok_and(|config| wants_waiting(&config));
+    let wants = notice_queue::config().is_ok_and(|config| wants_waiting(&config));
     if !wants {
         // Claude is still writing; a closed pipe would be an error to it.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
@@ -84,7 +84,7 @@ fn notice_of(paths: &StatePaths, event: &Event, payload: u64) -> Notice {
     let answers = kept.earlier_answer.into_iter().chain(answer);
     Notice {
         version: 1,
-        id: notice::notice_id(event, payload),
+        id: notice_id(event, payload),
         kind: NoticeKind::Turn,
         created_at: event.at.to_string(),
         tool: event.tool.as_str().to_owned(),

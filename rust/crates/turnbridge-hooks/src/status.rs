@@ -20,9 +20,10 @@ const ALLOW: &[u8] = b"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\"
     \"permissionDecisionReason\":\"Turnbridge's own speak\"}}\n";
 
 pub fn handle(options: &Options, at: Timestamp) -> u8 {
-    let Some(received) = call::receive(Program::Status, options, at) else {
+    let Some(mut received) = call::receive(Program::Status, options, at) else {
         return 0;
     };
+    received.announce();
     let event = &received.event;
     match &event.kind {
         EventKind::ToolStarting { call, skill }

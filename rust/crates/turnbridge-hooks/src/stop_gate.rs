@@ -14,11 +14,13 @@ use turnbridge_core::session::{Host, Plugin, Run, Session};
 use turnbridge_core::speak::SpeakOutcome;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::turn_speech::TurnKey;
+use turnbridge_store::kill_point::kill_point;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{claude_settings, gate_files, session_store};
 
 use crate::Program;
+use crate::announcement::is_told_before;
 use crate::arguments::Options;
 use crate::call::{self, Recorded, Tell};
 use crate::transcript;
@@ -31,6 +33,7 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
     let Some(mut received) = call::receive(Program::StopGate, options, at) else {
         return ALLOWED;
     };
+    received.announce();
     let event = &mut received.event;
     let Some(Judged { decision, words, tell }) = judge(event, options) else {
         call::record(Program::StopGate, received, Tell::Yes);
@@ -42,8 +45,11 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
         event.kind = EventKind::StopBlocked { answer: answer.take() };
     }
     let session_id = event.session_id.to_string();
-    if call::record(Program::StopGate, received, tell) == Recorded::ByTwin {
-        return ALLOWED;
+    kill_point("judged");
+    match call::record(Program::StopGate, received, tell) {
+        Recorded::Here => {}
+        // A turn that is not known to be held is not held: it would never be told.
+        Recorded::ByTwin | Recorded::Later => return ALLOWED,
     }
     log_decision(&decision, session_id, at, begun);
     let _ = std::io::stderr().write_all(words.as_bytes());
@@ -77,8 +83,7 @@ pub fn judge(event: &Event, options: &Options) -> Option<Judged> {
         Rule::NotSpoken => reminder(room.plugin().is_some()),
         _ => String::new(),
     };
-    // A turn that somebody else's hook has continued was told when it first ended (X9).
-    let is_told = *stop_hook_active && !room.is_reminded();
+    let is_told = room.is_told_before(*stop_hook_active);
     Some(Judged { decision, words, tell: if is_told { Tell::No } else { Tell::Yes } })
 }
 
@@ -112,14 +117,27 @@ impl Room<'_> {
         self.event.host.as_ref()
     }
 
-    /// The run that is about to end its turn, as the hooks before this one have left it.
-    fn run(&mut self) -> Option<&Run> {
+    fn session(&mut self) -> Option<&Session> {
         let event = self.event;
         let read = || {
             let paths = StatePaths::from_env()?;
             session_store::read(&paths, event.tool, &event.session_id)
         };
-        self.session.get_or_insert_with(read).as_ref()?.run(event.process)
+        self.session.get_or_insert_with(read).as_ref()
+    }
+
+    /// The run that is about to end its turn, as the hooks before this one have left it.
+    fn run(&mut self) -> Option<&Run> {
+        let process = self.event.process;
+        self.session()?.run(process)
+    }
+
+    fn is_told_before(&mut self, stop_hook_active: bool) -> bool {
+        let event = self.event;
+        match self.session() {
+            Some(session) => is_told_before(session, event, stop_hook_active),
+            None => stop_hook_active,
+        }
     }
 
     /// The plugin, if it runs in this Claude: it may have called us, or it calls its own hooks

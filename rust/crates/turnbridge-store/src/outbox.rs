@@ -12,6 +12,7 @@ use turnbridge_core::version_wire::{VERSION, is_newer};
 
 use crate::atomic_file::write_atomically;
 use crate::file_lock::FileLock;
+use crate::kill_point::kill_point;
 use crate::paths::StatePaths;
 
 /// A notice and how far it has come.
@@ -40,15 +41,62 @@ pub fn queue(paths: &StatePaths, notice: &Notice) -> io::Result<Queued> {
     // Written whole beside it, then linked: of two that report at once one wins.
     let whole = place.notice.with_extension(format!("{}.new", std::process::id()));
     write_atomically(&whole, &bytes)?;
-    let linked = fs::hard_link(&whole, &place.notice);
-    match linked {
-        Ok(()) => fs::remove_file(&whole).map(|()| Queued::New),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            fs::remove_file(&whole).map(|()| Queued::Known)
+    kill_point("notice written");
+    put_in_place(&whole, &place.notice)
+}
+
+/// Links the whole file to its name, or renames it where the file system has no links.
+fn put_in_place(whole: &Path, notice: &Path) -> io::Result<Queued> {
+    let queued = match fs::hard_link(whole, notice) {
+        Ok(()) => Queued::New,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Queued::Known,
+        // Somebody has adopted it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Queued::Known),
+        Err(_) if notice.exists() => Queued::Known,
+        Err(_) => {
+            return match fs::rename(whole, notice) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Queued::Known),
+                renamed => renamed.map(|()| Queued::New),
+            };
         }
-        // A file system without links.
-        Err(_) => fs::rename(&whole, &place.notice).map(|()| Queued::New),
+    };
+    kill_point("notice linked");
+    match fs::remove_file(whole) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(queued),
     }
+}
+
+/// Puts notices in their place whose writers were killed before they could: `.new` files are
+/// whole. Returns how many.
+pub fn adopt(paths: &StatePaths) -> io::Result<usize> {
+    let files = match fs::read_dir(paths.outbox_dir()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        files => files?,
+    };
+    let mut adopted = 0;
+    for file in files {
+        let path = file?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with('.') || !name.ends_with(".new") {
+            continue;
+        }
+        let notice = fs::read(&path).ok().and_then(|bytes| read_notice(&bytes));
+        let Some(notice) = notice else { continue };
+        let place = Place::of(paths, &notice.id)?;
+        if place.done.exists() || place.notice.exists() {
+            let _ = fs::remove_file(&path);
+        } else {
+            adopted += usize::from(put_in_place(&path, &place.notice)? == Queued::New);
+        }
+    }
+    Ok(adopted)
+}
+
+/// Returns `None` if it is not whole, has no usable id, or a newer version has written it.
+fn read_notice(bytes: &[u8]) -> Option<Notice> {
+    let notice: Notice = serde_json::from_slice(bytes).ok()?;
+    (notice.version <= VERSION && is_notice_id(&notice.id)).then_some(notice)
 }
 
 /// All that wait, oldest first. Files that cannot be read, or are for a newer version, are left where

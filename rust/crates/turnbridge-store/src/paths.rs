@@ -55,6 +55,11 @@ impl StatePaths {
         self.turns_dir().join(format!("{tool}-{id}.{pid}.answer"))
     }
 
+    /// Turns whose end a hook has seen and not yet dealt with; see `pending_turns`.
+    pub fn pending_dir(&self) -> PathBuf {
+        self.state.join("pending")
+    }
+
     pub fn outbox_dir(&self) -> PathBuf {
         self.state.join("outbox")
     }

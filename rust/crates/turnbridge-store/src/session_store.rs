@@ -8,30 +8,42 @@ use turnbridge_core::advance::{Effect, advance, note_twin, runs_to_check};
 use turnbridge_core::claim::{Claim, Verdict};
 use turnbridge_core::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::notice_wire::{Notice, codex_event_id, notice_id};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::session_wire::{read_session, write_session};
-use turnbridge_core::turn_wire::TurnRecord;
 use turnbridge_core::version_wire::{NEWER, is_newer};
 
 use crate::atomic_file::write_atomically;
 use crate::file_lock::FileLock;
+use crate::kill_point::kill_point;
+use crate::outbox::Queued;
 use crate::paths::StatePaths;
 use crate::process::{Liveness, liveness};
-use crate::sinks;
-use crate::turn_store;
+use crate::turn_completion::{Completed, complete_left};
+use crate::{companion, notice_queue, sinks, turn_store};
 
 /// Two hundred hooks at once take a fraction of this on a machine with nothing else to do. Only
 /// a holder that was suspended could make us wait all of it: whoever is killed lets go.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Applies one event: lock, read, claim, advance, turn record, session file, sinks.
+/// A hook's report of an event.
+#[derive(Debug, Clone)]
+pub struct Report {
+    pub claim: Claim,
+    /// Whether the turn that ends by the event is told to anybody.
+    pub tell: bool,
+}
+
+/// Applies one event: lock, read, claim, advance, notice, turn record, session file, sinks. What
+/// other hooks have left of this session comes first. The session file is written last of all
+/// files, so that its claims say what is done.
 ///
 /// Without a writable home the sinks are still served, from what can be known then. `Err` only
 /// when another process holds the session for longer than a hook may wait.
 pub fn update(
     paths: Option<&StatePaths>,
     event: &Event,
-    claim: Option<Claim>,
+    report: Option<Report>,
 ) -> Result<Updated, String> {
     let mut problems = Vec::new();
     let lock = match paths {
@@ -44,45 +56,67 @@ pub fn update(
     };
     // Files are written only under the lock; without one, what is there is still worth reading.
     let writable = paths.filter(|_| lock.is_some() && !matches!(loaded, Loaded::Newer));
-    let mut session = match loaded {
+    kill_point("locked");
+    let session = match loaded {
         Loaded::Known(session) => *session,
         _ => Session::new(event.tool, event.session_id.clone(), event.at),
     };
-    if let Some(claim) = claim
-        && session.claims.claim(claim) == Verdict::Twin
+    let mut left = Completed::default();
+    let mut session = match writable {
+        Some(paths) => complete_left(paths, session, &mut left),
+        None => session,
+    };
+    problems.append(&mut left.problems);
+    let mut has_notice = left.has_notice;
+    let mut updated = Updated { is_twin: false, is_whole: writable.is_some(), problems };
+    let problems = &mut updated.problems;
+    if let Some(report) = &report
+        && session.claims.claim(report.claim.clone()) == Verdict::Twin
     {
+        updated.is_twin = true;
         note_twin(&mut session, event);
-        save(writable, &session, &mut problems);
-        return Ok(Updated { is_twin: true, problems, turn: None });
-    }
-    let before = session.current_run().map(|_| session.state());
-    let session = end_dead_runs(writable, session, event, &mut problems);
-    let Applied { session, effect, turn } = apply(writable, session, event, &mut problems);
-    // What concerns nobody we know makes no session.
-    if !session.runs.is_empty() {
-        save(writable, &session, &mut problems);
-    }
-    if effect == Effect::Applied {
-        publish(before, &session, event, &mut problems);
+        save(writable, &session, problems);
+    } else {
+        let before = session.current_run().map(|_| session.state());
+        let session = end_dead_runs(writable, session, event, problems);
+        let mut applied = apply(writable, session, event, report.as_ref(), problems);
+        has_notice |= applied.has_notice;
+        if let Some(report) = report.filter(|_| !applied.is_whole) {
+            applied.session.claims.withdraw(&report.claim);
+        }
+        // What concerns nobody we know makes no session.
+        let is_saved =
+            applied.session.runs.is_empty() || save(writable, &applied.session, problems);
+        updated.is_whole &= applied.is_whole && is_saved;
+        kill_point("saved");
+        if applied.effect == Effect::Applied {
+            publish(before, &applied.session, event, problems);
+        }
     }
     drop(lock);
-    Ok(Updated { is_twin: false, problems, turn })
+    if let Some(paths) = paths.filter(|_| has_notice) {
+        problems.extend(companion::wake(paths).err());
+    }
+    kill_point("woken");
+    Ok(updated)
 }
 
 #[derive(Debug)]
 pub struct Updated {
     /// The other registration of this event has done all there was to do.
     pub is_twin: bool,
+    /// Everything was written that had to be.
+    pub is_whole: bool,
     /// What went wrong on the way without stopping it, for the log.
     pub problems: Vec<String>,
-    /// The turn that has ended by it.
-    pub turn: Option<TurnRecord>,
 }
 
 struct Applied {
     session: Session,
     effect: Effect,
-    turn: Option<TurnRecord>,
+    /// The notice and the record of the turn that ended, if one did, were written.
+    is_whole: bool,
+    has_notice: bool,
 }
 
 /// Advances the session and keeps the turn that ended by it.
@@ -90,6 +124,7 @@ fn apply(
     writable: Option<&StatePaths>,
     session: Session,
     event: &Event,
+    report: Option<&Report>,
     problems: &mut Vec<String>,
 ) -> Applied {
     let mut note = |error: io::Error| problems.push(format!("turn record: {error}"));
@@ -99,16 +134,50 @@ fn apply(
         note(error);
     }
     let (session, effect) = advance(session, event);
-    let mut turn = None;
+    let mut applied = Applied { session, effect, is_whole: true, has_notice: false };
+    let Some(paths) = writable else { return applied };
     if effect == Effect::Applied
-        && let Some(paths) = writable
+        && let Err(error) = turn_store::keep(paths, &applied.session, event)
     {
-        turn = turn_store::record(paths, &session, event).unwrap_or_else(|error| {
-            note(error);
-            None
-        });
+        note(error);
     }
-    Applied { session, effect, turn }
+    // An end that came late changes no state, but it is an end.
+    if effect != Effect::Ignored {
+        finish_turn(paths, &mut applied, event, report, problems);
+    }
+    applied
+}
+
+/// Makes the notice and then the record of the turn that `event` has ended, if it has.
+fn finish_turn(
+    paths: &StatePaths,
+    applied: &mut Applied,
+    event: &Event,
+    report: Option<&Report>,
+    problems: &mut Vec<String>,
+) {
+    let id = report.map(|report| notice_id(event, report.claim.payload));
+    let id = id.or_else(|| codex_event_id(event));
+    let Some(record) = turn_store::finished(paths, &applied.session, event, id.clone()) else {
+        return;
+    };
+    kill_point("applied");
+    if let (Some(id), true) = (id, report.is_some_and(|report| report.tell)) {
+        let notice = Notice::of_turn(id, &record, event.facts.transcript_path.clone());
+        match notice_queue::queue_if_wanted(paths, &notice) {
+            Ok(queued) => applied.has_notice = queued == Queued::New,
+            Err(problem) => {
+                applied.is_whole = false;
+                problems.push(problem);
+            }
+        }
+    }
+    kill_point("notice queued");
+    if let Err(error) = turn_store::append(paths, &applied.session, event.process, &record) {
+        applied.is_whole = false;
+        problems.push(format!("turn record: {error}"));
+    }
+    kill_point("recorded");
 }
 
 /// One session as it is now, without waiting for anybody. `None`: it is not known.
@@ -157,14 +226,19 @@ fn lock_session(
     }
 }
 
-enum Loaded {
+pub(crate) enum Loaded {
     Known(Box<Session>),
     /// Another version's own business.
     Newer,
     Nothing,
 }
 
-fn load(paths: &StatePaths, tool: Tool, id: &SessionId, problems: &mut Vec<String>) -> Loaded {
+pub(crate) fn load(
+    paths: &StatePaths,
+    tool: Tool,
+    id: &SessionId,
+    problems: &mut Vec<String>,
+) -> Loaded {
     let bytes = match fs::read(paths.session_file(tool, id)) {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -187,12 +261,17 @@ fn load(paths: &StatePaths, tool: Tool, id: &SessionId, problems: &mut Vec<Strin
     }
 }
 
-fn save(writable: Option<&StatePaths>, session: &Session, problems: &mut Vec<String>) {
-    let Some(paths) = writable else { return };
+/// Returns whether the file was written.
+pub(crate) fn save(
+    writable: Option<&StatePaths>,
+    session: &Session,
+    problems: &mut Vec<String>,
+) -> bool {
+    let Some(paths) = writable else { return false };
     let path = paths.session_file(session.tool, &session.id);
-    if let Err(error) = write_atomically(&path, &write_session(session)) {
-        problems.push(format!("session file: {error}"));
-    }
+    let written = write_atomically(&path, &write_session(session));
+    problems.extend(written.as_ref().err().map(|error| format!("session file: {error}")));
+    written.is_ok()
 }
 
 /// A process that was killed never said goodbye; it must not keep the session alive.
@@ -204,7 +283,8 @@ fn end_dead_runs(
 ) -> Session {
     for process in runs_to_check(&session, event.process) {
         if liveness(process) == Liveness::Gone {
-            session = apply(writable, session, &process_gone(event, process), problems).session;
+            let gone = process_gone(event, process);
+            session = apply(writable, session, &gone, None, problems).session;
         }
     }
     session
@@ -224,7 +304,12 @@ fn process_gone(event: &Event, process: ProcessKey) -> Event {
     }
 }
 
-fn publish(before: Option<State>, session: &Session, event: &Event, problems: &mut Vec<String>) {
+pub(crate) fn publish(
+    before: Option<State>,
+    session: &Session,
+    event: &Event,
+    problems: &mut Vec<String>,
+) {
     let host = event.host.as_ref().or_else(|| session.run(event.process).map(|run| &run.host));
     if let Some(host) = host {
         problems.extend(sinks::publish(before, session, event, host));

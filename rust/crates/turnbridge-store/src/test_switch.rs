@@ -10,6 +10,8 @@ use std::str::FromStr;
 pub enum TestSwitch {
     /// The clock, as microseconds since 1970.
     Now,
+    /// Where the process kills itself; see `kill_point`.
+    KillAt,
     /// Another address of Slack's Web API than the config names.
     SlackApiUrl,
     /// How many times faster than the real Slack wants it.
@@ -49,6 +51,7 @@ pub fn parsed<T: FromStr>(switch: TestSwitch) -> Option<T> {
 const fn name(switch: TestSwitch) -> &'static str {
     match switch {
         TestSwitch::Now => "TURNBRIDGE_NOW",
+        TestSwitch::KillAt => "TURNBRIDGE_TEST_KILL_AT",
         TestSwitch::SlackApiUrl => "TURNBRIDGE_SLACK_API_URL",
         TestSwitch::SlackHaste => "TURNBRIDGE_SLACK_HASTE",
         TestSwitch::DoctorTimeout => "TURNBRIDGE_DOCTOR_PATIENCE_MS",

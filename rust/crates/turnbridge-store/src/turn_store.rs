@@ -7,6 +7,7 @@ use std::path::Path;
 
 use turnbridge_core::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::pending_turn_wire::PendingTurn;
 use turnbridge_core::session::{Prompt, Session};
 use turnbridge_core::turn_wire::{Kept, TurnRecord, abandoned_turn, finished_turn, read_turn};
 
@@ -17,15 +18,11 @@ use crate::paths::StatePaths;
 /// A session's turns beyond this are cut down to the newest half.
 const MAX_TURNS: u64 = 8 << 20;
 
-/// Keeps what the session file has no room for: the whole prompt, and the turn that has finished,
-/// which it gives.
-pub fn record(
-    paths: &StatePaths,
-    session: &Session,
-    event: &Event,
-) -> io::Result<Option<TurnRecord>> {
+/// Keeps what the session file has no room for of a turn under way: the whole prompt, and the
+/// answer of a Stop that the gate blocked.
+pub fn keep(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<()> {
     if event.agent_id.is_some() {
-        return Ok(None);
+        return Ok(());
     }
     match &event.kind {
         EventKind::PromptSubmitted { prompt } if !Prompt::head_of(prompt).whole => {
@@ -36,16 +33,20 @@ pub fn record(
             let path = paths.answer_file(session.tool, &session.id, event.process.pid);
             write_atomically(&path, answer.as_bytes())?;
         }
-        EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => {
-            let record = finished_turn(session, event, kept(paths, session, event.process));
-            if let Some(record) = &record {
-                append(paths, session, event, record)?;
-            }
-            return Ok(record);
-        }
         _ => {}
     }
-    Ok(None)
+    Ok(())
+}
+
+/// The turn that `event` has ended, if it has; `session` is as it stands after the event.
+pub fn finished(
+    paths: &StatePaths,
+    session: &Session,
+    event: &Event,
+    notice_id: Option<String>,
+) -> Option<TurnRecord> {
+    let record = finished_turn(session, event, kept(paths, session, event.process))?;
+    Some(TurnRecord { notice_id, ..record })
 }
 
 /// Before `event` is applied: keeps the answer of a turn that it leaves without an end.
@@ -55,15 +56,16 @@ pub fn record_abandoned(paths: &StatePaths, session: &Session, event: &Event) ->
         return Ok(());
     }
     match abandoned_turn(session, event, kept(paths, session, event.process)) {
-        Some(record) => append(paths, session, event, &record),
+        Some(record) => append(paths, session, event.process, &record),
         None => Ok(()),
     }
 }
 
-fn append(
+/// Adds a finished turn to the session's record. `process` is the agent's.
+pub fn append(
     paths: &StatePaths,
     session: &Session,
-    event: &Event,
+    process: ProcessKey,
     record: &TurnRecord,
 ) -> io::Result<()> {
     let mut line = serde_json::to_vec(record)?;
@@ -73,9 +75,26 @@ fn append(
         drop_older_half(&path)?;
     }
     if !record.earlier_answers.is_empty() {
-        fs::remove_file(paths.answer_file(session.tool, &session.id, event.process.pid))?;
+        forget_answer(paths, session, process)?;
     }
     Ok(())
+}
+
+/// Adds a turn that its hook has left, unless its record is there.
+pub fn append_once(paths: &StatePaths, session: &Session, turn: &PendingTurn) -> io::Result<()> {
+    let turns = read_turns(paths, session.tool, &session.id);
+    if turns.iter().any(|record| turn.is_recorded_by(record)) {
+        return Ok(());
+    }
+    append(paths, session, turn.agent.key(), &turn.record)
+}
+
+/// Removes the answer of a Stop that the gate blocked, if there is one: its turn is over.
+pub fn forget_answer(paths: &StatePaths, session: &Session, process: ProcessKey) -> io::Result<()> {
+    match fs::remove_file(paths.answer_file(session.tool, &session.id, process.pid)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// What the session file has no room for of the turn that `process` is in.

@@ -105,6 +105,10 @@ impl Driver {
         if agent_id.is_some() {
             event.agent_id = agent_id;
         }
+        if tool == Tool::Claude && event.facts.prompt_id.is_some() {
+            // The recordings are of many turns; here they are of one.
+            event.facts.prompt_id = Some("p".to_owned());
+        }
         event
     }
 }
@@ -503,6 +507,43 @@ fn an_event_that_comes_late_is_dropped_and_a_clock_set_back_counts() {
     UserPromptSubmit → working
     Stop → completed ok
     ");
+}
+
+#[test]
+fn the_end_of_the_open_turn_is_never_late_nor_is_the_next_prompt() {
+    insta::assert_snapshot!(states("UserPromptSubmit PreToolUse.Bash ~5s Stop"), @"
+    UserPromptSubmit → working
+    PreToolUse.Bash → working
+    Stop → completed ok
+    ");
+    let mut driver = run("UserPromptSubmit Stop ~5s");
+    let mut prompt = driver.event("UserPromptSubmit");
+    prompt.facts.prompt_id = Some("next".to_owned());
+    let (session, effect) = advance(driver.session.clone(), &prompt);
+    assert_eq!((session.state(), effect), (State::Working, Effect::Applied));
+    // The same prompt again is an echo.
+    driver.step("UserPromptSubmit");
+    assert_eq!(driver.session.state(), State::Completed);
+}
+
+#[test]
+fn a_turn_whose_prompt_nobody_saw_has_no_other_turns_prompt() {
+    let driver = run("UserPromptSubmit PreToolUse.Bash Interrupted");
+    for word in ["Stop", "Stop.active"] {
+        let mut end = driver.event(word);
+        end.at = driver.now.plus(Duration::from_secs(60));
+        end.facts.prompt_id = Some("other".to_owned());
+        let (session, _) = advance(driver.session.clone(), &end);
+        let turn = &session.runs[0].turn;
+        assert_eq!((turn.prompt_id.as_deref(), &turn.prompt), (Some("other"), &None), "{word}");
+        assert_eq!((turn.started_at, turn.is_over), (None, true));
+    }
+    // Codex names turns otherwise: a review starts one and completes another.
+    let mut driver = run_of(Tool::Codex, "UserPromptSubmit");
+    let mut end = driver.event("Stop");
+    end.facts.prompt_id = Some("other".to_owned());
+    driver.session = advance(driver.session.clone(), &end).0;
+    assert!(driver.session.runs[0].turn.prompt.is_some());
 }
 
 #[test]

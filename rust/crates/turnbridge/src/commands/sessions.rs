@@ -1,5 +1,5 @@
-//! `turnbridge sessions`: what every session is doing. Reads files only, changes nothing, and
-//! needs no daemon: what hooks cannot tell is looked up on the spot.
+//! `turnbridge sessions`: what every session is doing. Needs no daemon: what hooks cannot tell is
+//! looked up on the spot, and turns that a killed hook has left are written down.
 
 mod format;
 pub mod json;
@@ -14,7 +14,7 @@ use turnbridge_core::session::{Session, State};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_daemon::signals::with_signals;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
-use turnbridge_store::{clock, session_store};
+use turnbridge_store::{clock, companion, recovery, session_store};
 
 use crate::failure::hinted;
 use format::{OfAll, OfEach, Template};
@@ -63,6 +63,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let now = clock::now();
     let of_all = arguments.format.as_deref().map(Template::<OfAll>::parse).transpose()?;
     let of_each = arguments.format_each.as_deref().map(Template::<OfEach>::parse).transpose()?;
+    let recovered = recovery::recover(&paths);
+    if recovered.has_notice {
+        // Whoever delivers says what is wrong.
+        let _ = companion::wake(&paths);
+    }
     let sessions = current_sessions(&paths, now)?;
     let mut out = std::io::stdout().lock();
     match &arguments.command {

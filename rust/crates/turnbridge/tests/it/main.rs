@@ -22,6 +22,7 @@ mod gate_command;
 mod homes;
 mod hooks_command;
 mod inbox;
+mod killed_hooks;
 mod manifest;
 mod mcp;
 mod no_network;

@@ -74,6 +74,7 @@ pub fn turn(prompt: &str, answer: &str, seconds_ago: u64) -> TurnRecord {
         session_id: String::new(),
         turn_id: None,
         prompt: Some(prompt.to_owned()),
+        notice_id: None,
         earlier_answers: Vec::new(),
         answer: Some(answer.to_owned()),
         detail: "ok".to_owned(),

@@ -271,6 +271,8 @@ fn a_field_that_is_missing_or_too_much_is_refused_but_for_these() {
     session-file: runs.waits.call_id
     session-file: runs.waits.tool
     session-file: transcript_path
+    sessions-show: turns.notice_id
+    turn-record: notice_id
     ");
 }
 

@@ -1,0 +1,114 @@
+//! Writes down that a turn has ended before anything else is done for it, so that a kill at any
+//! later moment, or a session whose lock is not to be had, loses nothing: whoever changes the
+//! session next, and the daemon, complete what this hook leaves (`turn_completion`).
+
+use turnbridge_core::advance::advance;
+use turnbridge_core::claim::Claim;
+use turnbridge_core::event::{Event, EventKind};
+use turnbridge_core::ids::Tool;
+use turnbridge_core::notice_wire::{Notice, notice_id};
+use turnbridge_core::pending_turn_wire::PendingTurn;
+use turnbridge_core::session::Session;
+use turnbridge_store::kill_point::kill_point;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::pending_turns::{self, Pending};
+use turnbridge_store::{process, session_store, turn_store};
+
+use crate::notice;
+
+/// A turn that has ended, and the file that says so until this hook has done its work.
+pub struct Announced {
+    paths: StatePaths,
+    pending: Pending,
+    /// Why there is no file.
+    problem: Option<String>,
+}
+
+/// Returns `None` if the event ends no turn of the agent itself.
+pub fn announce(event: &Event, claim: &Claim) -> Option<Announced> {
+    let stop_hook_active = match &event.kind {
+        EventKind::TurnEnded { stop_hook_active, .. } => *stop_hook_active,
+        EventKind::TurnFailed { .. } => false,
+        _ => return None,
+    };
+    let paths = StatePaths::from_env()?;
+    let known = session_store::read(&paths, event.tool, &event.session_id);
+    let session =
+        known.unwrap_or_else(|| Session::new(event.tool, event.session_id.clone(), event.at));
+    let tell = !is_told_before(&session, event, stop_hook_active);
+    let session = advance(session, event).0;
+    let id = notice_id(event, claim.payload);
+    let record = turn_store::finished(&paths, &session, event, Some(id))?;
+    let turn = PendingTurn {
+        version: 1,
+        writer: process::identify(std::process::id()).into(),
+        agent: event.process.into(),
+        payload: claim.payload,
+        origin: claim.origin.clone(),
+        event: event.name.clone(),
+        stop_hook_active,
+        tell,
+        transcript_path: event.facts.transcript_path.clone(),
+        record,
+    };
+    kill_point("received");
+    let (path, problem) = match pending_turns::announce(&paths, &turn) {
+        Ok(path) => (path, None),
+        Err(error) => (Default::default(), Some(format!("pending turn: {error}"))),
+    };
+    kill_point("announced");
+    Some(Announced { paths, pending: Pending { path, turn }, problem })
+}
+
+/// A turn that somebody else's hook has continued was told when it first ended (X9).
+pub fn is_told_before(session: &Session, event: &Event, stop_hook_active: bool) -> bool {
+    let is_reminded =
+        session.run(event.process).is_some_and(|run| run.turn.is_reminded && !run.turn.is_over);
+    event.tool == Tool::Claude && stop_hook_active && !is_reminded
+}
+
+impl Announced {
+    /// Everything is done.
+    pub fn settle(self) -> Option<String> {
+        if self.problem.is_none() {
+            let _ = std::fs::remove_file(&self.pending.path);
+        }
+        kill_point("settled");
+        self.problem
+    }
+
+    /// The session was not to be had: the turn is told now, and written down by whoever has it next.
+    pub fn leave(mut self) -> Vec<String> {
+        let mut problems: Vec<String> = self.problem.iter().cloned().collect();
+        if self.pending.turn.tell && !self.is_blocked_just_now() {
+            match self.tell() {
+                Ok(()) if self.problem.is_none() => {
+                    let noted = pending_turns::note_told(&mut self.pending);
+                    problems.extend(noted.err().map(|error| format!("pending turn: {error}")));
+                }
+                Ok(()) => {}
+                Err(problem) => problems.push(problem),
+            }
+        }
+        problems
+    }
+
+    fn tell(&self) -> Result<(), String> {
+        let turn = &self.pending.turn;
+        let Some(id) = turn.record.notice_id.clone() else { return Ok(()) };
+        let notice = Notice::of_turn(id, &turn.record, turn.transcript_path.clone());
+        notice::queue(&self.paths, &notice)
+    }
+
+    /// The other registration may have blocked this very Stop, and noted so, before we have looked.
+    fn is_blocked_just_now(&self) -> bool {
+        let turn = &self.pending.turn;
+        let Some((tool, id)) = turn.session() else { return false };
+        let session = session_store::read(&self.paths, tool, &id);
+        let is_reminded = session.is_some_and(|session| {
+            let run = session.run(turn.agent.key());
+            run.is_some_and(|run| run.turn.is_reminded && !run.turn.is_over)
+        });
+        tool == Tool::Claude && is_reminded && !turn.stop_hook_active
+    }
+}

@@ -1,0 +1,20 @@
+//! Places at which a test may kill the process, to see what a kill at that moment leaves behind.
+
+use crate::test_switch::{self, TestSwitch};
+
+/// Kills this process if the test switch names the place. Builds that ship have no switches.
+pub fn kill_point(place: &str) {
+    if test_switch::value(TestSwitch::KillAt).is_some_and(|at| at == place) {
+        die();
+    }
+}
+
+#[cfg(unix)]
+fn die() {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+}
+
+#[cfg(not(unix))]
+fn die() {
+    std::process::abort();
+}
