@@ -17,6 +17,7 @@ pub mod codex_notify_wire;
 pub mod command_line;
 pub mod daemon_wire;
 pub mod dialogs;
+pub mod environment_rules;
 pub mod event;
 pub mod gate;
 pub mod gate_switches;

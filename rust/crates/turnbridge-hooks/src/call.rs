@@ -12,7 +12,7 @@ use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::session_store::Report;
-use turnbridge_store::{log, process, prune, session_store, sinks};
+use turnbridge_store::{agent_environment, log, process, prune, session_store, sinks};
 
 use crate::Program;
 use crate::announcement::{Announced, announce};
@@ -135,6 +135,10 @@ pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
     {
         problems.push(format!("clearing away old files: {error}"));
     }
+    // Once at each end is enough; a session has hundreds of calls.
+    if matches!(event.kind, EventKind::SessionStarted { .. } | EventKind::TurnEnded { .. }) {
+        log_ignored_environment(program, event.at);
+    }
     if !problems.is_empty() {
         let fields = [
             ("event", Field::Text(event.name.clone())),
@@ -148,6 +152,20 @@ pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
 
 fn ends_turn(event: &Event) -> bool {
     matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. })
+}
+
+/// Says what of our environment was not what the agent was started with.
+pub fn log_ignored_environment(program: Program, at: Timestamp) {
+    let ignored = agent_environment::ignored();
+    if !ignored.is_empty() {
+        let fields = [("variables", Field::List(ignored.to_vec()))];
+        log_problem(
+            program,
+            at,
+            "variables that the agent was not started with are ignored",
+            &fields,
+        );
+    }
 }
 
 pub fn log_problem(program: Program, at: Timestamp, message: &str, fields: &[(&str, Field)]) {

@@ -18,7 +18,7 @@ use turnbridge_store::log::Field;
 use turnbridge_store::paths::{StatePaths, codex_home};
 use turnbridge_store::{codex_chain, codex_rollouts, log};
 
-use crate::notice;
+use crate::{Program, call, notice};
 
 /// Set for the program behind us: if that is ourselves, it must not go on for ever.
 const CHAINED: &str = "TURNBRIDGE_NOTIFY_CHAINED";
@@ -37,6 +37,7 @@ enum Silence {
 
 pub fn handle(json: &[u8], at: Timestamp) {
     let Some(paths) = StatePaths::from_env() else { return };
+    call::log_ignored_environment(Program::Notify, at);
     // First of all: whatever becomes of our own work, theirs goes on.
     if let Err(error) = run_chained(&paths, json) {
         tell_failure(&paths, at, Some(Cause::ChainFailed), &error);

@@ -22,6 +22,7 @@ mod transcript;
 use std::time::Instant;
 
 use arguments::{Command, Options};
+use turnbridge_store::agent_environment::{self, Scope};
 use turnbridge_store::log::Field;
 
 /// Which executable this is.
@@ -71,6 +72,7 @@ pub fn waiting() -> u8 {
 pub fn finished_turn() {
     let at = turnbridge_store::clock::now();
     fail_open_on_panic(Program::Notify);
+    agent_environment::adopt(Scope::Hook);
     notify::finished(&Options::default(), at);
 }
 
@@ -79,13 +81,17 @@ pub fn finished_turn() {
 pub fn codex_report(json: &[u8]) {
     let at = turnbridge_store::clock::now();
     fail_open_on_panic(Program::Notify);
+    agent_environment::adopt(Scope::Hook);
     codex_notify::handle(json, at);
 }
 
 fn run(program: Program, handle: impl FnOnce(&Options) -> u8) -> u8 {
     fail_open_on_panic(program);
     match arguments::parse(std::env::args_os().skip(1)) {
-        Command::Hook(options) => handle(&options),
+        Command::Hook(options) => {
+            agent_environment::adopt(Scope::Hook);
+            handle(&options)
+        }
         Command::Print(text) => {
             arguments::print(program, text);
             0

@@ -20,6 +20,11 @@ pub fn acknowledge(paths: &StatePaths, event: &Event) -> Result<(), String> {
     let Some(id) = std::env::var_os("TURNBRIDGE_REPLY_ID").filter(|id| !id.is_empty()) else {
         return Ok(());
     };
-    inbox::acknowledge(paths, &id.to_string_lossy(), &event.name)
+    let id = id.to_string_lossy();
+    // The agent of a reply may start others, which have its environment.
+    if !inbox::is_for(paths, &id, event.tool, &event.session_id) {
+        return Ok(());
+    }
+    inbox::acknowledge(paths, &id, &event.name)
         .map_err(|error| format!("the reply's acknowledgement: {error}"))
 }

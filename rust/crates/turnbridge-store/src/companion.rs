@@ -5,18 +5,29 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::file_lock;
+use turnbridge_core::environment_rules::for_the_notifier;
+
 use crate::paths::StatePaths;
+use crate::{file_lock, test_switch};
 
 /// Somebody should deliver what is queued. A daemon that lives sees the new file by itself.
 pub fn wake(paths: &StatePaths) -> Result<(), String> {
     if file_lock::is_held(&paths.daemon_lock()) {
         return Ok(());
     }
-    match start("turnbridge-notify", &[], Apart::InItsOwnGroup) {
+    match start_notifier() {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("the notifier could not be started: {error}")),
     }
+}
+
+/// It carries a token, so that it gets no variable but those that it needs.
+fn start_notifier() -> io::Result<Child> {
+    let mut command = command("turnbridge-notify", &[], Apart::InItsOwnGroup)?;
+    command.env_clear();
+    command.envs(for_the_notifier().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.envs(test_switch::variables());
+    command.spawn()
 }
 
 /// How it comes to stand apart from us, so that what ends us does not end it.
@@ -30,12 +41,16 @@ pub enum Apart {
 
 /// Claude waits until nobody holds its streams any more, so that a hook's companion gets none.
 pub fn start(name: &str, arguments: &[&str], apart: Apart) -> io::Result<Child> {
+    command(name, arguments, apart)?.spawn()
+}
+
+fn command(name: &str, arguments: &[&str], apart: Apart) -> io::Result<Command> {
     let program = path_of(name).ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
     command.args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     detach(&mut command, apart);
-    command.spawn()
+    Ok(command)
 }
 
 pub fn path_of(name: &str) -> Option<PathBuf> {

@@ -4,6 +4,7 @@
 //! calls it: hooks, daemon, command line. What an event means is decided in `turnbridge-core`;
 //! Slack and agents are elsewhere. Nothing here waits long: every caller may be a hook.
 
+pub mod agent_environment;
 pub mod append;
 pub mod atomic_file;
 pub mod bounded_file;
@@ -33,6 +34,7 @@ pub mod routes;
 pub mod session_store;
 pub mod sinks;
 pub mod speech_mark;
+pub mod system_home;
 pub mod test_switch;
 pub mod turn_completion;
 pub mod turn_store;

@@ -21,6 +21,8 @@ pub enum TestSwitch {
     /// The service manager, instead of the system's own.
     ServiceManager,
     ServiceTimeout,
+    /// The user's home as the system knows it.
+    SystemHome,
     /// After how many milliseconds a speech engine that lives counts as speaking.
     SpeechMoment,
     /// `windows`, `inside` or `elsewhere`: where this program seems to run.
@@ -42,6 +44,19 @@ pub fn value(_switch: TestSwitch) -> Option<String> {
     None
 }
 
+/// All that are set, for a process that gets a clean environment.
+#[cfg(debug_assertions)]
+pub fn variables() -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    let is_ours = |name: &std::ffi::OsString| name.to_string_lossy().starts_with("TURNBRIDGE_");
+    std::env::vars_os().filter(|(name, _)| is_ours(name)).collect()
+}
+
+/// This build has no switches.
+#[cfg(not(debug_assertions))]
+pub fn variables() -> [(&'static str, &'static str); 0] {
+    []
+}
+
 /// Returns `None` also if the value does not parse.
 pub fn parsed<T: FromStr>(switch: TestSwitch) -> Option<T> {
     value(switch)?.parse().ok()
@@ -57,6 +72,7 @@ const fn name(switch: TestSwitch) -> &'static str {
         TestSwitch::DoctorTimeout => "TURNBRIDGE_DOCTOR_PATIENCE_MS",
         TestSwitch::ServiceManager => "TURNBRIDGE_SERVICE_MANAGER",
         TestSwitch::ServiceTimeout => "TURNBRIDGE_SERVICE_PATIENCE_MS",
+        TestSwitch::SystemHome => "TURNBRIDGE_SYSTEM_HOME",
         TestSwitch::SpeechMoment => "TURNBRIDGE_SPEECH_MOMENT_MS",
         TestSwitch::WslSide => "TURNBRIDGE_WSL_SIDE",
         TestSwitch::WslRoot => "TURNBRIDGE_WSL_ROOT",

@@ -19,8 +19,10 @@ mod wsl;
 use std::process::ExitCode;
 
 use clap::Parser;
+use turnbridge_store::agent_environment::{self, Scope};
 
 fn main() -> ExitCode {
+    agent_environment::adopt(Scope::Command);
     if let Some(tool) = demo::answer::part() {
         return failure::report(demo::answer::run(tool));
     }

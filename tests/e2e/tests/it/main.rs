@@ -20,6 +20,7 @@ mod dispatcher;
 mod ends;
 mod gates;
 mod headless;
+mod hostile_project;
 mod hosts;
 mod interactive;
 mod interruptions;

@@ -24,6 +24,15 @@ pub fn is_absent(pid: u32) -> bool {
         && !std::path::Path::new(&format!("/proc/{pid}")).exists()
 }
 
+/// The environment that a process was started with, as `NAME=value` and a NUL each. What it has set since is not in
+/// there. Returns `None` if the process is another user's, or has ended.
+pub fn start_environment(pid: u32) -> Option<Vec<u8>> {
+    let mut environment = Vec::with_capacity(8 << 10);
+    let file = File::open(format!("/proc/{pid}/environ")).ok()?;
+    file.take(super::LONGEST_ENVIRONMENT).read_to_end(&mut environment).ok()?;
+    Some(environment)
+}
+
 /// `pid (name) state ppid …`: the name may hold spaces and parentheses, so the last one counts.
 /// Field 22 is the start time in clock ticks since boot.
 fn parse_stat(stat: &str) -> Option<ProcessInfo> {

@@ -29,6 +29,27 @@ pub fn inspect(pid: u32) -> Option<ProcessInfo> {
     })
 }
 
+/// The environment that a process was started with, as `NAME=value` and a NUL each. What it has set since is not in
+/// there. Returns `None` if the process is another user's, or the system does not tell.
+pub fn start_environment(pid: u32) -> Option<Vec<u8>> {
+    let mut name = [libc::CTL_KERN, libc::KERN_PROCARGS2, libc::c_int::try_from(pid).ok()?];
+    let mut buffer = vec![0_u8; usize::try_from(super::LONGEST_ENVIRONMENT).ok()?];
+    let mut length = buffer.len();
+    // SAFETY: name and buffer are ours, and each comes with its length; nothing is set.
+    let answer = unsafe {
+        libc::sysctl(
+            name.as_mut_ptr(),
+            name.len() as libc::c_uint,
+            buffer.as_mut_ptr().cast(),
+            &raw mut length,
+            std::ptr::null_mut(),
+            0,
+        )
+    };
+    buffer.truncate(length);
+    if answer == 0 { super::environment_in_procargs(&buffer) } else { None }
+}
+
 pub fn is_absent(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
         return true;

@@ -1,6 +1,9 @@
 //! Other processes: which one called us, and whether one still lives.
 //! A pid alone is no name, since pids come again; with its start time it is one.
 
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
 use turnbridge_core::event::ProcessKey;
 
 #[cfg(target_os = "linux")]
@@ -21,6 +24,16 @@ pub enum Liveness {
     Unknown,
 }
 
+/// Linux lets a program have 6 MB of arguments and environment at most, unless its stack was made larger.
+const LONGEST_ENVIRONMENT: u64 = 8 << 20;
+
+/// Who called this process.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub process: ProcessKey,
+    pub name: String,
+}
+
 struct ProcessInfo {
     parent: u32,
     start: u64,
@@ -32,17 +45,68 @@ struct ProcessInfo {
 /// The agent that runs this hook: the nearest ancestor that is no shell or other wrapper. In
 /// exec form that is the parent itself; a command line in settings.json has `sh` in between.
 pub fn calling_agent() -> ProcessKey {
+    caller().map_or(ProcessKey::UNKNOWN, |caller| caller.process)
+}
+
+/// The same with its name. It is looked for once: later it may have ended, and another process be our parent.
+pub fn caller() -> Option<&'static Caller> {
+    static CALLER: OnceLock<Option<Caller>> = OnceLock::new();
+    CALLER.get_or_init(find_caller).as_ref()
+}
+
+fn find_caller() -> Option<Caller> {
     let mut pid = platform::parent_id();
     for _ in 0..6 {
-        let Some(info) = platform::inspect(pid) else {
-            break;
-        };
+        let info = platform::inspect(pid)?;
         if !is_wrapper(&info.name) {
-            return ProcessKey { pid, start: info.start };
+            return Some(Caller {
+                process: ProcessKey { pid, start: info.start },
+                name: info.name,
+            });
         }
         pid = info.parent;
     }
-    ProcessKey::UNKNOWN
+    None
+}
+
+/// The variables that a process was started with, whatever it has set since. Returns `None` where the system does not
+/// tell, and for what is no environment: a process may write over its own.
+pub fn start_environment(process: ProcessKey) -> Option<Vec<(OsString, OsString)>> {
+    let variables = parse_environment(&platform::start_environment(process.pid)?);
+    let has = |wanted: &str| variables.iter().any(|(name, _)| name == wanted);
+    let is_whole = has("HOME") && has("PATH") && identify(process.pid) == process;
+    is_whole.then_some(variables)
+}
+
+#[cfg(unix)]
+fn parse_environment(bytes: &[u8]) -> Vec<(OsString, OsString)> {
+    use std::os::unix::ffi::OsStringExt;
+    let text = |bytes: &[u8]| OsString::from_vec(bytes.to_owned());
+    let variables = bytes.split(|byte| *byte == 0).filter_map(|variable| {
+        let end = variable.iter().position(|byte| *byte == b'=').filter(|end| *end > 0)?;
+        Some((text(&variable[..end]), text(&variable[end + 1..])))
+    });
+    variables.collect()
+}
+
+#[cfg(not(unix))]
+fn parse_environment(_bytes: &[u8]) -> Vec<(OsString, OsString)> {
+    Vec::new()
+}
+
+/// What follows the arguments in macOS's answer to `KERN_PROCARGS2`: a number of arguments, the program's path, NULs,
+/// the arguments, the environment.
+#[cfg(any(target_os = "macos", test))]
+fn environment_in_procargs(answer: &[u8]) -> Option<Vec<u8>> {
+    let (count, rest) = answer.split_first_chunk()?;
+    let arguments = usize::try_from(i32::from_ne_bytes(*count)).ok()?;
+    let path_end = rest.iter().position(|byte| *byte == 0)?;
+    let rest = &rest[path_end..];
+    let mut rest = &rest[rest.iter().position(|byte| *byte != 0)?..];
+    for _ in 0..arguments {
+        rest = &rest[rest.iter().position(|byte| *byte == 0)? + 1..];
+    }
+    Some(rest.to_owned())
 }
 
 /// The process that has this pid now.
@@ -121,6 +185,39 @@ mod tests {
         }
         child.wait().unwrap();
         assert_eq!(liveness(process), Liveness::Gone);
+    }
+
+    #[test]
+    fn macos_tells_the_environment_behind_the_arguments() {
+        let mut answer = 2_i32.to_ne_bytes().to_vec();
+        answer.extend(b"/bin/claude\0\0\0\0claude\0-p\0HOME=/home/user\0PATH=/bin\0");
+        let environment = environment_in_procargs(&answer).unwrap();
+        assert_eq!(environment, b"HOME=/home/user\0PATH=/bin\0");
+        for length in 0..answer.len() {
+            let _ = environment_in_procargs(&answer[..length]);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_environment_of_a_start_does_not_show_what_the_process_has_set_since() {
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "HOME=/evil; export HOME; echo; read line"])
+            .env_clear()
+            .envs([("HOME", "/home/user"), ("PATH", "/usr/bin:/bin"), ("EMPTY", "")])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = [0];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut said).unwrap();
+        let variables = start_environment(identify(child.id())).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let home = variables.iter().find(|(name, _)| name == "HOME").unwrap();
+        assert_eq!(home.1, "/home/user");
+        assert!(variables.contains(&("EMPTY".into(), "".into())));
+        assert!(start_environment(ProcessKey::UNKNOWN).is_none());
     }
 
     #[test]

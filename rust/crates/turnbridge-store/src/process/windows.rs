@@ -49,6 +49,11 @@ pub fn is_absent(pid: u32) -> bool {
     unsafe { GetLastError() == ERROR_INVALID_PARAMETER }
 }
 
+/// A process can change its own block there, and nothing keeps the first one.
+pub fn start_environment(_pid: u32) -> Option<Vec<u8>> {
+    None
+}
+
 fn times(pid: u32) -> Option<(u64, bool)> {
     // SAFETY: plain call; a null handle means failure.
     let handle = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid) };

@@ -11,6 +11,7 @@ use std::io::{self, Write};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use turnbridge_store::agent_environment::{self, Scope};
 
 use crate::config;
 use crate::speech::{self, Silence};
@@ -24,6 +25,8 @@ use protocol::ToolResult;
 pub struct Arguments {}
 
 pub fn run(_: &Arguments) -> Result<()> {
+    // A project must not choose the programs that speak.
+    agent_environment::adopt(Scope::Server);
     let mut input = io::stdin().lock();
     loop {
         let answer = match read_line(&mut input).context("could not read stdin")? {

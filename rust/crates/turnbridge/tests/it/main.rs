@@ -29,6 +29,8 @@ mod no_network;
 mod panes;
 mod plugin_folder;
 #[cfg(unix)]
+mod project_environment;
+#[cfg(unix)]
 mod real_codex;
 mod recordings;
 #[cfg(unix)]

@@ -1,0 +1,102 @@
+//! Which environment variables a process of ours takes from whom. Nothing is read here.
+//!
+//! Claude Code puts `env` of a project's settings into its own environment, and so into that of every hook and MCP
+//! server. So what our processes have around them may be a project's choice, while what the agent's process was started
+//! with is the user's.
+
+/// Where our files are, and the agents' own.
+pub const FOLDERS: [&str; 8] = [
+    "HOME",
+    "USERPROFILE",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+];
+
+/// Whom a connection trusts. With these and a proxy, somebody else reads the tokens.
+pub const CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+/// By way of whom a connection is made.
+pub const PROXIES: [&str; 8] = [
+    "ALL_PROXY",
+    "all_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "NO_PROXY",
+    "no_proxy",
+];
+
+/// What Windows needs to start a program and to open a connection, and the user's language.
+const SYSTEM: [&str; 8] =
+    ["SystemRoot", "SystemDrive", "windir", "TEMP", "TMP", "LANG", "LC_ALL", "LC_MESSAGES"];
+
+/// All that the notifier gets. It starts no program, so that it needs no PATH.
+pub fn for_the_notifier() -> impl Iterator<Item = &'static str> {
+    FOLDERS.into_iter().chain(CERTIFICATES).chain(PROXIES).chain(SYSTEM)
+}
+
+/// Whether the user should hear that a project has set this.
+pub fn is_told(name: &str) -> bool {
+    [&FOLDERS[..], &CERTIFICATES, &PROXIES].concat().contains(&name)
+}
+
+/// Whether an agent sets this for the one call. Such a value may be a project's all the same, where the agent does not
+/// set it: who uses it has to check it.
+pub fn is_of_the_call(name: &str) -> bool {
+    let is_agents = name.starts_with("CLAUDE") && name != "CLAUDE_CONFIG_DIR";
+    // The last one is ours, for a program behind us, whose caller may have ended.
+    is_agents
+        || ["AI_AGENT", "PLUGIN_ROOT", "PLUGIN_DATA", "TURNBRIDGE_NOTIFY_CHAINED"].contains(&name)
+}
+
+/// Whether a process by this name is an agent: `claude`, `claude.exe`, `codex`, `codex-x86_64-unk`.
+pub fn is_agent(process_name: &str) -> bool {
+    let name = process_name.to_ascii_lowercase();
+    name.starts_with("claude") || name.starts_with("codex")
+}
+
+/// Whether a process by this name takes over those whose parent has ended.
+pub fn adopts_orphans(process_name: &str) -> bool {
+    ["systemd", "init", "launchd"].contains(&process_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_agents_set_for_a_call_is_told_from_what_a_start_decides() {
+        for name in ["CLAUDECODE", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"] {
+            assert!(is_of_the_call(name), "{name}");
+        }
+        for name in FOLDERS.into_iter().chain(CERTIFICATES).chain(PROXIES) {
+            assert!(!is_of_the_call(name) && is_told(name), "{name}");
+        }
+        for name in ["PATH", "LD_PRELOAD", "TMUX_PANE", "KAWAII_PANE_ID", "TURNBRIDGE_REPLY_ID"] {
+            assert!(!is_of_the_call(name) && !is_told(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_notifier_gets_nothing_that_loads_code_or_names_programs() {
+        for name in for_the_notifier() {
+            assert!(!["PATH", "LD_PRELOAD", "LD_LIBRARY_PATH"].contains(&name), "{name}");
+            assert!(!name.starts_with("DYLD_") && !name.starts_with("TURNBRIDGE_"), "{name}");
+        }
+    }
+
+    #[test]
+    fn agents_are_known_by_the_names_that_systems_give_their_processes() {
+        for name in ["claude", "claude.exe", "Claude.exe", "codex", "codex-x86_64-un"] {
+            assert!(is_agent(name), "{name}");
+        }
+        for name in ["node", "turnbridge", "bash", "systemd", ""] {
+            assert!(!is_agent(name), "{name}");
+        }
+    }
+}
