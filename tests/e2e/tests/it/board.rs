@@ -226,6 +226,42 @@ fn markdown_becomes_what_it_means_and_nothing_else() {
     }
 }
 
+/// More pieces than a function can have arguments.
+#[test]
+fn an_answer_of_a_hundred_thousand_pieces_is_shown_and_hides_no_other() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    let board = Board::start(&scene, None, "language = \"en\"\n");
+    let hook = |event: &str, more: Value| board.hook(&payload(&scene, 1, "huge", event, more));
+    let answers = ["the first answer".to_owned(), "`a` ".repeat(75_000)];
+    for answer in &answers {
+        hook("UserPromptSubmit", json!({ "prompt": "go on" }));
+        hook("Stop", json!({ "last_assistant_message": answer }));
+    }
+    browser.open(&board.url);
+    browser.order("wait", json!({ "selector": ".card" }));
+    browser.press(&["j", "Enter"]);
+    browser.wait_for(".turn .answer", "the first answer");
+    wait_for("the answer", || match browser.count(".turn .answer code") {
+        75_000 => Ok(()),
+        count => Err(count.to_string()),
+    });
+    assert_eq!(browser.order("report", json!({}))["complaints"], json!([]));
+    // As blocks, items of a list, cells of a table, and what cannot be rendered at all.
+    for (source, selector, count) in [
+        ("'# a\\n'.repeat(150_000)", "h3", 150_000),
+        ("'- ' + '`a` '.repeat(150_000)", "li code", 150_000),
+        ("'|' + 'a|'.repeat(1_500) + '\\n|' + '-|'.repeat(1_500)", "th", 1_500),
+        ("'> ' + '`a` '.repeat(150_000)", "blockquote code", 150_000),
+        ("'**`a` b** '.repeat(60_000)", "strong code", 60_000),
+    ] {
+        let script = format!(
+            "import('/markdown.js').then(({{ render }}) => render({source}).querySelectorAll('{selector}').length)"
+        );
+        assert_eq!(browser.run(&script), count, "{source}");
+    }
+}
+
 fn payload(scene: &Scene, number: u32, project: &str, event: &str, more: Value) -> Value {
     let mut payload = json!({
         "session_id": format!("00000000-0000-4000-8000-{number:012}"),

@@ -209,7 +209,7 @@ export class Cards {
     );
     const prompt = element("span", { class: "prompt" }, session.prompt ?? text("no_prompt"));
     const extra = notes(session);
-    const bottom = extra.length > 0 ? element("span", { class: "notes" }, ...extra) : null;
+    const bottom = extra.length > 0 ? element("span", { class: "notes" }, extra) : null;
     node.button.replaceChildren(...[top, prompt, bottom].filter(Boolean));
     node.button.dataset.state = session.state;
     this.renderAge(node);

@@ -2,16 +2,26 @@
 // them is ever markup: every text becomes a text node, and only http and https links are links.
 // What is not understood stays as it was typed. All searches are bounded, so that no text is slow.
 
-import { element } from "/texts.js";
+import { element, fill } from "/texts.js";
 
 const DEEPEST = 8;
 /** How far the end of an emphasis or a link is looked for. */
 const FAR = 4_000;
 
+/** A text that cannot be rendered is shown as it was typed: one answer hides no other. */
 export function render(source) {
+  try {
+    return rendered(source);
+  } catch (error) {
+    console.warn(error);
+    return element("div", { class: "markdown words" }, source);
+  }
+}
+
+function rendered(source) {
   const lines = source.replace(/\r\n?/g, "\n").split("\n");
   const made = element("div", { class: "markdown" });
-  made.append(...blocks(lines, 0));
+  fill(made, blocks(lines, 0));
   return made;
 }
 
@@ -36,7 +46,7 @@ function block(lines, at, depth) {
     // The page has headings of its own above these.
     const level = Math.min(6, heading[1].length + 2);
     const title = line.slice(heading[0].length).trim();
-    return [element(`h${level}`, {}, ...inline(title, 0)), at + 1];
+    return [element(`h${level}`, {}, inline(title, 0)), at + 1];
   }
   if (/^ {0,3}([-*_])(?:\s*\1){2,}\s*$/.test(line)) return [element("hr"), at + 1];
   if (depth < DEEPEST) {
@@ -65,7 +75,7 @@ function quote(lines, at, depth) {
     inner.push(lines[end].replace(/^ {0,3}> ?/, ""));
     end += 1;
   }
-  return [element("blockquote", {}, ...blocks(inner, depth + 1)), end];
+  return [element("blockquote", {}, blocks(inner, depth + 1)), end];
 }
 
 /** `- `, `* `, `+ `, `1. ` or `1) ` and what stands before the text. */
@@ -111,7 +121,7 @@ function item(inner, depth) {
   const flat = nodes.flatMap((node, index) =>
     node.nodeName === "P" && index === 0 ? [...node.childNodes] : [node],
   );
-  return element("li", {}, ...flat);
+  return element("li", {}, flat);
 }
 
 function dedent(line, width) {
@@ -132,7 +142,7 @@ function isTable(lines, at) {
 
 function table(lines, at) {
   const row = (line, name) =>
-    element("tr", {}, ...cells(line).map((cell) => element(name, {}, ...inline(cell, 0))));
+    element("tr", {}, cells(line).map((cell) => element(name, {}, inline(cell, 0))));
   const head = element("thead", {}, row(lines[at], "th"));
   const body = element("tbody");
   let end = at + 2;
@@ -153,7 +163,7 @@ function paragraph(lines, at) {
   while (end < lines.length && lines[end].trim() !== "" && !startsBlock(lines, end)) end += 1;
   const made = element("p");
   const text = lines.slice(at, end).map((line, index) => (index === 0 ? line : line.trimStart()));
-  made.append(...inline(text.join("\n"), 0));
+  fill(made, inline(text.join("\n"), 0));
   return [made, end];
 }
 
@@ -258,7 +268,7 @@ function emphasis(source, at, depth) {
     if (end < 0) continue;
     const name = letter === "~" ? "del" : size === 2 ? "strong" : "em";
     const inner = inline(source.slice(at + size, end), depth + 1);
-    return { node: element(name, {}, ...inner), end: end + size };
+    return { node: element(name, {}, inner), end: end + size };
   }
   return { text: whole, end: at + whole.length };
 }
@@ -320,4 +330,4 @@ function safe(address) {
 }
 
 const anchor = (href, inner) =>
-  element("a", { href, rel: "noreferrer noopener", target: "_blank" }, ...inner);
+  element("a", { href, rel: "noreferrer noopener", target: "_blank" }, inner);

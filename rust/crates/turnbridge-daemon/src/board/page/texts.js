@@ -210,7 +210,7 @@ export function span(milliseconds) {
   return text("days", Math.floor(seconds / 86400));
 }
 
-/** An element with attributes and children; a text is always a text. */
+/** An element with attributes and children, or lists of them; a text is always a text. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -218,6 +218,14 @@ export function element(name, attributes = {}, ...children) {
     else if (value === true) made.setAttribute(key, "");
     else if (value !== false && value != null) made.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child != null));
+  fill(made, children);
   return made;
+}
+
+/** Appends them one by one: an answer may be more nodes than a call can have arguments. Lists are gone into. */
+export function fill(parent, children) {
+  for (const child of children) {
+    if (Array.isArray(child)) fill(parent, child);
+    else if (child != null) parent.append(child);
+  }
 }

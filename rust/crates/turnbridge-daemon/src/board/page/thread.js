@@ -105,7 +105,7 @@ export class Thread {
     const title = element("h2", {}, session.project ?? text("no_folder"));
     const about = [session.tool, session.model, session.project_dir, session.session_id].filter(Boolean);
     const details = element("p", { class: "about" }, about.join(" · "));
-    const line = element("div", { class: "line" }, back, dot(session), title, ...notes(session), focus);
+    const line = element("div", { class: "line" }, back, dot(session), title, notes(session), focus);
     const hadFocus = this.head.contains(document.activeElement) ? document.activeElement.className : null;
     this.head.replaceChildren(line, details);
     if (hadFocus) this.head.querySelector(`.${hadFocus.split(" ").at(-1)}`)?.focus();
@@ -312,7 +312,7 @@ function turnNode(turn, session) {
     "li",
     { class: "turn" },
     turn.prompt == null ? null : prompt(turn.prompt, turn.started_at, []),
-    element("div", { class: "answer" }, byline(session.tool, turn.ended_at, turn.started_at), ...shown),
+    element("div", { class: "answer" }, byline(session.tool, turn.ended_at, turn.started_at), shown),
   );
 }
 
@@ -343,7 +343,7 @@ function replyState(reply) {
 
 /** What a person has typed is shown as it was typed. */
 function prompt(words, at, from, more) {
-  const line = element("p", { class: "byline" }, text("you"), ...from, at ? time(at) : null);
+  const line = element("p", { class: "byline" }, text("you"), from, at ? time(at) : null);
   return element("div", { class: "said" }, line, element("p", { class: "words" }, words), more);
 }
 
