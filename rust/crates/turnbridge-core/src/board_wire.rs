@@ -1,5 +1,5 @@
 //! `board.json`: where the running daemon serves its board, and the token that opens it. Readable by
-//! its user alone; whether the daemon runs is told by its lock.
+//! its user alone; whether the daemon runs is told by its lock. `board-code`: see `sign_in`.
 
 use std::fmt;
 
@@ -11,6 +11,17 @@ pub struct BoardFile {
     pub pid: u32,
     pub port: u16,
     pub token: String,
+    /// Another program listens at `[::1]` with this port, where a browser may look for `localhost`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_ipv6_taken: bool,
+}
+
+/// `board-code`: the one code that is good, and how many wrong ones were tried since it was made.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeFile {
+    pub version: u32,
+    pub code: String,
+    pub wrong: u32,
 }
 
 impl BoardFile {
@@ -20,9 +31,9 @@ impl BoardFile {
         format!("http://127.0.0.1:{}/#{}", self.port, self.token)
     }
 
-    /// For a browser that others may see being started.
-    pub fn url_with_ticket(&self, ticket: &str) -> String {
-        format!("http://127.0.0.1:{}/#ticket={ticket}", self.port)
+    /// Without anything secret: a browser may be started with it.
+    pub fn plain_url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
     }
 }
 
@@ -42,8 +53,17 @@ mod tests {
 
     #[test]
     fn the_token_is_in_the_fragment_and_in_no_debug_output() {
-        let file = BoardFile { version: 1, pid: 7, port: 4_000, token: "secret".into() };
+        let file = BoardFile {
+            version: 1,
+            pid: 7,
+            port: 4_000,
+            token: "secret".into(),
+            is_ipv6_taken: false,
+        };
         assert_eq!(file.url(), "http://127.0.0.1:4000/#secret");
+        assert_eq!(file.plain_url(), "http://127.0.0.1:4000/");
+        let text = serde_json::to_string(&file).unwrap();
+        insta::assert_snapshot!(text, @r#"{"version":1,"pid":7,"port":4000,"token":"secret"}"#);
         insta::assert_snapshot!(format!("{file:?}"), @r#"BoardFile { pid: 7, port: 4000, token: "***" }"#);
     }
 }

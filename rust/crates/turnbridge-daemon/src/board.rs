@@ -10,10 +10,12 @@ mod children;
 mod guard;
 mod http;
 mod live;
+mod peer;
 mod replies;
+mod room;
 mod server;
+pub mod sign_in;
 mod static_files;
-pub mod ticket;
 mod token;
 mod turns;
 
@@ -28,8 +30,11 @@ use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
 
 use api::Desk;
+use guard::Address;
 use live::Live;
-use server::Server;
+pub use peer::Refusal;
+use server::{Listening, Server};
+use sign_in::SignIn;
 
 /// Serves until it is dropped.
 pub struct Board {
@@ -39,32 +44,43 @@ pub struct Board {
 }
 
 impl Board {
-    /// `tell` is called when a reply has been written down.
+    /// `tell` is called when a reply has been written down, `refused` when a connection was refused
+    /// because of who made it.
     pub fn start(
         paths: StatePaths,
         port: u16,
         language: Language,
         tell: impl Fn() + Send + Sync + 'static,
+        refused: impl Fn(Refusal) + Send + Sync + 'static,
     ) -> io::Result<Board> {
-        let listeners = server::listen(port)?;
-        let port = listeners[0].local_addr()?.port();
+        let Listening { listeners, port, is_ipv6_taken } = server::listen(port)?;
         let token = token::make()?;
+        // Of a daemon that was killed: they lead to no board.
+        sign_in::forget(&paths);
         let desk = Arc::new(Desk {
             paths: paths.clone(),
-            port,
+            address: Address { port, is_ipv6_taken },
             token: token.clone(),
+            sign_in: SignIn::default(),
             is_japanese: AtomicBool::new(language == Language::Japanese),
             live: Live::start(paths.clone())?,
             tell: Box::new(tell),
+            refused: Box::new(refused),
         });
         let server = Server::start(listeners, Arc::clone(&desk))?;
-        let file = BoardFile { version: 1, pid: std::process::id(), port, token };
+        let pid = std::process::id();
+        let file = BoardFile { version: 1, pid, port, token, is_ipv6_taken };
         write_atomically(&paths.board_file(), &serde_json::to_vec(&file)?)?;
         Ok(Board { paths, desk, server })
     }
 
     pub fn port(&self) -> u16 {
-        self.desk.port
+        self.desk.address.port
+    }
+
+    /// Another program has this port at `[::1]`.
+    pub fn is_ipv6_taken(&self) -> bool {
+        self.desk.address.is_ipv6_taken
     }
 
     pub fn set_language(&self, language: Language) {
@@ -74,9 +90,8 @@ impl Board {
 
 impl Drop for Board {
     fn drop(&mut self) {
-        for file in [self.paths.board_file(), self.paths.board_ticket()] {
-            let _ = fs::remove_file(file);
-        }
+        let _ = fs::remove_file(self.paths.board_file());
+        sign_in::forget(&self.paths);
         self.server.stop();
         self.desk.live.stop();
     }

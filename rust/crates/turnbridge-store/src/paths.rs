@@ -92,9 +92,19 @@ impl StatePaths {
         self.state.join("board.json")
     }
 
-    /// Lets one browser in, once; see the board's `ticket`.
+    /// Lets one browser in, once; see the board's `sign_in`.
     pub fn board_ticket(&self) -> PathBuf {
         self.state.join("board-ticket")
+    }
+
+    /// The page that leads a browser to the board with the ticket.
+    pub fn board_page(&self) -> PathBuf {
+        self.state.join("board-open.html")
+    }
+
+    /// Lets one person in who types it, once.
+    pub fn board_code(&self) -> PathBuf {
+        self.state.join("board-code")
     }
 
     /// Made by whoever wants the daemon to stop.

@@ -73,3 +73,10 @@ pub fn report(result: anyhow::Result<()>) -> ExitCode {
 pub fn note(text: &str) {
     eprintln!("note: {text}");
 }
+
+/// Says what somebody has to read while a command waits for them. A terminal that is gone is no reason
+/// to stop: the command has to clean up behind itself.
+pub fn tell(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}

@@ -82,7 +82,7 @@ impl Drop for Board<'_> {
 
 /// Kept beside the other things that tests leave.
 #[track_caller]
-fn screenshot(browser: &mut Browser, name: &str) {
+pub fn screenshot(browser: &mut Browser, name: &str) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("board");
     fs::create_dir_all(&folder).expect("make the folder for screenshots");
     browser.screenshot(&folder.join(format!("{name}.png")));
@@ -397,18 +397,11 @@ fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() 
     drop(board);
     browser.wait_for("#connection", "The connection is lost");
     let board = Board::start(&scene, None, &config);
-    browser.wait_for("#connection", "Run `turnbridge board` for a new one");
+    browser.wait_for("#sign-in .why", "The daemon was started anew");
     browser.run(&format!("location.hash = '{}'", board.url.split_once('#').expect("a token").1));
     browser.wait_for("#connection", "Live");
-    // As `turnbridge board --open` does it, which finds no browser in this environment.
-    let mut command = scene.hermetic.command(executable("turnbridge"));
-    stdout_of(&command.args(["board", "--open"]).env("PATH", "/nowhere").output().expect("run it"));
-    let ticket = scene.hermetic.state_dir().join("board-ticket");
-    let ticket = fs::read_to_string(ticket).expect("a ticket");
-    browser.open(&format!("http://127.0.0.1:{port}/#ticket={ticket}"));
-    browser.wait_for("#connection", "Live");
-    assert_eq!(browser.run("location.hash"), "");
+    browser.order("hidden", json!({ "selector": "#sign-in" }));
     let without = board.url.split_once('#').expect("a token").0;
     browser.open(without);
-    browser.wait_for("#connection", "Open the address that `turnbridge board` prints");
+    browser.wait_for("#sign-in .why", "Type the code that your terminal shows");
 }

@@ -35,6 +35,7 @@ mod scene;
 mod service;
 mod setup;
 mod side_run;
+mod sign_in;
 mod slack;
 mod stop_gate;
 mod terminal;

@@ -9,18 +9,23 @@ use turnbridge_core::texts::Language;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{pane_store, session_store};
 
+use super::guard::Address;
 use super::http::{Head, Response};
 use super::live::Live;
-use super::{cards, children, replies, static_files, ticket, turns};
+use super::peer::Refusal;
+use super::sign_in::SignIn;
+use super::{cards, children, replies, static_files, turns};
 
 /// What the threads of the board share.
 pub struct Desk {
     pub paths: StatePaths,
-    pub port: u16,
+    pub address: Address,
     pub token: String,
+    pub sign_in: SignIn,
     pub is_japanese: AtomicBool,
     pub live: Live,
     pub tell: Box<dyn Fn() + Send + Sync>,
+    pub refused: Box<dyn Fn(Refusal) + Send + Sync>,
 }
 
 pub enum Answer {
@@ -88,7 +93,7 @@ impl Desk {
             return Response::error(400, "the body is no JSON object");
         };
         match action {
-            ["enter"] => ticket::exchange(&self.paths, &order, &self.token),
+            ["enter"] => self.sign_in.exchange(&self.paths, &order, &self.token),
             ["api", "replies"] => replies::accept(self, &order),
             ["api", "settings", "claude-hooks"] => match order["enabled"].as_bool() {
                 Some(enabled) => children::set_claude_hooks(enabled),

@@ -5,9 +5,29 @@
 use super::http::Head;
 use super::token;
 
+/// Where the board is, as a request has to name it.
+#[derive(Debug, Clone, Copy)]
+pub struct Address {
+    pub port: u16,
+    /// Another program listens at `[::1]` with this port. What a browser keeps for `localhost` is
+    /// that program's as much as ours then, so that neither name is ours.
+    pub is_ipv6_taken: bool,
+}
+
+impl Address {
+    fn is_named_by(self, host: &str) -> bool {
+        let Some((name, port)) = host.rsplit_once(':') else { return false };
+        let names: &[&str] = match self.is_ipv6_taken {
+            true => &["127.0.0.1"],
+            false => &["127.0.0.1", "localhost", "[::1]"],
+        };
+        names.iter().any(|own| name.eq_ignore_ascii_case(own)) && port == self.port.to_string()
+    }
+}
+
 /// Whether the request was meant for us, and not sent by somebody else's page.
-pub fn is_ours(head: &Head, port: u16) -> bool {
-    let Some(host) = head.only("host").filter(|host| is_own_host(host, port)) else {
+pub fn is_ours(head: &Head, address: Address) -> bool {
+    let Some(host) = head.only("host").filter(|host| address.is_named_by(host)) else {
         return false;
     };
     let is_own_origin = match head.only("origin") {
@@ -22,13 +42,20 @@ pub fn is_ours(head: &Head, port: u16) -> bool {
         Some(site) => ["same-origin", "none"].contains(&site),
         None => !head.has("sec-fetch-site"),
     };
-    is_own_origin && is_own_site
+    is_own_origin && (is_own_site || is_visit(head))
 }
 
-fn is_own_host(host: &str, port: u16) -> bool {
-    let Some((name, own_port)) = host.rsplit_once(':') else { return false };
-    let names = ["127.0.0.1", "localhost", "[::1]"];
-    names.iter().any(|own| name.eq_ignore_ascii_case(own)) && own_port == port.to_string()
+/// Whether somebody goes from another page to ours, in a window of its own: the page in the state
+/// folder that carries the ticket leads here so. Anybody's page may do that, which is why it gets the
+/// page without anything in it, and nothing else.
+fn is_visit(head: &Head) -> bool {
+    let is = |name: &str, value: &str| head.only(name) == Some(value);
+    head.method == "GET"
+        && head.path == "/"
+        && !head.has("origin")
+        && (is("sec-fetch-site", "cross-site") || is("sec-fetch-site", "same-site"))
+        && is("sec-fetch-mode", "navigate")
+        && is("sec-fetch-dest", "document")
 }
 
 pub fn has_token(head: &Head, wanted: &str) -> bool {
@@ -43,17 +70,60 @@ mod tests {
     use super::*;
     use crate::board::http::read_head;
 
+    const ADDRESS: Address = Address { port: 4_000, is_ipv6_taken: false };
+
     fn head(headers: &str) -> Head {
-        let text = format!("GET / HTTP/1.1\r\n{headers}\r\n");
+        request("GET /", headers)
+    }
+
+    fn request(line: &str, headers: &str) -> Head {
+        let text = format!("{line} HTTP/1.1\r\n{headers}\r\n");
         read_head(&mut text.as_bytes()).unwrap().0
+    }
+
+    #[test]
+    fn another_page_may_lead_to_ours_and_get_nothing_else() {
+        let from = |site: &str, mode: &str, dest: &str| {
+            format!(
+                "Host: 127.0.0.1:4000\r\nSec-Fetch-Site: {site}\r\nSec-Fetch-Mode: {mode}\r\n\
+                 Sec-Fetch-Dest: {dest}\r\n"
+            )
+        };
+        let visit = from("cross-site", "navigate", "document");
+        assert!(is_ours(&head(&visit), ADDRESS));
+        assert!(is_ours(&head(&from("same-site", "navigate", "document")), ADDRESS));
+        for line in ["POST /", "POST /enter", "GET /api/sessions", "GET /board.js", "HEAD /"] {
+            assert!(!is_ours(&request(line, &visit), ADDRESS), "{line}");
+        }
+        for headers in [
+            from("cross-site", "navigate", "iframe"),
+            from("cross-site", "navigate", "object"),
+            from("cross-site", "no-cors", "document"),
+            from("cross-site", "no-cors", "script"),
+            from("cross-site", "cors", "empty"),
+            format!("{visit}Origin: null\r\n"),
+            format!("{visit}Sec-Fetch-Mode: navigate\r\n"),
+            visit.replace("127.0.0.1", "evil.example"),
+        ] {
+            assert!(!is_ours(&head(&headers), ADDRESS), "{headers}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_leads_to_another_program_too_is_not_ours() {
+        let address = Address { is_ipv6_taken: true, ..ADDRESS };
+        assert!(is_ours(&head("Host: 127.0.0.1:4000\r\n"), address));
+        for host in ["localhost:4000", "[::1]:4000"] {
+            assert!(!is_ours(&head(&format!("Host: {host}\r\n")), address), "{host}");
+        }
     }
 
     #[test]
     fn only_our_own_name_and_our_own_page_are_listened_to() {
         for own in ["127.0.0.1:4000", "localhost:4000", "LOCALHOST:4000", "[::1]:4000"] {
-            assert!(is_ours(&head(&format!("Host: {own}\r\n")), 4_000), "{own}");
+            assert!(is_ours(&head(&format!("Host: {own}\r\n")), ADDRESS), "{own}");
             let same = format!("Host: {own}\r\nOrigin: http://{own}\r\n");
-            assert!(is_ours(&head(&same), 4_000), "{own}");
+            assert!(is_ours(&head(&same), ADDRESS), "{own}");
         }
         for other in [
             "",
@@ -73,10 +143,10 @@ mod tests {
             "Host: 127.0.0.1:4000\r\nSec-Fetch-Site: same-site\r\n",
             "Host: 127.0.0.1:4000\r\nSec-Fetch-Site: none\r\nSec-Fetch-Site: none\r\n",
         ] {
-            assert!(!is_ours(&head(other), 4_000), "{other}");
+            assert!(!is_ours(&head(other), ADDRESS), "{other}");
         }
         let browser = "Host: 127.0.0.1:4000\r\nSec-Fetch-Site: same-origin\r\n";
-        assert!(is_ours(&head(browser), 4_000));
+        assert!(is_ours(&head(browser), ADDRESS));
     }
 
     #[test]

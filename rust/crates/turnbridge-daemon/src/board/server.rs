@@ -1,5 +1,7 @@
 //! Listens on this machine alone. A named thread accepts, and each request has a short-lived thread of
-//! its own; there are only so many of them, and each has only so much time.
+//! its own; there are only so many of them, and each has only so much time. Another user's process is
+//! refused before it is listened to (`peer`), and whoever has not shown the token keeps no place from
+//! whoever has (`room`).
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -13,8 +15,10 @@ use super::api::{Answer, Desk};
 use super::guard::{has_token, is_ours};
 use super::http::{Deadline, Refused, Response, close, read_body, read_head, stream_head};
 use super::live::Frames;
+use super::peer;
+use super::room::{Guest, Room};
 
-/// Requests at the same time. A page has six connections at most.
+/// Requests with the token at the same time. A page has six connections at most.
 const MOST_REQUESTS: usize = 32;
 /// Pages that are told of changes at the same time; they do not count as requests.
 const MOST_STREAMS: usize = 16;
@@ -27,12 +31,38 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// JSON of long turns is made in it; the main thread's own would be sixteen times as much.
 const STACK: usize = 512 << 10;
 
-/// At 127.0.0.1, and at ::1 when there is one.
-pub fn listen(port: u16) -> io::Result<Vec<TcpListener>> {
-    let main = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-    let port = main.local_addr()?.port();
-    let second = TcpListener::bind((Ipv6Addr::LOCALHOST, port));
-    Ok([main].into_iter().chain(second).collect())
+/// How many ports are tried until one is free at both addresses.
+const MOST_PORTS: usize = 64;
+
+pub struct Listening {
+    pub listeners: Vec<TcpListener>,
+    pub port: u16,
+    /// Another program has this port at `[::1]`.
+    pub is_ipv6_taken: bool,
+}
+
+/// Listens at 127.0.0.1, and at ::1 when there is one. Port 0 is any that is free at both: a browser
+/// that is told `localhost` may look at either. A port that was asked for is taken all the same.
+pub fn listen(wanted: u16) -> io::Result<Listening> {
+    let mut last = None;
+    for _ in 0..MOST_PORTS {
+        let main = TcpListener::bind((Ipv4Addr::LOCALHOST, wanted))?;
+        let port = main.local_addr()?.port();
+        let second = TcpListener::bind((Ipv6Addr::LOCALHOST, port));
+        let is_ipv6_taken =
+            second.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse);
+        let listening = Listening {
+            listeners: [main].into_iter().chain(second).collect(),
+            port,
+            is_ipv6_taken,
+        };
+        if !is_ipv6_taken || wanted != 0 {
+            return Ok(listening);
+        }
+        // Kept until the next one is bound, which is another one by that.
+        last = Some(listening);
+    }
+    last.ok_or_else(|| io::ErrorKind::AddrInUse.into())
 }
 
 pub struct Server {
@@ -44,12 +74,14 @@ impl Server {
     pub fn start(listeners: Vec<TcpListener>, desk: Arc<Desk>) -> io::Result<Server> {
         let is_stopping = Arc::new(AtomicBool::new(false));
         let counts = Arc::new(Counts::default());
+        let room = Arc::new(Room::default());
         let mut threads = Vec::new();
         for listener in listeners {
             let address = listener.local_addr()?;
             let door = Door {
                 desk: Arc::clone(&desk),
                 counts: Arc::clone(&counts),
+                room: Arc::clone(&room),
                 is_stopping: Arc::clone(&is_stopping),
             };
             let builder = thread::Builder::new().name("board".to_owned()).stack_size(STACK);
@@ -92,10 +124,18 @@ impl Drop for Place<'_> {
     }
 }
 
+/// What a connection holds while it is served: a place among those that may be sent away, or, with the
+/// token, one that nobody takes from it.
+enum Held<'a> {
+    Guest(#[expect(dead_code, reason = "held, not read")] Guest),
+    Request(#[expect(dead_code, reason = "held, not read")] Place<'a>),
+}
+
 #[derive(Clone)]
 struct Door {
     desk: Arc<Desk>,
     counts: Arc<Counts>,
+    room: Arc<Room>,
     is_stopping: Arc<AtomicBool>,
 }
 
@@ -115,26 +155,23 @@ impl Door {
     }
 
     fn admit(&self, stream: TcpStream) {
-        // Counted here, so that no more threads are made than there are places.
-        if self.counts.requests.load(Ordering::SeqCst) >= MOST_REQUESTS {
-            return turn_away(&stream);
+        if let Some(refusal) = peer::refusal(&stream) {
+            return (self.desk.refused)(refusal);
         }
-        self.counts.requests.fetch_add(1, Ordering::SeqCst);
+        let stream = Arc::new(stream);
+        let guest = self.room.enter(&stream);
         let door = self.clone();
-        let serve = move || {
-            let place = Place(&door.counts.requests);
-            door.serve(&stream, place);
-        };
+        let serve = move || door.serve(&stream, guest);
         let builder = thread::Builder::new().name("board-request".to_owned()).stack_size(STACK);
-        if builder.spawn(serve).is_err() {
-            drop(Place(&self.counts.requests));
-        }
+        // Without a thread the connection is closed, and its place in the room is free.
+        let _ = builder.spawn(serve);
     }
 
-    fn serve(&self, stream: &TcpStream, place: Place<'_>) {
+    fn serve(&self, stream: &TcpStream, guest: Guest) {
         let _ = stream.set_write_timeout(Some(PATIENCE));
         let _ = stream.set_nodelay(true);
-        let answer = match self.answer(stream) {
+        let mut place = Held::Guest(guest);
+        let answer = match self.answer(stream, &mut place) {
             Ok(answer) => answer,
             Err(Refused::Gone) => return,
             Err(Refused::Status(status)) => Answer::Whole(Response::of_status(status)),
@@ -156,13 +193,18 @@ impl Door {
     }
 
     /// Nobody without the right to it can make us read a body.
-    fn answer(&self, stream: &TcpStream) -> Result<Answer, Refused> {
+    fn answer<'a>(&'a self, stream: &TcpStream, place: &mut Held<'a>) -> Result<Answer, Refused> {
         let mut input = Deadline { stream, until: Instant::now() + PATIENCE };
         let (head, begun) = read_head(&mut input)?;
-        let is_allowed = is_ours(&head, self.desk.port)
-            && (!head.path.starts_with("/api/") || has_token(&head, &self.desk.token));
-        if !is_allowed {
+        if !is_ours(&head, self.desk.address) {
             return Err(Refused::Status(403));
+        }
+        if head.path.starts_with("/api/") {
+            if !has_token(&head, &self.desk.token) {
+                return Err(Refused::Status(403));
+            }
+            let taken = Place::take(&self.counts.requests, MOST_REQUESTS);
+            *place = Held::Request(taken.ok_or(Refused::Status(503))?);
         }
         let body = read_body(&head, begun, &mut input)?;
         Ok(self.desk.answer(&head, &body))
@@ -182,10 +224,37 @@ impl Door {
     }
 }
 
-/// The thread that accepts says it itself, and does not wait for whoever has been refused.
+/// Does not wait for whoever has been refused.
 fn turn_away(stream: &TcpStream) {
     let _ = stream.set_write_timeout(Some(Duration::from_millis(50)));
     if Response::of_status(503).send(stream).is_ok() {
         close(stream, Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn has_ipv6() -> bool {
+        TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
+    }
+
+    #[test]
+    fn a_port_that_another_has_at_the_other_address_is_said_and_not_chosen() {
+        if !has_ipv6() {
+            return;
+        }
+        let other = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).unwrap();
+        let taken = other.local_addr().unwrap().port();
+        let listening = listen(taken).unwrap();
+        assert!(listening.is_ipv6_taken && listening.listeners.len() == 1);
+        assert_eq!(listening.port, taken);
+        drop(listening);
+        drop(other);
+        let listening = listen(taken).unwrap();
+        assert!(!listening.is_ipv6_taken && listening.listeners.len() == 2);
+        let free = listen(0).unwrap();
+        assert!(!free.is_ipv6_taken && free.listeners.len() == 2);
     }
 }

@@ -8,7 +8,7 @@ const HTML: &str = "text/html";
 const CSS: &str = "text/css";
 const SCRIPT: &str = "text/javascript";
 
-const FILES: [(&str, &str, &str); 9] = [
+const FILES: [(&str, &str, &str); 10] = [
     ("/", HTML, include_str!("page/index.html")),
     ("/board.css", CSS, include_str!("page/board.css")),
     ("/board.js", SCRIPT, include_str!("page/board.js")),
@@ -16,6 +16,7 @@ const FILES: [(&str, &str, &str); 9] = [
     ("/connection.js", SCRIPT, include_str!("page/connection.js")),
     ("/markdown.js", SCRIPT, include_str!("page/markdown.js")),
     ("/settings.js", SCRIPT, include_str!("page/settings.js")),
+    ("/sign_in.js", SCRIPT, include_str!("page/sign_in.js")),
     ("/texts.js", SCRIPT, include_str!("page/texts.js")),
     ("/thread.js", SCRIPT, include_str!("page/thread.js")),
 ];

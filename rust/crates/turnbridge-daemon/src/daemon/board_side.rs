@@ -1,5 +1,7 @@
 //! The board while the daemon lives: there is one from the first config on, or without any.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 use std::sync::mpsc::Sender;
 
 use turnbridge_config::Config;
@@ -9,7 +11,7 @@ use turnbridge_store::paths::StatePaths;
 
 use super::event::Event;
 use super::log::DaemonLog;
-use crate::board::Board;
+use crate::board::{Board, Refusal, sign_in};
 use crate::notifier::language;
 
 pub struct BoardSide {
@@ -46,15 +48,20 @@ impl BoardSide {
 
     /// Opens it, if it is not: whoever had the port may have left it.
     pub fn look(&mut self) {
+        sign_in::forget_old(&self.paths);
         if self.open.is_some() {
             return;
         }
         let events = self.events.clone();
         let tell = move || drop(events.send(Event::ReplyKept));
-        match Board::start(self.paths.clone(), self.port, self.language, tell) {
+        let refused = log_refusals(self.log.clone());
+        match Board::start(self.paths.clone(), self.port, self.language, tell, refused) {
             Ok(board) => {
                 let fields = [("port", Field::Number(u64::from(board.port())))];
                 self.log.info("the board is open", &fields);
+                if board.is_ipv6_taken() {
+                    self.warn_of_ipv6(board.port());
+                }
                 self.open = Some(board);
                 self.told = None;
             }
@@ -73,7 +80,31 @@ impl BoardSide {
         }
     }
 
+    fn warn_of_ipv6(&self, port: u16) {
+        let hint = format!(
+            "use http://127.0.0.1:{port}/ and not `localhost`, or choose another `[board] port`"
+        );
+        let fields = [("port", Field::Number(u64::from(port))), ("hint", Field::Text(hint))];
+        self.log.warn("another program listens at [::1] with the board's port", &fields);
+    }
+
     pub fn stop(&mut self) {
         self.open = None;
+    }
+}
+
+/// How many users are named in the log; nobody fills it by connecting.
+const MOST_STRANGERS: usize = 16;
+
+/// Logs each user once whose connections are refused.
+fn log_refusals(log: DaemonLog) -> impl Fn(Refusal) + Send + Sync {
+    let told = Mutex::new(BTreeSet::new());
+    move |refusal| {
+        let Refusal::Stranger(user) = refusal else { return };
+        let Ok(mut told) = told.lock() else { return };
+        if told.len() < MOST_STRANGERS && told.insert(user) {
+            let fields = [("user", Field::Number(u64::from(user)))];
+            log.warn("another user of this machine tried to reach the board", &fields);
+        }
     }
 }

@@ -1,28 +1,38 @@
-//! `turnbridge board`: the address of the page that the daemon serves, and a browser for it.
+//! `turnbridge board`: the address of the page that the daemon serves, and a browser that is signed in
+//! to it.
+
+mod opener;
+pub mod sign_in;
 
 use std::fs;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::json;
 use turnbridge_core::board_wire::BoardFile;
-use turnbridge_daemon::board::ticket;
 use turnbridge_store::paths::StatePaths;
 
 use super::daemon;
 use crate::failure::{hinted, note};
-use crate::programs;
+use sign_in::{Look, SignIn};
+
+/// How often the sign-in is looked at.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Show your sessions in a browser, and answer them there
 ///
 /// Prints an address on this machine. Whoever has it may make your agents run: keep it to yourself.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Open it in the browser
+    /// Open it in the browser, and wait until that has signed in
     #[arg(long)]
     open: bool,
+    /// Show a code that signs a browser in which is open already, and wait until it was typed
+    #[arg(long, conflicts_with_all = ["open", "json"])]
+    code: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -31,20 +41,55 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let paths = super::state_paths()?;
     let board = find(&paths)?;
+    if !arguments.code {
+        print(&board, arguments.json)?;
+    }
+    if board.is_ipv6_taken {
+        note(&format!(
+            "another program listens at [::1]:{0}; open 127.0.0.1, never `localhost`",
+            board.port
+        ));
+    }
+    match (arguments.open, arguments.code) {
+        (true, _) => wait(|| SignIn::open(&paths, &board)),
+        (_, true) => wait(|| Ok(SignIn::by_code(&paths, &board))),
+        _ => Ok(()),
+    }
+}
+
+fn print(board: &BoardFile, as_json: bool) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    if arguments.json {
+    if as_json {
         let shown = json!({
             "version": 1, "url": board.url(), "port": board.port, "token": board.token,
-            "pid": board.pid,
+            "pid": board.pid, "is_ipv6_taken": board.is_ipv6_taken,
         });
         writeln!(out, "{shown}")?;
     } else {
         writeln!(out, "{}", board.url())?;
     }
-    if arguments.open {
-        open(&paths, &board)?;
+    Ok(out.flush()?)
+}
+
+/// Looks at a sign-in until it has ended, or until Ctrl-C. Either way nothing of it is left: what lets
+/// somebody in is removed when the sign-in is dropped.
+fn wait(begin: impl FnOnce() -> Result<SignIn>) -> Result<()> {
+    let (sender, ended) = channel();
+    let handler = move || {
+        let _ = sender.send(());
+    };
+    // Before there is anything to remove.
+    ctrlc::set_handler(handler).context("could not listen for signals")?;
+    let mut sign_in = begin()?;
+    loop {
+        match sign_in.look()? {
+            Look::Ended => return Ok(()),
+            Look::GoesOn => {}
+        }
+        if ended.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 pub fn find(paths: &StatePaths) -> Result<BoardFile> {
@@ -54,32 +99,11 @@ pub fn find(paths: &StatePaths) -> Result<BoardFile> {
             "start it with `turnbridge daemon`, then run `turnbridge board` again",
         ));
     }
-    let file = fs::read(paths.board_file()).ok();
-    file.and_then(|bytes| serde_json::from_slice(&bytes).ok()).ok_or_else(|| {
+    read(paths).ok_or_else(|| {
         hinted("the daemon serves no board", "`turnbridge logs daemon` says why it cannot")
     })
 }
 
-/// By whatever opens addresses here. A failure is worth a word; the address has been printed.
-pub fn open(paths: &StatePaths, board: &BoardFile) -> Result<()> {
-    let ticket = ticket::make(paths).context("could not write to the state folder")?;
-    let url = board.url_with_ticket(&ticket);
-    let openers: &[(&str, &[&str])] = if cfg!(windows) {
-        &[("rundll32", &["url.dll,FileProtocolHandler"])]
-    } else if cfg!(target_os = "macos") {
-        &[("open", &[])]
-    } else {
-        &[("wslview", &[]), ("xdg-open", &[])]
-    };
-    for (name, arguments) in openers {
-        let Some(program) = programs::find(name, None) else { continue };
-        let mut command = Command::new(program);
-        command.args(*arguments).arg(&url);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        if command.spawn().is_ok() {
-            return Ok(());
-        }
-    }
-    note("no program was found that opens addresses; open it yourself");
-    Ok(())
+pub fn read(paths: &StatePaths) -> Option<BoardFile> {
+    serde_json::from_slice(&fs::read(paths.board_file()).ok()?).ok()
 }

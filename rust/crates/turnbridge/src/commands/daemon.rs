@@ -14,6 +14,7 @@ use turnbridge_store::companion::{self, Apart};
 use turnbridge_store::file_lock;
 use turnbridge_store::paths::StatePaths;
 
+use super::board;
 use crate::failure::hinted;
 
 /// Enough for a slow machine; it takes some milliseconds.
@@ -134,6 +135,10 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
                 writeln!(out, "hint: {hint}")?;
             }
         }
+    }
+    if let Some(board) = board::read(paths).filter(|board| board.is_ipv6_taken) {
+        writeln!(out, "board: another program listens at [::1]:{}, its port", board.port)?;
+        writeln!(out, "hint: open {} only, not `localhost`", board.plain_url())?;
     }
     Ok(())
 }

@@ -13,9 +13,10 @@ use turnbridge_store::inbox;
 use turnbridge_store::paths::StatePaths;
 
 use super::board;
+use super::board::sign_in::{Look, SignIn};
 use crate::demo::home::DemoHome;
 use crate::demo::scenes::SCENES;
-use crate::failure::hinted;
+use crate::failure::{hinted, tell};
 use crate::programs;
 
 /// For a daemon to be up, and for what was started to end.
@@ -87,10 +88,11 @@ fn perform(
     out.write_all(text.as_bytes())?;
     out.flush()?;
     drop(out);
-    if !arguments.no_open {
-        // With the user's own environment: it is their browser.
-        board::open(&company.paths, &found)?;
-    }
+    // With the user's own environment: it is their browser.
+    let mut sign_in = match arguments.no_open {
+        true => None,
+        false => Some(SignIn::open(&company.paths, &found)?),
+    };
     let last = arguments.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let terminal = Terminal::of_stdin();
     while last.is_none_or(|last| Instant::now() < last) && !terminal.is_gone() {
@@ -99,6 +101,15 @@ fn perform(
         }
         if company.has_lost_daemon() {
             return Err(hinted("the demo's daemon has ended", "start the demo again"));
+        }
+        match sign_in.as_mut().map(SignIn::look) {
+            None | Some(Ok(Look::GoesOn)) => {}
+            Some(Ok(Look::Ended)) => sign_in = None,
+            // Its address is printed above.
+            Some(Err(error)) => {
+                tell(&error.to_string());
+                sign_in = None;
+            }
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 //! limited time, so that nothing on this machine or in the network can make the doctor hang.
 
 mod agents;
+mod board;
 mod claude_hooks;
 pub mod claude_plugin;
 mod claude_settings;
@@ -41,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 type Check = fn(&Scene) -> Vec<Finding>;
 
-const CHECKS: [(Area, Check); 11] = [
+const CHECKS: [(Area, Check); 12] = [
     (Area::Executables, executables::check),
     (Area::Hooks, claude_hooks::check),
     (Area::Agents, agents::check),
@@ -49,6 +50,7 @@ const CHECKS: [(Area, Check); 11] = [
     (Area::Config, config_file::check),
     (Area::Slack, slack::check),
     (Area::Daemon, daemon::check),
+    (Area::Daemon, board::check),
     (Area::Queues, queues::check),
     (Area::Codex, codex::check),
     (Area::Voice, voice::check),

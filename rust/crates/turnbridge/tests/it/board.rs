@@ -2,6 +2,7 @@
 
 mod refusals;
 mod replies;
+mod sign_in;
 pub mod site;
 
 use std::fs;
@@ -36,37 +37,6 @@ fn its_address_has_the_token_in_the_fragment_and_is_gone_with_the_daemon() {
     assert_ne!(site.token, old);
 }
 
-/// What a browser is started with stands in the list of processes, for everybody.
-#[test]
-fn a_browser_is_started_with_a_ticket_and_not_with_the_token() {
-    use std::os::unix::fs::PermissionsExt;
-    let site = Site::start();
-    let bin = site.world.hermetic.root().join("bin");
-    let seen = site.world.hermetic.root().join("seen");
-    for name in ["xdg-open", "wslview", "open"] {
-        let script = format!("#!/bin/sh\nprintf '%s\\n' \"$1\" > '{}'\n", seen.display());
-        fs::write(bin.join(name), script).unwrap();
-        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o700)).unwrap();
-    }
-    let mut command = site.world.command("turnbridge");
-    let output = command.env("PATH", &bin).args(["board", "--open"]).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let url = wait_until(PATIENCE, "the browser", || {
-        fs::read_to_string(&seen).ok().filter(|url| url.ends_with('\n'))
-    });
-    assert!(!url.contains(&site.token), "{url}");
-    let ticket = url.trim().split_once("/#ticket=").unwrap().1;
-    let host = format!("Host: {}\r\nContent-Type: application/json\r\n", site.host());
-    let enter = |headers: &str, ticket: &str| {
-        site.request("POST", "/enter", headers, &json!({ "ticket": ticket }).to_string())
-    };
-    assert_eq!(enter(&host, &"0".repeat(64)).status, 403);
-    let other = format!("{host}Origin: http://evil.example\r\n");
-    assert_eq!(enter(&other, ticket).status, 403);
-    assert_eq!(enter(&host, ticket).json()["token"], site.token);
-    assert_eq!(enter(&host, ticket).status, 403);
-}
-
 #[test]
 fn it_moves_when_the_config_names_another_port_and_says_when_it_cannot() {
     let site = Site::start();
@@ -87,6 +57,41 @@ fn it_moves_when_the_config_names_another_port_and_says_when_it_cannot() {
     site.world.configure(&format!("# again\n{WITHOUT_SLACK}[board]\nport = {port}\n"));
     let board = wait_until(PATIENCE, "the board", || site.board());
     assert_eq!(board["port"], port);
+}
+
+/// A browser that is told `localhost` may look at either address.
+#[test]
+fn a_port_that_another_program_has_at_the_other_address_is_told_everywhere() {
+    let Ok(other) = std::net::TcpListener::bind("[::1]:0") else {
+        return testkit::skipped("this machine has no IPv6");
+    };
+    let port = other.local_addr().unwrap().port();
+    let site = Site::with(World::new(), &format!("{WITHOUT_SLACK}[board]\nport = {port}\n"));
+    assert_eq!(site.port, port);
+    let output = site.world.command("turnbridge").arg("board").output().unwrap();
+    let without_port = |text: &[u8]| {
+        String::from_utf8_lossy(text)
+            .replace(&port.to_string(), "PORT")
+            .replace(&site.token, "TOKEN")
+    };
+    insta::assert_snapshot!(without_port(&output.stdout), @"http://127.0.0.1:PORT/#TOKEN");
+    insta::assert_snapshot!(without_port(&output.stderr), @"note: another program listens at [::1]:PORT; open 127.0.0.1, never `localhost`");
+    assert_eq!(site.board().unwrap()["is_ipv6_taken"], true);
+    let status = site.world.turnbridge(&["daemon", "status"]);
+    let board = status.split_once("board:").unwrap().1;
+    insta::assert_snapshot!(without_port(board.as_bytes()), @"
+     another program listens at [::1]:PORT, its port
+    hint: open http://127.0.0.1:PORT/ only, not `localhost`
+    ");
+    let log = fs::read_to_string(site.world.hermetic.state_dir().join("logs/daemon.log")).unwrap();
+    assert!(log.contains("another program listens at [::1] with the board's port"), "{log}");
+    // What a browser keeps for that name is the other program's too.
+    for host in ["localhost", "[::1]"] {
+        let headers = format!("Host: {host}:{port}\r\nAuthorization: Bearer {}\r\n", site.token);
+        assert_eq!(site.request("GET", "/api/sessions", &headers, "").status, 403, "{host}");
+        assert_eq!(site.request("GET", "/", &headers, "").status, 403, "{host}");
+    }
+    assert_eq!(site.get("/api/sessions").status, 200);
 }
 
 #[test]

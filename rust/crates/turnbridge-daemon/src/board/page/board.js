@@ -1,8 +1,9 @@
 // The board: what is told by the daemon reaches the list and the open thread, keys reach both.
 
 import { Cards, keyOf } from "/cards.js";
-import { hasToken, listen, takeToken } from "/connection.js";
+import { listen, takeToken } from "/connection.js";
 import { Settings } from "/settings.js";
+import { SignIn } from "/sign_in.js";
 import { currentLanguage, setLanguage, text } from "/texts.js";
 import { Thread } from "/thread.js";
 
@@ -16,6 +17,10 @@ const announce = (words) => {
 const cards = new Cards(byId("sessions"), (key) => openThread(key));
 const thread = new Thread(byId("thread"), closeThread, announce);
 const settings = new Settings(byId("settings"));
+const signIn = new SignIn(byId("sign-in"), () => {
+  signIn.hide();
+  connection.again();
+});
 let state = "connecting";
 
 function openThread(key) {
@@ -69,9 +74,10 @@ function heard(name, data) {
 function showState(now) {
   if (now === state && byId("connection").textContent) return;
   state = now;
-  const words = now === "refused" && !hasToken() ? "no_token" : now;
-  byId("connection").textContent = text(words);
+  byId("connection").textContent = text(now);
   byId("connection").className = now;
+  if (now === "refused") signIn.show();
+  else if (now === "connected") signIn.hide();
 }
 
 function translate() {
@@ -84,6 +90,7 @@ function translate() {
   byId("open-settings").title = text("settings");
   byId("connection").textContent = "";
   showState(state);
+  if (signIn.isShown()) signIn.show();
   cards.rebuild();
   if (!thread.isOpen()) thread.showNothing();
 }
@@ -96,7 +103,7 @@ const KEYS = {
 };
 
 function pressed(event) {
-  if (event.defaultPrevented || event.isComposing || byId("settings").open) return;
+  if (event.defaultPrevented || event.isComposing || byId("settings").open || signIn.isShown()) return;
   const isTyping = event.target.matches("textarea, input");
   if (event.key === "Escape") {
     if (isTyping) event.target.blur();

@@ -22,12 +22,19 @@ async function exchange(ticket) {
   return given.token;
 }
 
+/** Gets the token for a code that somebody has typed; throws a `Refusal` with its `reason`. */
+export async function signIn(code) {
+  const { token } = await tell("/enter", { code });
+  sessionStorage.setItem(KEPT, token);
+}
+
 export const hasToken = () => sessionStorage.getItem(KEPT) !== null;
 
 export class Refusal extends Error {
-  constructor(status, message) {
+  constructor(status, message, reason) {
     super(message);
     this.status = status;
+    this.reason = reason;
   }
 }
 
@@ -38,7 +45,7 @@ function request(path, options = {}) {
 
 async function answer(response) {
   const value = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refusal(response.status, value.error ?? `HTTP ${response.status}`);
+  if (!response.ok) throw new Refusal(response.status, value.error ?? `HTTP ${response.status}`, value.reason);
   return value;
 }
 

@@ -11,8 +11,18 @@ const TEXTS = {
     connecting: "Connecting…",
     connected: "Live",
     lost: "The connection is lost; trying again…",
-    refused: "This address is not valid any more. Run `turnbridge board` for a new one.",
-    no_token: "Open the address that `turnbridge board` prints.",
+    refused: "Not signed in",
+    sign_in_title: "Sign in to the board",
+    not_signed_in: "Type the code that your terminal shows.",
+    signed_out: "The daemon was started anew. Sign in again with a new code.",
+    code: "One-time code",
+    code_hint: "No code? Run {0} in a terminal on the daemon's machine.",
+    sign_in: "Sign in",
+    code_wrong: "This code is not right. {0} more tries.",
+    code_wrong_once: "This code is not right. One more try.",
+    code_none: "No code is waiting to be typed: it was used, or its time is over. Get a new one.",
+    code_void: "Too many wrong codes. Get a new one.",
+    code_lost: "The daemon does not answer. Try again when it runs.",
     none: "No sessions yet. Start `claude` or `codex`, and they appear here.",
     none_match: "No session matches the filter.",
     choose: "Choose a session to read it and to answer.",
@@ -101,8 +111,18 @@ const TEXTS = {
     connecting: "接続中…",
     connected: "接続済み",
     lost: "接続が切れました。再接続しています…",
-    refused: "このアドレスは無効になりました。`turnbridge board` で新しいアドレスを表示してください。",
-    no_token: "`turnbridge board` が表示するアドレスを開いてください。",
+    refused: "未サインイン",
+    sign_in_title: "ボードにサインイン",
+    not_signed_in: "ターミナルに表示されたコードを入力してください。",
+    signed_out: "デーモンが再起動されました。新しいコードでもう一度サインインしてください。",
+    code: "ワンタイムコード",
+    code_hint: "コードがない場合は、デーモンのマシンのターミナルで {0} を実行してください。",
+    sign_in: "サインイン",
+    code_wrong: "コードが違います。あと {0} 回入力できます。",
+    code_wrong_once: "コードが違います。あと 1 回入力できます。",
+    code_none: "入力待ちのコードがありません。使用済みか、時間切れです。新しいコードを表示してください。",
+    code_void: "間違ったコードが続いたため無効になりました。新しいコードを表示してください。",
+    code_lost: "デーモンが応答しません。起動してからもう一度お試しください。",
     none: "セッションはまだありません。`claude` または `codex` を起動すると、ここに表示されます。",
     none_match: "条件に合うセッションはありません。",
     choose: "セッションを選ぶと、内容を読んで返信できます。",
@@ -198,6 +218,9 @@ export function text(key, ...values) {
   const found = TEXTS[language][key] ?? key;
   return found.replace(/\{(\d)\}/g, (_, index) => String(values[index] ?? ""));
 }
+
+/** What stands before and after the `{0}` of a text, for a value that is an element. */
+export const around = (key) => (TEXTS[language][key] ?? key).split("{0}");
 
 export const hasText = (key) => key in TEXTS[language];
 

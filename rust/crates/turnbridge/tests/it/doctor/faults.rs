@@ -408,6 +408,12 @@ fn faults_of_the_daemon_are_found() {
             let refused = json!({"state": "refused", "error": "invalid_auth", "hint": "copy it"});
             change_status(clinic, |status| status["slack"] = refused.clone());
         }),
+        fault("board-port-shared", "warning", "[board] port", No, |clinic| {
+            let board = fs::read(clinic.state("board.json")).unwrap();
+            let mut board: Value = serde_json::from_slice(&board).unwrap();
+            board["is_ipv6_taken"] = json!(true);
+            clinic.write_state("board.json", board.to_string());
+        }),
         fault("slack-connections", "warning", "other machine", No, |clinic| {
             change_status(clinic, |status| status["slack"]["num_connections"] = json!(2));
         }),

@@ -1,0 +1,182 @@
+//! A way in for a browser that cannot read the state folder: a person types the code that the
+//! terminal shows. It can be guessed more easily than a ticket, so that only a few guesses are taken.
+
+use std::fs;
+use std::io;
+
+use serde_json::{Value, json};
+use turnbridge_core::board_wire::CodeFile;
+use turnbridge_core::sign_in::{
+    CODE_VALID, MOST_WRONG_CODES, Standing, code_of, shown_code, typed_code,
+};
+use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::paths::StatePaths;
+
+use super::is_fresh;
+use crate::board::token;
+
+/// A code that this process has made. Its file is removed when it is dropped.
+pub struct Code {
+    paths: StatePaths,
+    secret: String,
+}
+
+impl Code {
+    /// The one before is good no more.
+    pub fn make(paths: &StatePaths) -> io::Result<Code> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+        let code = Code { paths: paths.clone(), secret: code_of(random) };
+        write(paths, &CodeFile { version: 1, code: code.secret.clone(), wrong: 0 })?;
+        Ok(code)
+    }
+
+    /// As people see it.
+    pub fn shown(&self) -> String {
+        shown_code(&self.secret)
+    }
+
+    pub fn standing(&self) -> Standing {
+        match read(&self.paths) {
+            Ok(file) if file.code != self.secret => Standing::Replaced,
+            Ok(file) if file.wrong >= MOST_WRONG_CODES => Standing::Void,
+            Ok(_) => Standing::Open,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Standing::Used,
+            Err(_) => Standing::Replaced,
+        }
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if read(&self.paths).is_ok_and(|file| file.code == self.secret) {
+            let _ = fs::remove_file(self.paths.board_code());
+        }
+    }
+}
+
+/// Why a code is not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// None is good at present.
+    NoCode,
+    Wrong {
+        tries_left: u32,
+    },
+    /// Too many wrong ones have been tried.
+    Void,
+}
+
+impl Refusal {
+    /// As the page reads it.
+    pub fn reason(&self) -> Value {
+        match self {
+            Refusal::NoCode => json!("no_code"),
+            Refusal::Wrong { tries_left } => json!({ "wrong_code": tries_left }),
+            Refusal::Void => json!("void_code"),
+        }
+    }
+}
+
+/// `Ok` once for each code. A try is counted before it is looked at, so that one that cannot be
+/// counted (a full disk) is none.
+pub fn redeem(paths: &StatePaths, given: &str) -> Result<(), Refusal> {
+    let path = paths.board_code();
+    let is_fresh = is_fresh(&path, CODE_VALID).unwrap_or(false);
+    let file = read(paths).ok().filter(|file| is_fresh && !file.code.is_empty());
+    let Some(mut file) = file else {
+        let _ = fs::remove_file(&path);
+        return Err(Refusal::NoCode);
+    };
+    if file.wrong >= MOST_WRONG_CODES {
+        return Err(Refusal::Void);
+    }
+    let made_at = fs::metadata(&path).and_then(|metadata| metadata.modified());
+    file.wrong += 1;
+    let counted = write(paths, &file).and_then(|()| {
+        // It does not become younger by being tried.
+        fs::OpenOptions::new().write(true).open(&path)?.set_modified(made_at?)
+    });
+    if counted.is_err() {
+        let _ = fs::remove_file(&path);
+        return Err(Refusal::NoCode);
+    }
+    match token::is_same(&file.code, &typed_code(given)) {
+        true => fs::remove_file(&path).map_err(|_| Refusal::NoCode),
+        false if file.wrong >= MOST_WRONG_CODES => Err(Refusal::Void),
+        false => Err(Refusal::Wrong { tries_left: MOST_WRONG_CODES - file.wrong }),
+    }
+}
+
+fn read(paths: &StatePaths) -> io::Result<CodeFile> {
+    Ok(serde_json::from_slice(&fs::read(paths.board_code())?)?)
+}
+
+fn write(paths: &StatePaths, file: &CodeFile) -> io::Result<()> {
+    write_atomically(&paths.board_code(), &serde_json::to_vec(file)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+
+    fn make() -> (tempfile::TempDir, StatePaths, Code) {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        let code = Code::make(&paths).unwrap();
+        (folder, paths, code)
+    }
+
+    fn age(paths: &StatePaths, age: Duration) {
+        let file = fs::OpenOptions::new().write(true).open(paths.board_code()).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
+    }
+
+    #[test]
+    fn a_code_is_good_once_and_the_last_one_alone() {
+        let (_folder, paths, first) = make();
+        let code = Code::make(&paths).unwrap();
+        assert_ne!(first.secret, code.secret);
+        assert_eq!((first.standing(), code.standing()), (Standing::Replaced, Standing::Open));
+        drop(first);
+        assert_eq!(redeem(&paths, "?"), Err(Refusal::Wrong { tries_left: 4 }));
+        assert_eq!(redeem(&paths, &code.shown().to_lowercase()), Ok(()));
+        assert_eq!(code.standing(), Standing::Used);
+        assert_eq!(redeem(&paths, &code.shown()), Err(Refusal::NoCode));
+    }
+
+    #[test]
+    fn five_wrong_ones_end_it_and_the_right_one_is_not_taken_any_more() {
+        let (_folder, paths, code) = make();
+        for tries_left in (1..MOST_WRONG_CODES).rev() {
+            assert_eq!(redeem(&paths, "00000000"), Err(Refusal::Wrong { tries_left }));
+        }
+        assert_eq!(redeem(&paths, ""), Err(Refusal::Void));
+        assert_eq!(redeem(&paths, &code.shown()), Err(Refusal::Void));
+        assert_eq!(code.standing(), Standing::Void);
+        drop(code);
+        assert!(!paths.board_code().exists());
+    }
+
+    #[test]
+    fn it_grows_old_also_while_it_is_being_tried() {
+        let (_folder, paths, code) = make();
+        age(&paths, CODE_VALID - Duration::from_secs(2));
+        assert!(redeem(&paths, "00000000").is_err());
+        let modified = fs::metadata(paths.board_code()).unwrap().modified().unwrap();
+        assert!(modified.elapsed().unwrap() > CODE_VALID - Duration::from_secs(3));
+        age(&paths, CODE_VALID + Duration::from_secs(1));
+        assert_eq!(redeem(&paths, &code.shown()), Err(Refusal::NoCode));
+        assert!(!paths.board_code().exists());
+    }
+
+    #[test]
+    fn an_empty_or_damaged_file_is_no_code() {
+        let (_folder, paths, _code) = make();
+        for text in ["", "{}", r#"{"version":1,"code":"","wrong":0}"#] {
+            fs::write(paths.board_code(), text).unwrap();
+            assert_eq!(redeem(&paths, ""), Err(Refusal::NoCode), "{text}");
+        }
+    }
+}

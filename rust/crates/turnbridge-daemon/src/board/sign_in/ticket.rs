@@ -1,0 +1,107 @@
+//! A way in for a browser that we start ourselves. What it is started with is there for every user of
+//! the machine to see, so that it is only the address of a page in the state folder; that page has the
+//! ticket.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use turnbridge_core::sign_in::{self, Standing, TICKET_VALID};
+use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::paths::StatePaths;
+
+use super::is_fresh;
+use crate::board::token;
+
+/// A ticket that this process has made. Its files are removed when it is dropped.
+pub struct Ticket {
+    paths: StatePaths,
+    secret: String,
+}
+
+impl Ticket {
+    /// The one before is good no more.
+    pub fn make(paths: &StatePaths, port: u16) -> io::Result<Ticket> {
+        let secret = token::make()?;
+        let ticket = Ticket { paths: paths.clone(), secret };
+        write_atomically(&paths.board_ticket(), ticket.secret.as_bytes())?;
+        let page = sign_in::page(port, &ticket.secret);
+        write_atomically(&paths.board_page(), page.as_bytes())?;
+        Ok(ticket)
+    }
+
+    pub fn page(&self) -> PathBuf {
+        self.paths.board_page()
+    }
+
+    pub fn standing(&self) -> Standing {
+        match fs::read_to_string(self.paths.board_ticket()) {
+            Ok(secret) if secret == self.secret => Standing::Open,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Standing::Used,
+            _ => Standing::Replaced,
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.standing() == Standing::Open {
+            let _ = fs::remove_file(self.paths.board_ticket());
+        }
+        let page = fs::read_to_string(self.paths.board_page());
+        if page.is_ok_and(|page| page.contains(&self.secret)) {
+            let _ = fs::remove_file(self.paths.board_page());
+        }
+    }
+}
+
+/// `Ok` once for each ticket.
+pub fn redeem(paths: &StatePaths, given: &str) -> Result<(), ()> {
+    let path = paths.board_ticket();
+    let ticket = fs::read_to_string(&path).map_err(drop)?;
+    let is_fresh = is_fresh(&path, TICKET_VALID).unwrap_or(false);
+    // Of two who have the same one, only one can remove it.
+    let is_good = !ticket.is_empty()
+        && token::is_same(&ticket, given)
+        && fs::remove_file(&path).is_ok()
+        && is_fresh;
+    if !is_good {
+        return Err(());
+    }
+    // It leads nowhere any more.
+    let _ = fs::remove_file(paths.board_page());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn a_ticket_is_good_once_for_a_minute_and_the_last_one_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        let redeem = |given: &str| super::redeem(&paths, given).is_ok();
+        assert!(!redeem(""));
+        let first = Ticket::make(&paths, 4_000).unwrap();
+        let second = Ticket::make(&paths, 4_000).unwrap();
+        assert_eq!(first.standing(), Standing::Replaced);
+        assert!(!redeem(&first.secret) && !redeem(""));
+        drop(first);
+        assert_eq!(second.standing(), Standing::Open);
+        assert!(fs::read_to_string(second.page()).unwrap().contains(&second.secret));
+        assert!(redeem(&second.secret));
+        assert_eq!(second.standing(), Standing::Used);
+        assert!(!redeem(&second.secret));
+        drop(second);
+        assert!(!paths.board_page().exists());
+        let old = Ticket::make(&paths, 4_000).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(paths.board_ticket()).unwrap();
+        file.set_modified(SystemTime::now() - TICKET_VALID - Duration::from_secs(1)).unwrap();
+        assert!(!redeem(&old.secret));
+        assert!(!paths.board_ticket().exists());
+        fs::write(paths.board_ticket(), "").unwrap();
+        assert!(!redeem(""));
+    }
+}

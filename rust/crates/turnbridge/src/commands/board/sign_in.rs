@@ -1,0 +1,158 @@
+//! One sign-in, from the side of the command that has started it: first by a page in the state folder,
+//! and when no browser fetches that, by a code. What comes next is decided by `turnbridge_core`.
+
+use std::process::Child;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use turnbridge_config::Config;
+use turnbridge_core::board_wire::BoardFile;
+use turnbridge_core::sign_in::{CODE_VALID, Progress, Step, TICKET_VALID, file_url, next_step};
+use turnbridge_core::sign_in_texts::SignInText;
+use turnbridge_core::texts::Language;
+use turnbridge_daemon::board::sign_in::{Code, Ticket};
+use turnbridge_daemon::notifier;
+use turnbridge_store::paths::StatePaths;
+
+use super::opener::{Opener, is_remote};
+use crate::commands::daemon;
+use crate::failure::{hinted, tell};
+
+/// What lets somebody in ends when this is dropped.
+pub struct SignIn {
+    paths: StatePaths,
+    board: BoardFile,
+    language: Language,
+    way: Way,
+    began: Instant,
+    ticket: Option<Ticket>,
+    code: Option<(Code, Instant)>,
+    /// The program that opens addresses, and its process.
+    opener: Option<Opener>,
+    started: Option<Child>,
+}
+
+/// How it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// With a browser that we open.
+    Browser,
+    /// With a code, for a browser that is open already or is elsewhere.
+    Code,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Look {
+    GoesOn,
+    Ended,
+}
+
+impl SignIn {
+    /// Opens a browser.
+    pub fn open(paths: &StatePaths, board: &BoardFile) -> Result<SignIn> {
+        let mut sign_in = SignIn::new(paths, board, Way::Browser);
+        sign_in.opener = Opener::find();
+        if let Some(opener) = &sign_in.opener {
+            let ticket = Ticket::make(paths, board.port);
+            let ticket = ticket.context("could not write to the state folder")?;
+            sign_in.started = opener.start(&file_url(ticket.page().as_os_str().as_encoded_bytes()));
+            sign_in.ticket = Some(ticket);
+        }
+        Ok(sign_in)
+    }
+
+    /// Opens none: there is one already, or it is elsewhere.
+    pub fn by_code(paths: &StatePaths, board: &BoardFile) -> SignIn {
+        SignIn::new(paths, board, Way::Code)
+    }
+
+    fn new(paths: &StatePaths, board: &BoardFile, way: Way) -> SignIn {
+        SignIn {
+            paths: paths.clone(),
+            board: board.clone(),
+            language: notifier::language(&Config::read().unwrap_or_default()),
+            way,
+            began: Instant::now(),
+            ticket: None,
+            code: None,
+            opener: None,
+            started: None,
+        }
+    }
+
+    /// Does what has to be done now.
+    pub fn look(&mut self) -> Result<Look> {
+        let progress = self.progress();
+        if progress.waited >= TICKET_VALID && progress.code.is_some() {
+            self.ticket = None;
+        }
+        let failed = |error: SignInText, hint: SignInText| {
+            Err(hinted(error.text(self.language), hint.text(self.language)))
+        };
+        match next_step(&progress) {
+            Step::Wait => Ok(Look::GoesOn),
+            Step::ShowCode => {
+                self.show_code(progress.has_no_browser)?;
+                Ok(Look::GoesOn)
+            }
+            Step::Done => {
+                if self.code.is_some() {
+                    tell(SignInText::SignedIn.text(self.language));
+                }
+                Ok(Look::Ended)
+            }
+            Step::Replaced => {
+                tell(SignInText::Replaced.text(self.language));
+                Ok(Look::Ended)
+            }
+            Step::BoardGone => failed(SignInText::BoardGone, SignInText::StartDaemon),
+            Step::TooManyWrongCodes => failed(SignInText::TooManyWrongCodes, SignInText::TryAgain),
+            Step::CodeExpired => failed(SignInText::CodeExpired, SignInText::TryAgain),
+        }
+    }
+
+    fn progress(&mut self) -> Progress {
+        let has_failed = |child: &mut Child| {
+            child.try_wait().is_ok_and(|ended| ended.is_some_and(|status| !status.success()))
+        };
+        let ticket = self.ticket.as_ref().map(Ticket::standing);
+        let code = self.code.as_ref().map(|(code, _)| code.standing());
+        // A daemon that ends removes `board.json` before it removes those, which would look like a
+        // sign-in if this were read first.
+        let is_board_there = daemon::is_running(&self.paths)
+            && super::read(&self.paths).is_some_and(|board| board.token == self.board.token);
+        Progress {
+            ticket,
+            code,
+            waited: self.began.elapsed(),
+            waited_for_code: self.code.as_ref().map(|(_, at)| at.elapsed()).unwrap_or_default(),
+            has_no_browser: self.started.as_mut().is_none_or(has_failed),
+            is_board_there,
+        }
+    }
+
+    fn show_code(&mut self, has_no_browser: bool) -> Result<()> {
+        let code = Code::make(&self.paths).context("could not write to the state folder")?;
+        let (url, port) = (self.board.plain_url(), self.board.port.to_string());
+        let minutes = (CODE_VALID.as_secs() / 60).to_string();
+        let shown = code.shown();
+        self.code = Some((code, Instant::now()));
+        let values = [url.as_str(), &port, &shown, &minutes];
+        let mut texts = Vec::new();
+        match (self.way, has_no_browser) {
+            (Way::Browser, false) => texts.push(SignInText::NotOpened),
+            (Way::Browser, true) => texts.push(SignInText::NoBrowser),
+            (Way::Code, _) => {}
+        }
+        if is_remote() {
+            texts.push(SignInText::ByForwarding);
+        }
+        texts.push(SignInText::TypeCode);
+        let texts = texts.iter().map(|text| text.with(self.language, &values));
+        tell(&texts.collect::<Vec<_>>().join("\n\n"));
+        if let Some(opener) = &self.opener {
+            self.started = opener.start(&url);
+        }
+        Ok(())
+    }
+}
