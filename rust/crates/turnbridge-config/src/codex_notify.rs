@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use toml_edit::{Array, Document, Item, Table, Value};
+use turnbridge_core::byte_order_mark::split_mark;
 use turnbridge_core::splice::{Splice, spliced};
 
 use crate::problem::Problem;
@@ -168,8 +169,9 @@ enum Found {
 
 impl Found {
     fn in_text(text: &str) -> Result<Found, Problem> {
-        let mark = text.len() - text.trim_start_matches('\u{feff}').len();
-        let body = &text[mark..];
+        Problem::check_mark(text)?;
+        let (mark, body) = split_mark(text);
+        let mark = mark.len();
         let document = Document::parse(body).map_err(|error| Problem::of_syntax(body, &error))?;
         let in_whole = |range: Range<usize>| range.start + mark..range.end + mark;
         let Some((key, item)) = document.get_key_value("notify") else {
@@ -218,8 +220,7 @@ fn insertion(text: &str, last_value: Option<usize>, wanted: &str) -> Splice {
         None => before_first_table(text),
     };
     let line_end = line_end(text, at);
-    let is_behind_open_line =
-        !text[..at].trim_start_matches('\u{feff}').is_empty() && !text[..at].ends_with('\n');
+    let is_behind_open_line = !split_mark(&text[..at]).1.is_empty() && !text[..at].ends_with('\n');
     match is_behind_open_line {
         true => Splice::insert(at, format!("{line_end}notify = {wanted}")),
         false => Splice::insert(at, format!("notify = {wanted}{line_end}")),
@@ -228,7 +229,7 @@ fn insertion(text: &str, last_value: Option<usize>, wanted: &str) -> Splice {
 
 /// There is no value before it, only comments; those that touch the header belong to it.
 fn before_first_table(text: &str) -> usize {
-    let mark = text.len() - text.trim_start_matches('\u{feff}').len();
+    let mark = split_mark(text).0.len();
     let (mut at, mut start_of_block) = (mark, mark);
     for line in text[mark..].split_inclusive('\n') {
         match line.trim_start().chars().next() {
@@ -252,7 +253,7 @@ fn line_end(text: &str, at: usize) -> &'static str {
 /// The whole line, unless a comment stands on it, which is not ours.
 fn removal(text: &str, entry: Range<usize>) -> Splice {
     let start = text[..entry.start].rfind('\n').map_or(0, |end| end + 1);
-    let start = if text[start..].starts_with('\u{feff}') { start + 3 } else { start };
+    let start = start + split_mark(&text[start..]).0.len();
     let end = text[entry.end..].find('\n').map_or(text.len(), |offset| entry.end + offset + 1);
     let (in_front, behind) = (&text[start..entry.start], &text[entry.end..end]);
     if !in_front.trim().is_empty() || !behind.trim().is_empty() {

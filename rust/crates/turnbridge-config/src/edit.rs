@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
+use turnbridge_core::byte_order_mark::split_mark;
 use turnbridge_store::atomic_file::write_durably;
 use turnbridge_store::file_lock::FileLock;
 
@@ -77,6 +78,7 @@ fn edited(text: String, setting: Setting<'_>) -> Result<String, Problem> {
 
 /// A text whose `section`, if it is there, is one.
 fn parsed(text: &str, section: &[&str]) -> Result<DocumentMut, Problem> {
+    Problem::check_mark(text)?;
     let document: DocumentMut = text.parse().map_err(|error| Problem::of_syntax(text, &error))?;
     // An editable document has forgotten where things stand.
     let document_with_places =
@@ -199,10 +201,7 @@ fn same(a: &Value, b: &Value) -> bool {
 /// `toml_edit` writes all line ends as LF and no byte order mark. Line by line it writes what it
 /// has read, so only the lines that differ between `before` and `after` are put into `text`.
 fn with_changed_lines(text: &str, before: &str, after: &str) -> String {
-    let (mark, text) = match text.strip_prefix('\u{feff}') {
-        Some(rest) => ("\u{feff}", rest),
-        None => ("", text),
-    };
+    let (mark, text) = split_mark(text);
     let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let original: Vec<&str> = text.split_inclusive('\n').collect();
     let (before, after): (Vec<&str>, Vec<&str>) =

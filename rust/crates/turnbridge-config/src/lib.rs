@@ -144,6 +144,7 @@ fn is_readable_by_others(_path: &Path) -> bool {
 
 /// The config. Sections that are not known belong to later versions and are not looked at.
 fn parse(text: &str) -> Result<Config, Problem> {
+    Problem::check_mark(text)?;
     let document = Document::parse(text).map_err(|error| Problem::of_syntax(text, &error))?;
     let mut top = Section::top(&document, text);
     let language = top.one_of("language", &["ja", "en"])?;

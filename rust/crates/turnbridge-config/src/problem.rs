@@ -6,6 +6,9 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use turnbridge_core::byte_order_mark::{SECOND_MARK, has_second_mark, split_mark};
+use turnbridge_core::token_mask::without_tokens;
+
 /// Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -19,7 +22,7 @@ impl Problem {
     pub(crate) fn at(text: &str, span: Range<usize>, message: impl Into<String>) -> Problem {
         let before = text.get(..span.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let column = before[line_start..].trim_start_matches('\u{feff}').chars().count() + 1;
+        let column = split_mark(&before[line_start..]).1.chars().count() + 1;
         let line = before.matches('\n').count() + 1;
         Problem {
             message: message.into(),
@@ -33,6 +36,14 @@ impl Problem {
         // The message may have several lines; the position is ours.
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         Problem::at(text, error.span().unwrap_or(0..0), message)
+    }
+
+    /// Of a second mark toml_edit would say that it is no key.
+    pub(crate) fn check_mark(text: &str) -> Result<(), Problem> {
+        match has_second_mark(text) {
+            true => Err(Problem::at(text, 0..0, SECOND_MARK)),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn of_file(what: &str, path: &Path, error: &io::Error) -> Problem {
@@ -64,7 +75,8 @@ impl fmt::Display for Problem {
         if let Some(file) = &self.file {
             write!(f, "could not read `{file}`: ")?;
         }
-        f.write_str(&self.message)?;
+        // Keys are named in it, and a slip of the pen makes a token one.
+        f.write_str(&without_tokens(&self.message))?;
         match self.place {
             Some((line, column)) => write!(f, " at line {line}, column {column}"),
             None => Ok(()),

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use toml_edit::{Document, Item, TableLike};
+use turnbridge_core::token_mask::without_tokens;
 
 use crate::problem::Problem;
 
@@ -131,7 +132,7 @@ impl<'a> Section<'a> {
     pub fn unknown(self) -> impl Iterator<Item = String> {
         let keys = self.table.into_iter().flat_map(|table| table.iter());
         keys.filter(move |(key, _)| !self.known.contains(key))
-            .map(move |(key, _)| format!("{}.{key}", self.name))
+            .map(move |(key, _)| format!("{}.{}", self.name, without_tokens(key)))
     }
 }
 

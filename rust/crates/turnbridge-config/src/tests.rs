@@ -38,6 +38,55 @@ fn what_is_wrong_is_told_with_its_place() {
 }
 
 #[test]
+fn a_second_byte_order_mark_is_told_and_nothing_is_changed() {
+    let marks = "\u{feff}".repeat(20);
+    for text in [marks.clone(), format!("{marks}[voice]\nmute = true\n")] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(shown(&text), @"a second byte order mark (U+FEFF), which no reader takes at line 1, column 1");
+        }
+    }
+}
+
+/// In every place in which a slip of the pen can put one.
+#[test]
+fn a_token_is_never_repeated_wherever_it_stands() {
+    for token in ["xoxb-12-secret", "xapp-1-A1-secret", "xoxp-1-secret", "xoxe.xoxb-1-secret"] {
+        for text in [
+            format!("{token} = 1\n"),
+            format!("[{token}]\nx = 1\n"),
+            format!("[slack]\n{token} = 1\n"),
+            format!("[gate]\n\"{token}\" = 1\n"),
+            format!("[voice]\n\"{}\" = 1\n", token.replacen('x', "\\u0078", 1)),
+            format!("[gate.{token}]\n"),
+            format!("gate.{token}.x = 1\n"),
+            format!("[gate]\n{token} = 1\n{token} = 2\n"),
+            format!("[slack]\nbot_token = {token}\n"),
+            format!("[slack]\nbot_token = \"{token}\n"),
+            format!("[slack]\nbot_token = ['{token}']\n"),
+            format!("[slack]\nbot_token = {{ x = '{token}' }}\n"),
+            format!("[slack]\nbot_token = 'Bearer {token}'\n"),
+            format!("[slack]\napp_token = '{token} '\n"),
+            format!("[slack.{token}]\n[slack.{token}]\n"),
+            format!("# {token}\n[slack\n"),
+            format!("[slack]\nbot_token '{token}'\n"),
+            format!("{token}\n"),
+            format!("[destinations.dm]\ntarget_user_id = '{token}'\n"),
+            format!("[voice]\nen = ['{token}']\n"),
+            format!("language = '{token}'\n"),
+            format!("[resume]\nclaude = '{token}'\n"),
+            format!("[board]\nport = '{token}'\n"),
+            format!("[codex]\nhomes = ['{token}']\n"),
+        ] {
+            let all = match parse(&text) {
+                Ok(config) => format!("{config:?}"),
+                Err(problem) => format!("{problem} {}", problem.hint),
+            };
+            assert!(!all.contains("secret"), "{text}\n{all}");
+        }
+    }
+}
+
+#[test]
 fn slv_25_slack_is_read_and_its_tokens_are_never_shown() {
     let text = "language = 'ja'\n[slack]\nbot_token = 'xoxb-12-secret'\napp_token = 'xapp-1-secret'\n\
                 [destinations.dm]\nenabled = true\ntarget_user_id = 'U123'\n\

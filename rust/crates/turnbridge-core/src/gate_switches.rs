@@ -1,6 +1,7 @@
 //! The switches of the Stop gate, each read from the text that holds it.
 //! What they do together is in `gate`.
 
+use crate::byte_order_mark::{has_second_mark, split_mark};
 use crate::json_scan::{Field, Found, Keep, Scanner, Step};
 use crate::toml_scan;
 
@@ -57,7 +58,10 @@ const CVI_FIELDS: &[Field] = &[Field { path: &[Step::Key(CVI_ENABLED)], keep: Ke
 /// `CVI_ENABLED` in the text of `~/.cvi/config`: lines of KEY=VALUE, or JSON, in any case (X17).
 pub fn cvi_switch(config: &[u8]) -> Switch {
     let text = String::from_utf8_lossy(config).to_ascii_lowercase();
-    let text = text.trim_start_matches('\u{feff}').trim();
+    if has_second_mark(&text) {
+        return Switch::Invalid;
+    }
+    let text = split_mark(&text).1.trim();
     if text.starts_with('{') { switch_in_json(text) } else { switch_in_lines(text) }
 }
 
@@ -105,6 +109,8 @@ mod tests {
             ("CVI_ENABLED=on\nCVI_ENABLED=off\n", Off),
             ("export CVI_ENABLED=\"off\" # quiet", Off),
             ("CVI_ENABLED=", Invalid),
+            ("\u{feff}CVI_ENABLED=off", Off),
+            ("\u{feff}\u{feff}CVI_ENABLED=off", Invalid),
             ("CVI_ENABLED=perhaps", Invalid),
             ("CVI_ENABLED_TOO=off", Absent),
             (r#"{"CVI_ENABLED": true}"#, On),
@@ -129,6 +135,8 @@ mod tests {
             ("[gate]\nenabled = \"off\"", Switch::Invalid),
             ("[gate]\nenabled = False", Switch::Invalid),
             ("[gate\nenabled = true", Switch::Invalid),
+            ("\u{feff}[gate]\nenabled = true", Switch::On),
+            ("\u{feff}\u{feff}[gate]\nenabled = true", Switch::Invalid),
         ] {
             assert_eq!(config_switch(config.as_bytes(), "enabled"), expected, "{config}");
         }

@@ -1,12 +1,14 @@
 //! Strict JSON (RFC 8259) as a tree that knows where everything stands in the text.
 //!
 //! For files that are edited by splicing text: nothing is ever written back from the tree, so
-//! numbers, escapes and white space stay as somebody wrote them. A byte order mark is allowed.
+//! numbers, escapes and white space stay as somebody wrote them. One byte order mark is allowed.
 //! Comments and trailing commas are refused with their place: Claude Code ignores a settings file
 //! that has them, silently, and so would ignore what we add to it.
 
 use std::fmt;
 use std::ops::Range;
+
+use crate::byte_order_mark::{MARK, SECOND_MARK, split_mark};
 
 /// Deeper than any settings file, shallower than any stack.
 const DEEPEST: usize = 128;
@@ -115,13 +117,16 @@ impl std::error::Error for Malformed {}
 pub fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    let column = before[line_start..].trim_start_matches('\u{feff}').chars().count() + 1;
+    let column = split_mark(&before[line_start..]).1.chars().count() + 1;
     (before.matches('\n').count() + 1, column)
 }
 
 pub fn parse(text: &str) -> Result<Node, Malformed> {
-    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut parser = Parser { text, bytes: text.as_bytes(), at: start };
+    let (mark, rest) = split_mark(text);
+    if rest.starts_with(MARK) {
+        return Err(Malformed { line: 1, column: 1, reason: SECOND_MARK.to_owned() });
+    }
+    let mut parser = Parser { text, bytes: text.as_bytes(), at: mark.len() };
     let root = parser.skip_blank().and_then(|()| parser.value(0)).and_then(|root| {
         parser.skip_blank()?;
         match parser.peek() {

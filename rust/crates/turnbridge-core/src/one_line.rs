@@ -1,19 +1,13 @@
 //! A prompt in one line, for tables and lists.
 
-/// White space and control characters become single spaces. The notice that Claude writes
-/// itself when a background task ends is shown by its summary.
+use crate::visible_text::visible_line;
+
+/// White space becomes single blanks, and what terminals must not get is shown as an escape
+/// (`visible_text`). The notice that Claude writes itself when a background task ends is shown by
+/// its summary.
 pub fn one_line(text: &str) -> String {
     let text = summary_of_task_notification(text).unwrap_or(text);
-    let mut line = String::new();
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
-        if !word.is_empty() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    line
+    visible_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 fn summary_of_task_notification(text: &str) -> Option<&str> {
@@ -29,7 +23,8 @@ mod tests {
 
     #[test]
     fn line_breaks_and_escape_codes_do_not_reach_the_terminal() {
-        assert_eq!(one_line("  fix\r\n\tthe \u{1b}[31mtests \n"), "fix the [31mtests");
+        assert_eq!(one_line("  fix\r\n\tthe \u{1b}[31mtests \n"), "fix the \\u001b[31mtests");
+        assert_eq!(one_line("a\u{2028}b\u{202e}c"), "a b\\u202ec");
         assert_eq!(one_line(""), "");
     }
 

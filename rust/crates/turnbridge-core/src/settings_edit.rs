@@ -12,6 +12,7 @@ mod removal;
 
 use std::fmt;
 
+use crate::byte_order_mark::split_mark;
 use crate::event::HookEventName;
 use crate::ids::Tool;
 use crate::json_tree::{Malformed, Member, Node, Value, parse, place};
@@ -84,7 +85,7 @@ pub fn plan_apply(text: &str, registration: &Registration) -> Result<Plan, Refus
     if is_blank(text) {
         let layout = Layout::plain(text);
         let all = New::object(None, vec![new_hooks(events(), registration)]);
-        let start = text.len() - text.trim_start_matches('\u{feff}').len();
+        let start = split_mark(text).0.len();
         let whole = layout.render(&all, "") + layout.line_end(start);
         return Ok(Plan { splices: vec![Splice::replace(start..text.len(), whole)] });
     }
@@ -175,7 +176,7 @@ fn events() -> impl Iterator<Item = HookEventName> {
 }
 
 fn is_blank(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}').trim_matches([' ', '\t', '\r', '\n']).is_empty()
+    split_mark(text).1.trim_matches([' ', '\t', '\r', '\n']).is_empty()
 }
 
 fn parse_settings(text: &str) -> Result<Node, Refusal> {

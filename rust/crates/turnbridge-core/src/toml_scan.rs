@@ -5,6 +5,8 @@
 //! tables, every kind of string. Whether the values that it skips are well-formed it does not
 //! ask: `turnbridge` itself reads the file with a real parser and says what is wrong.
 
+use crate::byte_order_mark::split_mark;
+
 /// A value that is no string and no container, as it stands: `true`, `42`.
 pub type Bare<'a> = &'a str;
 
@@ -19,7 +21,7 @@ pub struct NotToml;
 
 /// What stands at `wanted`, a path of keys, however its tables are written.
 pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<Found<'a>>, NotToml> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = split_mark(text).1;
     let mut scan = Scan { rest: text, wanted, found: None };
     let mut header: Path = Path::default();
     loop {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::token_mask::without_tokens;
 
 use crate::append::append_line;
 use crate::file_lock::FileLock;
@@ -53,7 +54,7 @@ fn push(line: &mut String, name: &str, json: &str) {
 }
 
 fn quoted(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
+    serde_json::to_string(&without_tokens(text)).unwrap_or_default()
 }
 
 /// Under a lock, and only if it is still too long: of two processes that see a long log, one
@@ -73,10 +74,23 @@ mod tests {
     use serde_json::Value;
 
     #[test]
+    fn a_token_in_the_words_of_others_is_masked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("daemon.log");
+        let fields = [
+            ("text", Field::Text("key `xoxb-1-secret`".to_owned())),
+            ("list", Field::List(vec!["xapp-1-secret".to_owned()])),
+        ];
+        write_log(&path, Timestamp::from_millis(0), "warn", "xoxp-1-secret", &fields);
+        let line = std::fs::read_to_string(&path).unwrap();
+        assert!(!line.contains("secret") && line.contains("key `xoxb-***`"), "{line}");
+    }
+
+    #[test]
     fn a_long_log_is_rotated_and_no_line_is_lost() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hooks.log");
-        let filler = "x".repeat(100_000);
+        let filler = "y".repeat(100_000);
         for number in 0..15 {
             let problems = vec!["a \"b\"\n".to_owned(), filler.clone()];
             let fields = [("number", Field::Number(number)), ("problems", Field::List(problems))];

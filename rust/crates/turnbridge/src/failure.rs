@@ -1,8 +1,10 @@
-//! How a command fails: one place prints it, as `error:` and `hint:`.
+//! How a command fails: as `error:` and `hint:`, in one place.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
+
+use crate::output;
 
 /// An error with one thing that the user can do about it.
 #[derive(Debug)]
@@ -45,7 +47,6 @@ pub fn hinted_with_code(
     Hinted { error: error.into(), hint: hint.into(), exit_code }.into()
 }
 
-#[expect(clippy::print_stderr, reason = "the one place where errors are printed")]
 pub fn report(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;
@@ -60,23 +61,22 @@ pub fn report(result: anyhow::Result<()>) -> ExitCode {
     if let Some(Silent(code)) = error.downcast_ref() {
         return ExitCode::from(*code);
     }
-    eprintln!("error: {error:#}");
+    output::tell("error", &format!("{error:#}"));
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
-        eprintln!("hint: {}", hinted.hint);
+        output::tell("hint", &hinted.hint);
         return ExitCode::from(hinted.exit_code);
     }
     ExitCode::FAILURE
 }
 
 /// Something worth knowing that is no failure.
-#[expect(clippy::print_stderr, reason = "stdout is for what was asked for")]
 pub fn note(text: &str) {
-    eprintln!("note: {text}");
+    output::tell("note", text);
 }
 
 /// Says what somebody has to read while a command waits for them. A terminal that is gone is no reason
 /// to stop: the command has to clean up behind itself.
 pub fn tell(text: &str) {
     use std::io::Write;
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(output::stderr(), "{text}");
 }

@@ -5,6 +5,7 @@ mod config;
 mod demo;
 mod doctor;
 mod failure;
+mod output;
 mod plugin_layout;
 mod programs;
 mod random_uuid;

@@ -4,6 +4,7 @@ use turnbridge_core::ids::Tool;
 use turnbridge_core::resume::in_terminal;
 use turnbridge_core::session::Session;
 use turnbridge_core::terminal_calls::shell_words;
+use turnbridge_core::visible_text::visible_line;
 
 use crate::plugin_layout::to_load_again;
 
@@ -32,10 +33,28 @@ impl ResumeCommand {
     /// `cd '/home/user/my project' && claude -r ID`, for the shell that is usual here. Both shells of
     /// Windows take `&&`, PowerShell since its version 7.
     pub fn line(&self) -> String {
-        let words = if cfg!(windows) { windows_words } else { shell_words };
+        let words = if cfg!(windows) { windows_words } else { posix_words };
         let cd = words(&["cd".to_owned(), self.folder.clone()]);
         format!("{cd} && {}", words(&self.argv))
     }
+}
+
+/// A name that is not shown as it is gets the quotes that bash, zsh and others take escapes in: the
+/// line can be read, and still be run.
+fn posix_words(argv: &[String]) -> String {
+    let quoted = |word: &String| match visible_line(word) == word.as_str() {
+        true => shell_words(std::slice::from_ref(word)),
+        false => format!("$'{}'", word.chars().map(in_escapes).collect::<String>()),
+    };
+    argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn in_escapes(c: char) -> String {
+    let text = c.to_string();
+    if visible_line(&text) == text && !['\'', '\\'].contains(&c) {
+        return text;
+    }
+    text.bytes().map(|byte| format!("\\{byte:03o}")).collect()
 }
 
 /// No file's name can have a quote in it on Windows.
@@ -69,6 +88,15 @@ mod tests {
         let folder = "/日本/it's; $(rm -rf ~)";
         let quoted = "'/日本/it'\\''s; $(rm -rf ~)'";
         assert_eq!(line(Tool::Claude, Some(folder)), format!("cd {quoted} && claude -r {ID}"));
+        let folder = "/a\u{1b}日\u{202e}'\\\n";
+        let quoted = r"$'/a\033日\342\200\256\047\134\012'";
+        assert_eq!(line(Tool::Claude, Some(folder)), format!("cd {quoted} && claude -r {ID}"));
+        let echoed = std::process::Command::new("bash")
+            .args(["-c", &format!("printf %s {quoted}")])
+            .output();
+        if let Ok(echoed) = echoed {
+            assert_eq!(String::from_utf8(echoed.stdout).unwrap(), folder);
+        }
     }
 
     #[test]

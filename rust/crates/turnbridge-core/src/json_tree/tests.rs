@@ -51,6 +51,17 @@ fn comments_and_trailing_commas_are_refused_with_their_place_and_what_claude_mak
 }
 
 #[test]
+fn a_second_byte_order_mark_is_refused() {
+    for text in ["{}", "", " {", "{\"a\":1}"] {
+        for marks in [2, 20] {
+            let text = "\u{feff}".repeat(marks) + text;
+            assert_eq!(refused(&text), format!("{SECOND_MARK} at line 1, column 1"));
+        }
+    }
+    assert!(parse("\u{feff}{}").is_ok());
+}
+
+#[test]
 fn what_is_no_json_is_refused_where_it_goes_wrong() {
     for (text, expected) in [
         ("", "expected a value, but the file ends at line 1, column 1"),

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::byte_order_mark::split_mark;
 use crate::json_tree::{Node, Value};
 use crate::splice::Splice;
 
@@ -111,7 +112,7 @@ impl<'a> Layout<'a> {
     /// The white space at the start of a place's line.
     pub fn line_indent(&self, at: usize) -> &'a str {
         let start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
-        let line = self.text[start..].trim_start_matches('\u{feff}');
+        let line = split_mark(&self.text[start..]).1;
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
 

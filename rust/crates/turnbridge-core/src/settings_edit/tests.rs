@@ -186,6 +186,24 @@ fn kt_t2_every_case_is_applied_and_removed_as_its_folder_says() {
     cases.iter().for_each(|case| check(case));
 }
 
+/// No reader takes such a file, so hooks in it would never be called.
+#[test]
+fn a_file_with_many_byte_order_marks_is_refused_also_if_it_has_nothing_else() {
+    let marks = "\u{feff}".repeat(20);
+    for text in [marks.clone(), format!("{marks}\n"), format!("{marks}{{}}\n")] {
+        let refusal = plan_apply(&text, &registration()).unwrap_err().to_string();
+        assert!(refusal.contains("second byte order mark"), "{refusal}");
+        assert!(plan_remove(&text, None).is_err());
+        assert!(inspect(&text, &registration()).is_err());
+        assert!(!all_hooks_are_off(&text));
+    }
+    for text in ["\u{feff}", "\u{feff}{}\r\n"] {
+        let after = apply(text, &registration());
+        assert_eq!(after.matches('\u{feff}').count(), 1);
+        assert_eq!(remove(&after, Some(text)), text);
+    }
+}
+
 #[test]
 fn our_calls_are_read_in_either_form_and_others_are_not() {
     let exec = apply("", &registration());

@@ -17,6 +17,7 @@ use turnbridge_store::paths::StatePaths;
 
 use super::daemon;
 use crate::failure::{hinted, note};
+use crate::output;
 use sign_in::{Look, SignIn};
 
 /// How often the sign-in is looked at.
@@ -58,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn print(board: &BoardFile, as_json: bool) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     if as_json {
         let shown = json!({
             "version": 1, "url": board.url(), "port": board.port, "token": board.token,

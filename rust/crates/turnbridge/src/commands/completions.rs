@@ -4,6 +4,8 @@ use anyhow::Result;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
+use crate::output;
+
 /// Print a completion script for your shell
 ///
 /// For example: turnbridge completions zsh > ~/.zfunc/_turnbridge
@@ -15,6 +17,6 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut super::Cli::command(), "turnbridge", &mut script);
-    std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    std::io::Write::write_all(&mut output::raw_stdout(), &script)?;
     Ok(())
 }

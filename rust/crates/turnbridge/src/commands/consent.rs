@@ -9,9 +9,12 @@ use clap::Args;
 use turnbridge_core::line_diff::diff;
 use turnbridge_core::setup_texts::SetupText;
 use turnbridge_core::texts::Language;
+use turnbridge_core::token_mask::without_tokens;
+use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::foreign_file::{Change, Current, Failure};
 
 use crate::failure::hinted;
+use crate::output;
 
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Consent {
@@ -42,8 +45,9 @@ impl Consent {
             return Ok(Answer::NothingToDo);
         }
         let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
-        let shown_path = path.display().to_string();
-        write!(io::stdout().lock(), "{}", diff(&shown_path, old, new))?;
+        let shown_path = visible_line(&path.display().to_string()).into_owned();
+        // Other programs keep tokens in their files, too.
+        write!(output::stdout(), "{}", without_tokens(&diff(&shown_path, old, new)))?;
         if self.dry_run {
             return Ok(Answer::No);
         }
@@ -73,8 +77,8 @@ pub fn is_agreed(question: &str, unasked: &str, flag: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
         return Err(hinted(unasked, format!("there is no terminal to ask at; {flag}")));
     }
-    let mut stdout = io::stdout().lock();
-    write!(stdout, "{question} [y/N] ")?;
+    let mut stdout = output::stdout();
+    write!(stdout, "{} [y/N] ", visible_line(question))?;
     stdout.flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
@@ -83,7 +87,7 @@ pub fn is_agreed(question: &str, unasked: &str, flag: &str) -> Result<bool> {
 
 /// Only what was asked for goes to stdout.
 pub fn say(line: &str) -> Result<()> {
-    writeln!(io::stdout().lock(), "{line}")?;
+    writeln!(output::stdout(), "{}", visible_line(line))?;
     Ok(())
 }
 

@@ -16,6 +16,7 @@ use turnbridge_store::paths::StatePaths;
 
 use super::board;
 use crate::failure::hinted;
+use crate::output;
 
 /// Enough for a slow machine; it takes some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -79,7 +80,7 @@ fn running() -> anyhow::Error {
 
 fn start(paths: &StatePaths) -> Result<()> {
     let pid = launch(paths)?;
-    writeln!(std::io::stdout().lock(), "the daemon runs (pid {pid})")?;
+    writeln!(output::stdout(), "the daemon runs (pid {pid})")?;
     Ok(())
 }
 
@@ -108,7 +109,7 @@ pub fn launch(paths: &StatePaths) -> Result<u32> {
 
 fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
     let status = read_status(paths).filter(|_| is_running(paths));
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     if as_json {
         let shown = json!({"version": 1, "running": status.is_some(), "daemon": status});
         writeln!(out, "{shown}")?;
@@ -145,7 +146,7 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
 
 pub fn stop(paths: &StatePaths) -> Result<()> {
     if !is_running(paths) {
-        writeln!(std::io::stdout().lock(), "no daemon runs")?;
+        writeln!(output::stdout(), "no daemon runs")?;
         return Ok(());
     }
     write_atomically(&paths.daemon_stop(), b"").context("could not write to the state folder")?;
@@ -160,7 +161,7 @@ pub fn stop(paths: &StatePaths) -> Result<()> {
         std::thread::sleep(PAUSE);
     }
     let _ = fs::remove_file(paths.daemon_stop());
-    writeln!(std::io::stdout().lock(), "the daemon has stopped")?;
+    writeln!(output::stdout(), "the daemon has stopped")?;
     Ok(())
 }
 

@@ -17,6 +17,7 @@ use super::board::sign_in::{Look, SignIn};
 use crate::demo::home::DemoHome;
 use crate::demo::scenes::SCENES;
 use crate::failure::{hinted, tell};
+use crate::output;
 use crate::programs;
 
 /// For a daemon to be up, and for what was started to end.
@@ -55,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.seconds.is_some() {
         let listed = home.command(&["sessions"])?.output();
         let listed = listed.context("could not run `turnbridge sessions`")?;
-        std::io::stdout().lock().write_all(&listed.stdout)?;
+        output::stdout().write_all(&listed.stdout)?;
     }
     Ok(())
     // The company ends before the home goes.
@@ -83,7 +84,7 @@ fn perform(
     let end = if arguments.seconds.is_none() { "Ctrl-C ends the demo.\n" } else { "" };
     let text =
         format!("{}\nOpen it and answer one of the agents; they only play.\n{end}", found.url());
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     // At once: whoever wants the address only may be gone after the first line.
     out.write_all(text.as_bytes())?;
     out.flush()?;

@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::doctor::{self, Network};
 use crate::failure::Silent;
+use crate::output;
 
 /// Find out what does not work, why that matters, and what mends it
 ///
@@ -36,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             findings = doctor::examine(network);
         }
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     if arguments.json {
         writeln!(out, "{}", doctor::as_json(&findings, &repaired))?;
     } else {

@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 
 use crate::config;
 use crate::failure::hinted;
+use crate::output;
 use explain::Explanation;
 
 /// Show or choose whether a turn may end before the agent has spoken
@@ -84,6 +85,6 @@ fn switch(enabled: bool) -> Result<()> {
 }
 
 fn print(text: String) -> Result<()> {
-    writeln!(std::io::stdout().lock(), "{}", text.trim_end())?;
+    writeln!(output::stdout(), "{}", text.trim_end())?;
     Ok(())
 }

@@ -13,6 +13,7 @@ use turnbridge_store::inbox::{self, Dropped};
 use turnbridge_store::paths::StatePaths;
 
 use crate::failure::hinted;
+use crate::output;
 
 /// Show or drop replies on their way to an agent
 ///
@@ -148,6 +149,6 @@ fn drop_reply(paths: &StatePaths, id: &str) -> Result<()> {
 }
 
 fn print(line: &str) -> Result<()> {
-    writeln!(std::io::stdout().lock(), "{line}")?;
+    writeln!(output::stdout(), "{line}")?;
     Ok(())
 }

@@ -8,8 +8,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
+use turnbridge_core::token_mask::without_tokens;
+use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::bounded_file::read_tail;
 use turnbridge_store::paths::StatePaths;
+
+use crate::output;
 
 /// More than anybody reads.
 const TAIL: u64 = 1 << 20;
@@ -104,20 +108,22 @@ fn read_from(path: &PathBuf, start: u64) -> std::io::Result<String> {
 }
 
 fn print(arguments: &Arguments, log: &str, line: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     match serde_json::from_str::<Value>(line) {
         Ok(Value::Object(entry)) if !arguments.json => {
             let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
+            let text = |name: &str| visible_line(&without_tokens(text(name))).into_owned();
             write!(out, "{} {log:<6} {:<5} {}", text("ts"), text("level"), text("message"))?;
             for (name, value) in &entry {
                 if !["ts", "level", "message"].contains(&name.as_str()) {
                     let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    write!(out, "  {name}={value}")?;
+                    let shown = format!("  {name}={value}");
+                    write!(out, "{}", visible_line(&without_tokens(&shown)))?;
                 }
             }
             writeln!(out)?;
         }
-        _ => writeln!(out, "{line}")?,
+        _ => writeln!(out, "{}", without_tokens(line))?,
     }
     Ok(())
 }

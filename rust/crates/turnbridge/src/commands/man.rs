@@ -7,6 +7,8 @@ use anyhow::{Context, Result};
 use clap::{Args, CommandFactory};
 use clap_mangen::Man;
 
+use crate::output;
+
 /// Print the manual page, or write all of them into a folder
 ///
 /// For example: turnbridge man --dir ~/.local/share/man/man1
@@ -21,7 +23,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut command = super::Cli::command().disable_help_subcommand(true);
     command.build();
     match &arguments.dir {
-        None => Ok(std::io::stdout().write_all(&page(&command)?)?),
+        None => Ok(output::raw_stdout().write_all(&page(&command)?)?),
         Some(folder) => {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("could not make `{}`", folder.display()))?;

@@ -14,6 +14,7 @@ use clap::Args;
 use turnbridge_store::agent_environment::{self, Scope};
 
 use crate::config;
+use crate::output;
 use crate::speech::{self, Silence};
 use lines::{Line, read_line};
 use protocol::ToolResult;
@@ -35,7 +36,7 @@ pub fn run(_: &Arguments) -> Result<()> {
             Line::End => return Ok(()),
         };
         if let Some(answer) = answer {
-            let mut out = io::stdout().lock();
+            let mut out = output::raw_stdout();
             writeln!(out, "{answer}").and_then(|()| out.flush())?;
         }
     }

@@ -43,6 +43,7 @@ use turnbridge_core::version_wire::ProgramVersion;
 use turnbridge_store::paths::StatePaths;
 
 use crate::failure::hinted;
+use crate::output;
 use consent::say;
 
 /// Keeps you in touch with coding agents that work without you
@@ -150,7 +151,7 @@ fn print_version(as_json: bool) -> Result<()> {
 
 /// X35.
 fn alone() -> Result<()> {
-    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+    if std::io::stdin().is_terminal() && output::is_terminal() {
         return setup::run(setup::Arguments::default());
     }
     let help = Cli::command().render_help();

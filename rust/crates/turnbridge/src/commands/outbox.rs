@@ -12,6 +12,7 @@ use turnbridge_store::outbox::{self, Entry};
 use turnbridge_store::paths::StatePaths;
 
 use crate::failure::{hinted, note};
+use crate::output;
 
 /// Show, retry or drop notices that have not arrived yet
 ///
@@ -100,7 +101,7 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
         let prompt: String = prompt.chars().take(40).collect();
         print(&format!("{} {} {} {prompt}", notice.id, notice.created_at, state(progress)))?;
         if let Some(error) = &progress.last_error {
-            print(&format!("  {error}"))?;
+            print(&format!("  {}", one_line(error)))?;
         }
     }
     Ok(())
@@ -165,6 +166,6 @@ fn retry(paths: &StatePaths, id: Option<&str>) -> Result<()> {
 }
 
 fn print(line: &str) -> Result<()> {
-    writeln!(std::io::stdout().lock(), "{line}")?;
+    writeln!(output::stdout(), "{line}")?;
     Ok(())
 }

@@ -8,10 +8,12 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use turnbridge_core::notice_wire::Route;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{clock, outbox, routes};
 
 use crate::failure::hinted;
+use crate::output;
 
 /// List or prune which session a Slack thread belongs to
 ///
@@ -53,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
     let routes = routes::read(paths).context("could not read the routes")?;
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     if as_json {
         writeln!(out, "{}", json!({"version": 1, "routes": routes}))?;
     } else if routes.is_empty() {
@@ -62,7 +64,8 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
     for route in routes.iter().filter(|_| !as_json) {
         let Route { ts, channel, thread_ts, tool, session_id, cwd, .. } = route;
         let cwd = cwd.as_deref().unwrap_or("-");
-        writeln!(out, "{ts} {channel} {thread_ts} {tool} {session_id} {cwd}")?;
+        let line = format!("{ts} {channel} {thread_ts} {tool} {session_id} {cwd}");
+        writeln!(out, "{}", visible_line(&line))?;
     }
     Ok(())
 }
@@ -74,6 +77,6 @@ fn prune(paths: &StatePaths, days: u32) -> Result<()> {
     let limit = clock::now().minus(Duration::from_secs(u64::from(days) * 24 * 60 * 60));
     let is_kept = |route: &Route| Timestamp::parse(&route.ts).is_none_or(|at| at >= limit);
     let gone = routes::retain(paths, &lock, is_kept).context("could not write the routes")?;
-    writeln!(std::io::stdout().lock(), "{gone} forgotten")?;
+    writeln!(output::stdout(), "{gone} forgotten")?;
     Ok(())
 }

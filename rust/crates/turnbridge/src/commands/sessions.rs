@@ -17,6 +17,7 @@ use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::{clock, companion, recovery, session_store};
 
 use crate::failure::hinted;
+use crate::output;
 use format::{OfAll, OfEach, Template};
 
 /// Show the sessions of your agents and what each is doing
@@ -69,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let _ = companion::wake(&paths);
     }
     let sessions = current_sessions(&paths, now)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     match &arguments.command {
         Some(Command::Show { id, json }) => {
             let session = find(&sessions, id)?;
@@ -87,18 +88,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         None => {
             let shown: Vec<_> = sessions.iter().filter(|s| arguments.shows(s)).collect();
             let look = table::Look::of_stdout();
+            // Dots have colours; every other cell has been made visible.
+            let mut raw = output::raw_stdout();
             if let Some(template) = of_all {
-                writeln!(out, "{}", format::of_all(&template, &shown, look.color))?;
+                writeln!(raw, "{}", format::of_all(&template, &shown, look.color))?;
                 return Ok(());
             }
             if let Some(template) = of_each {
                 for session in shown {
-                    writeln!(out, "{}", format::of_each(&template, session, now, look.color))?;
+                    writeln!(raw, "{}", format::of_each(&template, session, now, look.color))?;
                 }
                 return Ok(());
             }
             let hidden = sessions.len() - shown.len();
-            out.write_all(table::render(&shown, hidden, now, &look).as_bytes())?;
+            raw.write_all(table::render(&shown, hidden, now, &look).as_bytes())?;
         }
     }
     Ok(())

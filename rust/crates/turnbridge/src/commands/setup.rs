@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 
+use crate::output;
 use crate::setup::{self, ClaudeWay, CodexWay, LanguageName, Options, slack_app};
 
 /// Set everything up, step by step: Slack, your agents, the daemon, and a test
@@ -61,10 +62,10 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<()> {
     if arguments.print_manifest {
-        return Ok(write!(std::io::stdout(), "{}", slack_app::MANIFEST)?);
+        return Ok(write!(output::stdout(), "{}", slack_app::MANIFEST)?);
     }
     if arguments.print_link {
-        return Ok(writeln!(std::io::stdout(), "{}", slack_app::link())?);
+        return Ok(writeln!(output::stdout(), "{}", slack_app::link())?);
     }
     setup::run(&Options {
         language: arguments.language,

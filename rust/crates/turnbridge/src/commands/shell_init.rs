@@ -6,6 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
+use crate::output;
 use crate::programs;
 
 /// Print the script that ties your shell to its pane
@@ -36,7 +37,7 @@ const PLACE: &str = "@TURNBRIDGE@";
 pub fn run(arguments: &Arguments) -> Result<()> {
     let program = programs::own_text("turnbridge")?;
     let script = script(arguments.shell, &program);
-    std::io::stdout().lock().write_all(script.as_bytes())?;
+    output::raw_stdout().write_all(script.as_bytes())?;
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use turnbridge_core::spoken_text::{Utterance, spoken_text};
 
 use crate::config::{self, check_voice_name};
 use crate::failure::{hinted, note};
+use crate::output;
 use crate::speech::{self, Engine, Manner, Silence, Speaker, code, no_engine};
 
 /// More is no speech.
@@ -127,7 +128,7 @@ impl Arguments {
     }
 
     fn print(&self, said: &Said<'_>) -> Result<()> {
-        let mut out = std::io::stdout().lock();
+        let mut out = output::stdout();
         let written = said.seconds.zip(self.out.as_deref());
         if self.json {
             let printed = json!({

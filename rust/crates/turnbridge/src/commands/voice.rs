@@ -12,6 +12,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::config::{self, check_voice_name};
 use crate::failure::note;
+use crate::output;
 use crate::speech::{self, Manner, Silence, Speaker, Voice, code, no_engine};
 
 /// One sentence for each voice.
@@ -110,7 +111,7 @@ fn status(format: &AsJson) -> Result<()> {
     let config::Voice { mute, rate, en, ja } = config::read()?.voice;
     let speaker = Speaker::usual(&Manner::default());
     let path = config::path()?;
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     if format.json {
         let engine = speaker.map(
             |found| json!({"name": found.engine.name(), "path": found.path.to_string_lossy()}),
@@ -144,7 +145,7 @@ fn list(language: Option<Language>, format: &AsJson) -> Result<()> {
     let speaker = Speaker::usual(&Manner::default()).ok_or_else(no_engine)?;
     let mut voices = speaker.voices()?;
     voices.retain(|voice| language.is_none_or(|language| voice.speaks(language)));
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     if format.json {
         let voices: Vec<_> = voices
             .iter()
@@ -212,7 +213,7 @@ fn hush() {
 
 fn report(changed: bool, what: &str) -> Result<()> {
     let already = if changed { "" } else { " (as before)" };
-    Ok(writeln!(std::io::stdout(), "{what}{already}")?)
+    Ok(writeln!(output::stdout(), "{what}{already}")?)
 }
 
 fn test(text: &str) -> Result<()> {
@@ -225,7 +226,7 @@ fn test(text: &str) -> Result<()> {
         }
         result => result.map_err(Silence::into_error)?,
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     let manner = Manner::from(&voice);
     for utterance in &speech.utterances {
         let name = manner.voice(utterance.language).unwrap_or("the engine's own voice");

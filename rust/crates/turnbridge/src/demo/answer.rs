@@ -14,6 +14,7 @@ use turnbridge_core::ids::Tool;
 use super::agent::{Agent, Seat};
 use super::{home, takeover};
 use crate::failure::{Silent, hinted};
+use crate::output;
 
 /// So that one sees it work.
 const THOUGHT: Duration = Duration::from_secs(1);
@@ -59,7 +60,7 @@ pub fn run(tool: Tool) -> Result<()> {
     if tool == Tool::Claude {
         agent.end()?;
     }
-    writeln!(std::io::stdout().lock(), "{answer}")?;
+    writeln!(output::raw_stdout(), "{answer}")?;
     Ok(())
 }
 

@@ -45,7 +45,6 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
 }
 
 fn plugins(home: &Path, config: &str) -> Vec<CodexPlugin> {
-    let config = config.trim_start_matches('\u{feff}');
     Document::parse(config).map_or_else(
         |_| Vec::new(),
         |document| {

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use turnbridge_core::token_mask::without_tokens;
+use turnbridge_core::visible_text::visible_line;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     Ok,
@@ -139,9 +142,9 @@ pub fn told(what: impl Into<String>, why: impl Into<String>, fix: impl Into<Stri
     Told { what: what.into(), why: why.into(), fix: fix.into() }
 }
 
-/// What others say may have several lines, or worse.
+/// What others say may have several lines, or worse: a key of the config may be a token.
 fn one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
+    visible_line(&without_tokens(text)).into_owned()
 }
 
 /// `1 file`, `2 files`.

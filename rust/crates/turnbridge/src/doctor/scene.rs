@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use turnbridge_core::byte_order_mark::split_mark;
 use turnbridge_core::ids::Tool;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::bounded_file;
@@ -164,5 +165,5 @@ pub fn read_text(path: &Path) -> Result<Option<String>, String> {
 /// What can be read of a JSON file; anything else is null. Claude allows a mark in front.
 pub fn read_json(path: &Path) -> serde_json::Value {
     let text = read_text(path).ok().flatten().unwrap_or_default();
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default()
+    serde_json::from_str(split_mark(&text).1).unwrap_or_default()
 }

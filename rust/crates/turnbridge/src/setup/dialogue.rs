@@ -12,6 +12,7 @@ use turnbridge_core::texts::Language;
 
 use super::secret_line;
 use crate::failure::hinted;
+use crate::output;
 
 pub struct Dialogue {
     pub language: Language,
@@ -32,7 +33,7 @@ struct Lines {
 impl Dialogue {
     /// `asks`: unless the user wants no questions.
     pub fn new(language: Language, asks: bool) -> Dialogue {
-        let is_interactive = asks && io::stdin().is_terminal() && io::stdout().is_terminal();
+        let is_interactive = asks && io::stdin().is_terminal() && output::is_terminal();
         Dialogue { language, is_interactive, lines: RefCell::new(None) }
     }
 
@@ -46,7 +47,7 @@ impl Dialogue {
 
     /// Each line indented below its heading.
     pub fn print(&self, text: &str) -> Result<()> {
-        let mut out = io::stdout().lock();
+        let mut out = output::stdout();
         for line in text.lines() {
             writeln!(out, "{}{line}", if line.is_empty() { "" } else { "  " })?;
         }
@@ -54,7 +55,7 @@ impl Dialogue {
     }
 
     pub fn heading(&self, text: &str) -> Result<()> {
-        Ok(writeln!(io::stdout().lock(), "\n{text}")?)
+        Ok(writeln!(output::stdout(), "\n{text}")?)
     }
 
     /// What went wrong and what to do, before the question is asked again.
@@ -102,7 +103,7 @@ impl Dialogue {
         }
         self.prompt(question)?;
         let line = secret_line::read();
-        writeln!(io::stdout().lock())?;
+        writeln!(output::stdout())?;
         match line {
             Ok(line) => Ok(line.trim().to_owned()),
             Err(error) => Err(self.unanswered(error)),
@@ -153,7 +154,7 @@ impl Dialogue {
     }
 
     fn prompt(&self, question: &str) -> Result<()> {
-        let mut out = io::stdout().lock();
+        let mut out = output::stdout();
         write!(out, "  {question}")?;
         Ok(out.flush()?)
     }

@@ -2,7 +2,7 @@
 //! takes, in Slack or on the board, and a reply to it that is run (SLV-10, SLV-12 to SLV-14).
 
 use std::fs::{self, File};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,11 +14,13 @@ use turnbridge_core::reply_wire::{Outcome, Reply, RunResult};
 use turnbridge_core::setup_texts::SetupText;
 use turnbridge_core::texts::Text;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::atomic_file::make_private_folder;
 use turnbridge_store::{clock, inbox, outbox, routes, session_store, turn_store};
 
 use super::agents::Registered;
 use super::{Channel, Setup, name_of};
+use crate::output;
 use crate::runner;
 
 /// A model may think for a while even about this.
@@ -275,9 +277,10 @@ impl Setup<'_> {
         mut look: impl FnMut() -> Result<Option<T>>,
     ) -> Result<Option<T>> {
         let began = Instant::now();
-        let counts = std::io::stdout().is_terminal();
+        let counts = output::is_terminal();
         let mut shown = None;
-        let mut out = std::io::stdout().lock();
+        let text = visible_line(text);
+        let mut out = output::raw_stdout();
         if !counts {
             writeln!(out, "  {text}")?;
         }
@@ -310,5 +313,5 @@ fn is_same_folder(cwd: &str, folder: &Path) -> bool {
 fn last_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines.len().saturating_sub(LAST_LINES);
-    lines[last..].join(" / ").chars().filter(|c| !c.is_control()).take(400).collect()
+    lines[last..].join(" / ").chars().take(400).collect()
 }

@@ -8,8 +8,12 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 
+use turnbridge_core::visible_text::visible_line;
+
 use super::engine_process::in_its_own_group;
 use super::{Engine, Manner, patience};
+
+use crate::output;
 
 /// What the player says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +28,8 @@ impl Report {
     pub fn to_line(&self) -> String {
         match self {
             Report::Began(engine) => format!("began: {}\n", engine.map_or("", Engine::name)),
-            Report::NoSound(cause) => format!("no sound: {}\n", one_line(cause)),
-            Report::Failed(cause) => format!("failed: {}\n", one_line(cause)),
+            Report::NoSound(cause) => format!("no sound: {}\n", visible_line(cause)),
+            Report::Failed(cause) => format!("failed: {}\n", visible_line(cause)),
         }
     }
 
@@ -41,17 +45,13 @@ impl Report {
 
 /// What the player does with its report. Then it has nothing more to say.
 pub fn tell_the_caller(report: Report) {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = output::raw_stdout();
     // A caller that has gone does not want to know.
     let _ = stdout.write_all(report.to_line().as_bytes()).and_then(|()| stdout.flush());
     #[cfg(unix)]
     if let Ok(nothing) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(nothing);
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.replace(|c: char| c.is_control(), " ")
 }
 
 /// Returns as soon as the player says how it went; one that says nothing for long has begun.
@@ -110,6 +110,7 @@ fn first_line(player: &mut Child) -> String {
 /// Windows hands every handle that may be inherited to a child, whatever the child's own streams
 /// are; ours were inherited themselves, so they may be.
 #[cfg(windows)]
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
 fn keep_our_streams_to_ourselves() {
     use std::os::windows::io::AsRawHandle;
     use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};

@@ -46,6 +46,49 @@ fn a_file_is_made_private_and_then_changed_in_one_place() {
     assert_eq!(world.turnbridge(&["voice", "rate", "150"]), "rate 150 (as before)\n");
 }
 
+/// A slip of the pen, or a paste into the wrong line.
+#[test]
+fn a_token_that_stands_for_a_key_is_never_printed() {
+    let world = World::with_gate();
+    for text in [
+        "[gate]\nxoxb-1-secret = true\n",
+        "[voice.xapp-1-secret]\nx = 1\n",
+        "xoxb-1-secret\n",
+        "[slack]\nbot_token = xoxb-1-secret\n",
+        "[gate]\nxoxb-1-secret = 1\nxoxb-1-secret = 2\n",
+        "[slack]\nbot_token = 'xapp-1-secret'\n",
+    ] {
+        write(&world, text);
+        for arguments in [
+            &["voice"][..],
+            &["voice", "mute"],
+            &["doctor", "--offline"],
+            &["doctor", "--offline", "--json"],
+            &["gate", "explain"],
+            &["outbox", "retry"],
+            &["daemon", "status"],
+            &["logs"],
+        ] {
+            let output = world.command("turnbridge").args(arguments).output().unwrap();
+            let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            assert!(!said.contains("secret"), "{text}{arguments:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_file_with_many_byte_order_marks_is_told_and_left_alone() {
+    let world = World::with_gate();
+    let text = "\u{feff}".repeat(20) + "[voice]\nrate = 200\n";
+    write(&world, &text);
+    let output = voice(&world, &["mute"]);
+    insta::assert_snapshot!(errors(&world, &output), @"
+    error: could not read `CONFIG/config.toml`: a second byte order mark (U+FEFF), which no reader takes at line 1, column 1
+    hint: the file was left as it was; repair that line
+    ");
+    assert_eq!(fs::read_to_string(path(&world)).unwrap(), text);
+}
+
 #[test]
 fn a_broken_file_is_told_with_its_place_and_left_alone() {
     let world = World::with_gate();

@@ -21,6 +21,8 @@ mod gate;
 mod gate_command;
 mod homes;
 mod hooks_command;
+#[cfg(unix)]
+mod hostile_text;
 mod inbox;
 mod killed_hooks;
 mod manifest;

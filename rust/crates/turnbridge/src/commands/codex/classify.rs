@@ -7,6 +7,8 @@ use clap::Args;
 use serde_json::json;
 use turnbridge_core::codex_launch::classify;
 
+use crate::output;
+
 /// Tell what a command line of Codex starts
 ///
 /// `tui`, when it may stay in the terminal as Codex's own interface; else `other`.
@@ -36,6 +38,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     } else {
         if launch.tui { "tui" } else { "other" }.to_owned()
     };
-    writeln!(std::io::stdout().lock(), "{shown}")?;
+    writeln!(output::stdout(), "{shown}")?;
     Ok(())
 }

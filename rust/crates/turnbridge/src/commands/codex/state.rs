@@ -2,7 +2,7 @@
 //! of a wrong state: `--trace` shows which line made it.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -15,11 +15,13 @@ use turnbridge_core::rollout::{RolloutThread, ThreadState};
 use turnbridge_core::rollout_wire::{Line, RolloutReader};
 use turnbridge_core::session::{Detail, Session};
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::codex_rollouts;
 use turnbridge_store::paths::codex_home;
 
 use crate::failure::hinted;
+use crate::output;
 
 /// Lines can be of any length; they are never held as a whole.
 const CHUNK: usize = 256 << 10;
@@ -43,7 +45,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let path = find_rollout(&arguments.thread)?;
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = output::buffered_stdout();
     let mut reading = Reading::new();
     read(&path, |line| {
         let name = line.name.clone();
@@ -55,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if arguments.json {
             writeln!(out, "{}", json!({"line": number, "record": name, "state": state.as_str()}))?;
         } else {
-            writeln!(out, "{number}\t{name}\t{}", state.as_str())?;
+            writeln!(out, "{number}\t{}\t{}", visible_line(&name), state.as_str())?;
         }
         Ok(())
     })?;

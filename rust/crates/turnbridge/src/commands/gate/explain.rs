@@ -9,6 +9,7 @@ use turnbridge_core::gate::{Decision, Look, Rule, Stop, decide_stop};
 use turnbridge_core::gate_switches::Switch;
 use turnbridge_core::sandbox::{Layer, LayerValue, decide_sandbox};
 use turnbridge_core::speak::SpeakOutcome;
+use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::{claude_settings, gate_files};
 
@@ -65,7 +66,9 @@ impl Explanation {
     pub fn summary(&self) -> String {
         let because = &self.decision.because;
         match self.decision.rule {
-            Rule::Sandbox => format!("off here: Claude's sandbox is on (`{because}`)"),
+            Rule::Sandbox => {
+                format!("off here: Claude's sandbox is on (`{}`)", visible_line(because))
+            }
             Rule::Off => format!("off: {}", self.closing_switch()),
             _ => "on: a turn ends when the agent has spoken its summary".to_owned(),
         }
@@ -74,29 +77,28 @@ impl Explanation {
     fn closing_switch(&self) -> String {
         let closing = self.switches.iter().find(|named| named.switch.closes_gate());
         closing.map_or_else(String::new, |named| {
-            format!("{} is {} in `{}`", named.name, named.switch.as_str(), named.path.display())
+            format!("{} is {} in `{}`", named.name, named.switch.as_str(), shown(&named.path))
         })
     }
 
     pub fn text(&self) -> String {
-        let mut text = format!("{}\n\nin `{}`\n", self.summary(), self.folder.display());
+        let mut text = format!("{}\n\nin `{}`\n", self.summary(), shown(&self.folder));
         let sandbox = if self.sandboxed { "on" } else { "off" };
         let decided = match self.deciding_file() {
-            Some(file) => format!("decided by `{}`", file.display()),
+            Some(file) => format!("decided by `{}`", shown(file)),
             None => "no file says anything".to_owned(),
         };
         let _ = writeln!(text, "\nClaude's sandbox: {sandbox}, {decided}");
         for (position, (layer, path, value)) in self.layers.iter().enumerate() {
             let mark = if Some(position) == self.deciding { '>' } else { ' ' };
             let said = describe(*value);
-            let _ = writeln!(text, "{mark} {:<14} {said:<10} {}", layer.as_str(), path.display());
+            let _ = writeln!(text, "{mark} {:<14} {said:<10} {}", layer.as_str(), shown(path));
         }
         text.push_str("\nswitches: one that is off is enough\n");
         let width = self.switches.iter().map(|named| named.name.len()).max().unwrap_or_default();
         for NamedSwitch { name, path, switch } in &self.switches {
             let mark = if switch.closes_gate() { '>' } else { ' ' };
-            let _ =
-                writeln!(text, "{mark} {name:<width$} {:<10} {}", switch.as_str(), path.display());
+            let _ = writeln!(text, "{mark} {name:<width$} {:<10} {}", switch.as_str(), shown(path));
         }
         let headless = if self.headless { "asked to speak too" } else { "never asked" };
         let _ = writeln!(text, "\n`claude -p` and programs: {headless} (`[gate] headless`)");
@@ -106,7 +108,7 @@ impl Explanation {
             text.push_str("\nthe last turns here:\n");
         }
         for past in &self.past {
-            let _ = writeln!(text, "  {past}");
+            let _ = writeln!(text, "  {}", visible_line(&past.to_string()));
         }
         text
     }
@@ -147,6 +149,11 @@ impl Explanation {
         })
         .to_string()
     }
+}
+
+/// In one line, whatever it is called.
+fn shown(path: &Path) -> String {
+    visible_line(&path.display().to_string()).into_owned()
 }
 
 fn describe(value: LayerValue) -> &'static str {

@@ -14,6 +14,8 @@ use turnbridge_store::{clock, pane_store};
 
 use super::super::sessions::current_sessions;
 
+use crate::output;
+
 /// List the panes that show a session
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -42,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let panes = pane_store::settle(&paths, &super::codex_homes())
         .context("could not write the registry of panes")?;
     let rows = rows(&panes, &current_sessions(&paths, clock::now())?);
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     if arguments.json {
         let list = serde_json::json!({"version": 1, "panes": rows});
         writeln!(out, "{list}")?;

@@ -18,6 +18,7 @@ use turnbridge_store::{clock, pane_store};
 
 use super::PaneArgument;
 use crate::failure::note;
+use crate::output;
 
 /// Tell what a terminal's output says, one line of JSON for each event
 ///
@@ -129,7 +130,7 @@ fn print(seen: &Seen, pane: Option<&PaneId>, now: Timestamp) -> Result<()> {
     line["version"] = json!(1);
     line["at"] = Value::String(now.to_string());
     line["pane"] = json!(pane.map(PaneId::as_str));
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     writeln!(out, "{line}")?;
     out.flush()?;
     Ok(())

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use turnbridge_core::one_line::one_line;
 use turnbridge_core::session::{Run, Session};
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::turn_store::read_turns;
 
@@ -40,13 +41,13 @@ pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
     for turn in turns.iter().rev().take(TURNS).rev() {
         let _ = writeln!(text);
         let error = turn.error.as_deref().map(|error| format!(": {error}")).unwrap_or_default();
-        let _ = writeln!(text, "turn of {} ({}{error})", turn.ended_at, turn.detail);
+        let head = format!("turn of {} ({}{error})", turn.ended_at, turn.detail);
+        let _ = writeln!(text, "{}", one_line(&head));
         let prompt = turn.prompt.as_deref().map_or_else(|| "-".to_owned(), one_line);
         let _ = writeln!(text, "  > {prompt}");
         let answers = turn.earlier_answers.iter().chain(&turn.answer);
         for line in answers.flat_map(|answer| answer.lines()) {
-            let printable: String = line.chars().filter(|c| !c.is_control()).collect();
-            let _ = writeln!(text, "  {printable}");
+            let _ = writeln!(text, "  {}", visible_line(line));
         }
     }
     text

@@ -1,7 +1,6 @@
 //! The table of `turnbridge sessions`: pure text, given the look of the terminal.
 
 use std::fmt::Write;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use turnbridge_core::one_line::one_line;
@@ -10,6 +9,8 @@ use turnbridge_core::timestamp::Timestamp;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::json::waiting_for;
+
+use crate::output;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
@@ -24,7 +25,7 @@ impl Look {
     /// Colour and width of the terminal; `NO_COLOR`, `TERM=dumb` and `COLUMNS` are honoured.
     pub fn of_stdout() -> Look {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let is_terminal = std::io::stdout().is_terminal();
+        let is_terminal = output::is_terminal();
         let is_dumb = variable("TERM").is_some_and(|term| term == "dumb");
         let columns = variable("COLUMNS").and_then(|columns| columns.parse().ok());
         let measured = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));

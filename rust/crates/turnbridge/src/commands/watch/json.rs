@@ -16,6 +16,7 @@ use super::bell::Bell;
 use super::follow::{Change, Follower};
 use super::model::{SessionKey, Shown};
 use crate::commands::sessions::json::{SessionJson, session_json};
+use crate::output;
 
 /// How often is looked for what nobody tells.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -50,7 +51,7 @@ pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
     let (ring, rung) = channel();
     let mut bell = Bell::new(paths.sessions_dir(), move |key| drop(ring.send(key)));
     let mut follower = Follower::new(paths, claude_config_dir());
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     let mut said = Said::default();
     said.begin(&mut out, &follower.list(clock::now()), shown)?;
     let mut next_look = Instant::now() + PAUSE;
@@ -129,7 +130,7 @@ impl Said {
 #[cfg(unix)]
 fn is_read() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdout = std::io::stdout();
+    let stdout = output::raw_stdout();
     let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     let is_closed = poll(&mut asked, Some(&at_once)).is_ok()

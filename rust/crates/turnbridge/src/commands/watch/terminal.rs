@@ -1,5 +1,6 @@
 //! The terminal while we draw on it, and its way back: at the end, on an error, on a signal (the
 //! loop ends then), and on a panic, where our executables abort without running any destructor.
+#![expect(clippy::disallowed_methods, reason = "ratatui draws; `view::put` makes texts visible")]
 
 use std::io::{self, IsTerminal, Stdout, Write};
 use std::sync::Once;

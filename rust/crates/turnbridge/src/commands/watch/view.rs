@@ -12,6 +12,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 use turnbridge_core::one_line::one_line;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::visible_text::visible_line;
 use unicode_width::UnicodeWidthStr;
 
 use super::model::{Mode, Model, Shown};
@@ -200,7 +201,8 @@ fn draw_help(area: Rect, buffer: &mut Buffer) {
 fn put(buffer: &mut Buffer, area: Rect, row: usize, text: &str, style: Style) {
     let y = area.y.saturating_add(u16::try_from(row).unwrap_or(u16::MAX));
     if y < area.bottom() {
-        buffer.set_string(area.x, y, fit(text, usize::from(area.width)), style);
+        let text = visible_line(text);
+        buffer.set_string(area.x, y, fit(&text, usize::from(area.width)), style);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Text in lines of so many columns. A wide character takes two and is never halved; one that has
 //! no width stays with the one before it.
 
+use turnbridge_core::visible_text::visible_line;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// At most `limit` lines, broken at blanks where there are any, else anywhere, as Japanese is.
@@ -71,17 +72,9 @@ fn end_of_columns(text: &str, width: usize) -> usize {
     text.len()
 }
 
-/// Tabs as blanks, and no other control characters: they would reach the terminal.
+/// Tabs as four blanks. What must not reach the terminal is shown as an escape.
 fn printable(line: &str) -> String {
-    let mut text = String::with_capacity(line.len());
-    for character in line.chars() {
-        match character {
-            '\t' => text.push_str("    "),
-            character if character.is_control() => {}
-            character => text.push(character),
-        }
-    }
-    text
+    visible_line(&line.replace('\t', "    ")).into_owned()
 }
 
 #[cfg(test)]
@@ -120,7 +113,7 @@ mod tests {
 
     #[test]
     fn escape_codes_do_not_reach_the_terminal() {
-        check("\u{1b}[31mred\u{7}\tx", 20, &["[31mred    x"]);
+        check("\u{1b}[31mr\u{202e}\tx", 40, &[r"\u001b[31mr\u202e    x"]);
     }
 
     #[test]

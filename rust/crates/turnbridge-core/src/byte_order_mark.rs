@@ -1,0 +1,17 @@
+//! The mark (U+FEFF) that some editors of Windows put in front of a text. A file has one at most:
+//! readers of JSON and TOML, Claude Code's and Codex's among them, refuse a second.
+
+pub const MARK: char = '\u{feff}';
+
+/// What is wrong with a text that begins with two or more.
+pub const SECOND_MARK: &str = "a second byte order mark (U+FEFF), which no reader takes";
+
+/// The mark, or nothing, and the rest. A second mark is part of the rest, and is no blank.
+pub fn split_mark(text: &str) -> (&str, &str) {
+    let length = if text.starts_with(MARK) { MARK.len_utf8() } else { 0 };
+    text.split_at(length)
+}
+
+pub fn has_second_mark(text: &str) -> bool {
+    split_mark(text).1.starts_with(MARK)
+}

@@ -1,0 +1,85 @@
+//! The words by which the set-up knows its user in Slack: whoever writes what only the terminal
+//! shows. Others may guess, so a few wrong guesses make the code void, and a few void codes end
+//! this way of being known.
+
+/// Guesses at one code.
+const WRONG_AT_MOST: u32 = 5;
+/// Codes.
+const CODES_AT_MOST: u32 = 3;
+
+#[derive(Debug)]
+pub struct OwnerCode {
+    number: u32,
+    wrong: u32,
+    codes: u32,
+}
+
+/// What a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Right,
+    /// It is no attempt at all.
+    Other,
+    Wrong,
+    /// The code is void; `renew` it.
+    Void,
+    /// There is no new code any more.
+    Over,
+}
+
+impl OwnerCode {
+    pub fn new(number: u32) -> OwnerCode {
+        OwnerCode { number, wrong: 0, codes: 1 }
+    }
+
+    pub fn words(&self) -> String {
+        format!("turnbridge {}", self.number)
+    }
+
+    pub fn renew(&mut self, number: u32) {
+        *self = OwnerCode { number, wrong: 0, codes: self.codes + 1 };
+    }
+
+    pub fn check(&mut self, said: &str) -> Verdict {
+        let said = said.trim().trim_matches('`').to_lowercase();
+        if said == self.words() {
+            return Verdict::Right;
+        }
+        if !said.starts_with("turnbridge ") {
+            return Verdict::Other;
+        }
+        self.wrong += 1;
+        match (self.wrong < WRONG_AT_MOST, self.codes < CODES_AT_MOST) {
+            (true, _) => Verdict::Wrong,
+            (false, true) => Verdict::Void,
+            (false, false) => Verdict::Over,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_very_words_are_right_however_they_are_typed() {
+        let mut code = OwnerCode::new(123_456);
+        for said in ["turnbridge 123456", " Turnbridge 123456\n", "`turnbridge 123456`"] {
+            assert_eq!(code.check(said), Verdict::Right);
+        }
+        for said in ["hello", "", "what is turnbridge 123456?", "123456"] {
+            assert_eq!(code.check(said), Verdict::Other);
+        }
+    }
+
+    #[test]
+    fn five_wrong_guesses_make_a_code_void_and_the_third_code_is_the_last() {
+        let mut code = OwnerCode::new(123_456);
+        for last in [Verdict::Void, Verdict::Void, Verdict::Over] {
+            let guesses = (0..5).map(|digit| code.check(&format!("turnbridge {digit}")));
+            assert_eq!(guesses.collect::<Vec<_>>(), [&[Verdict::Wrong; 4][..], &[last]].concat());
+            code.renew(654_321);
+        }
+        assert_eq!(code.check("turnbridge 123456"), Verdict::Wrong);
+    }
+}
