@@ -100,8 +100,29 @@ catalogue! {
          \n\
          Waiting for it (Enter: type your member id instead) ...";
     OwnerIs:
-        "OK：{0} のメッセージを受け取りました",
-        "ok: it has come from {0}";
+        "{0} からメッセージを受け取りました。確認のため、アプリからその人にメッセージを送りました。",
+        "It has come from {0}. The app has written to that member, to make sure that it is you.";
+    /// In Slack, where {0} is shown as the member's name.
+    OwnerGreeting:
+        "{0} さんを Turnbridge の利用者として設定しようとしています。ご本人であれば、設定中の端末で `y` と答えてください。",
+        "{0} is about to be set up as the user of Turnbridge. If that is you, answer `y` in the terminal.";
+    OwnerConfirmation:
+        "自分の Slack に、自分の名前が入ったそのメッセージが届きましたか？",
+        "Have you got that message in your own Slack, with your own name in it?";
+    OwnerDenied:
+        "別の人からのメッセージでした。メンバー ID を入力してください。",
+        "Then it was somebody else. Type your member id instead.";
+    /// {0}: the new words.
+    CodeIsVoid:
+        "誤ったコードが何度も届いたため、コードを変更しました。次のメッセージを送ってください：\n\
+         \n\
+         {0}",
+        "Several wrong codes have come, so the code has changed. Send this instead:\n\
+         \n\
+         {0}";
+    TooManyCodes:
+        "誤ったコードが多すぎます。誰かがコードを推測している可能性があります。メンバー ID を入力してください。",
+        "Too many wrong codes have come: somebody may be guessing. Type your member id instead.";
     NothingHeard:
         "メッセージが届きませんでした。アプリの設定で、App Home の Messages Tab（メッセージ送信を許可）と Event Subscriptions の `message.im` を確認してください。",
         "No message has come. In the app's settings, check App Home > Messages Tab (messages allowed) and Event Subscriptions > `message.im`.";

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use turnbridge_config::{Slack, check_user_id};
+use turnbridge_core::owner_code::{OwnerCode, Verdict};
 use turnbridge_core::reply_wire::{Reported, read_event};
 use turnbridge_core::setup_texts::{SetupText, slack_advice};
 use turnbridge_daemon::notifier::{haste, web_api};
 use turnbridge_slack::{
-    Accept, CallError, Envelope, Obstacle, SocketEvent, SocketMode, Timing, Token, TokenKind,
+    Accept, CallError, Envelope, Obstacle, Post, SocketEvent, SocketMode, Timing, Token, TokenKind,
     WebApi,
 };
 
@@ -21,6 +22,7 @@ use super::Options;
 use super::dialogue::Dialogue;
 use super::slack_app::{self, BOT_SCOPES};
 use crate::failure::hinted;
+use crate::random_uuid::random_uuid;
 
 /// Long enough to find the app in Slack.
 const WAIT_FOR_OWNER: Duration = Duration::from_secs(300);
@@ -168,6 +170,7 @@ impl SlackStep<'_> {
             self.dialogue.say(SetupText::OwnerAbout, &[])?;
             if !self.daemon_listens
                 && let Some(user) = self.owner_who_writes(api, app, app_name)?
+                && self.is_confirmed(api, bot, &user)?
             {
                 return self.checked_user(api, bot, &user);
             }
@@ -200,26 +203,24 @@ impl SlackStep<'_> {
         app: &Token,
         app_name: &str,
     ) -> Result<Option<String>> {
-        let words = format!("turnbridge {}", one_time_number());
+        let code = OwnerCode::new(one_time_number());
         let (sender, messages) = channel();
-        let keep = {
-            let words = words.clone();
-            move |envelope: &Envelope<'_>| {
-                tell_owner(envelope, &words, &sender);
-                Accept::Kept
-            }
+        let keep = move |envelope: &Envelope<'_>| {
+            pass_on(envelope, &sender);
+            Accept::Kept
         };
         let timing = Timing::hastened(haste());
         let (socket, events) = SocketMode::start(Arc::clone(api), app.clone(), timing, keep)?;
-        self.dialogue.say(SetupText::WriteToTheApp, &[app_name, &words])?;
-        let found = self.wait_for_owner(&messages, &events);
+        self.dialogue.say(SetupText::WriteToTheApp, &[app_name, &code.words()])?;
+        let found = self.wait_for_owner(code, &messages, &events);
         socket.stop();
         match found? {
-            Heard::Owner(user) => {
-                self.dialogue.say(SetupText::OwnerIs, &[&user])?;
-                Ok(Some(user))
-            }
+            Heard::Owner(user) => Ok(Some(user)),
             Heard::Enter => Ok(None),
+            Heard::Guesses => {
+                self.dialogue.say(SetupText::TooManyCodes, &[])?;
+                Ok(None)
+            }
             Heard::Nobody => {
                 self.dialogue.say(SetupText::NothingHeard, &[])?;
                 Ok(None)
@@ -227,15 +228,42 @@ impl SlackStep<'_> {
         }
     }
 
+    /// The app may not ask Slack for names (`users:read`), but Slack shows a mention by its name to
+    /// whoever reads it. So the member is written to, and the user says whether that has come.
+    fn is_confirmed(&self, api: &WebApi, bot: &Token, user: &str) -> Result<bool> {
+        let channel = api.open_dm(bot, user).map_err(|error| self.explain(&error))?;
+        let text = self.dialogue.text(SetupText::OwnerGreeting, &[&format!("<@{user}>")]);
+        let id = random_uuid()?;
+        let post =
+            Post { channel: &channel, thread_ts: None, text: &text, markdown: None, id: &id };
+        api.post_message(bot, &post).map_err(|error| self.explain(&error))?;
+        self.dialogue.say(SetupText::OwnerIs, &[user])?;
+        let question = self.dialogue.text(SetupText::OwnerConfirmation, &[]);
+        let is_confirmed = self.dialogue.ask_yes(&question, false)?;
+        if !is_confirmed {
+            self.dialogue.say(SetupText::OwnerDenied, &[])?;
+        }
+        Ok(is_confirmed)
+    }
+
     fn wait_for_owner(
         &self,
-        messages: &Receiver<String>,
+        mut code: OwnerCode,
+        messages: &Receiver<Message>,
         events: &Receiver<SocketEvent>,
     ) -> Result<Heard> {
         let deadline = Instant::now() + WAIT_FOR_OWNER;
         while Instant::now() < deadline {
-            if let Ok(user) = messages.try_recv() {
-                return Ok(Heard::Owner(user));
+            while let Ok(Message { user, text }) = messages.try_recv() {
+                match code.check(&text) {
+                    Verdict::Right => return Ok(Heard::Owner(user)),
+                    Verdict::Other | Verdict::Wrong => {}
+                    Verdict::Void => {
+                        code.renew(one_time_number());
+                        self.dialogue.say(SetupText::CodeIsVoid, &[&code.words()])?;
+                    }
+                    Verdict::Over => return Ok(Heard::Guesses),
+                }
             }
             if let Some(SocketEvent::Fatal { error, .. }) = events.try_iter().last() {
                 return Err(self.explain(&error));
@@ -295,31 +323,37 @@ enum Heard {
     Owner(String),
     Enter,
     Nobody,
+    /// Too many wrong ones.
+    Guesses,
+}
+
+/// What a person has written in the direct messages with the app.
+#[derive(Debug, PartialEq, Eq)]
+struct Message {
+    user: String,
+    text: String,
 }
 
 /// Six digits that nobody else knows.
-fn one_time_number() -> u64 {
-    100_000 + RandomState::new().hash_one(std::process::id()) % 900_000
+fn one_time_number() -> u32 {
+    let number = RandomState::new().hash_one(std::process::id()) % 900_000;
+    100_000 + u32::try_from(number).unwrap_or_default()
 }
 
-fn tell_owner(envelope: &Envelope<'_>, words: &str, sender: &Sender<String>) {
-    if let Some(user) =
-        read_event(envelope.payload.as_bytes()).and_then(|event| author(event, words))
-    {
+fn pass_on(envelope: &Envelope<'_>, sender: &Sender<Message>) {
+    if let Some(message) = read_event(envelope.payload.as_bytes()).and_then(message_of_person) {
         // The question may have been answered otherwise.
-        let _ = sender.send(user);
+        let _ = sender.send(message);
     }
 }
 
-/// Who has written the words in the direct messages with the app.
-fn author(reported: Reported, words: &str) -> Option<String> {
+fn message_of_person(reported: Reported) -> Option<Message> {
     let is_person = reported.is_message
         && !reported.is_by_bot
         && reported.subtype.is_none()
         && reported.channel_type.as_deref() == Some("im");
-    let said = reported.text.unwrap_or_default();
-    let said = said.trim().trim_matches('`').to_lowercase();
-    reported.user.filter(|_| is_person && said == words)
+    let (user, text) = (reported.user?, reported.text?);
+    is_person.then_some(Message { user, text })
 }
 
 #[cfg(test)]
@@ -327,28 +361,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_person_who_writes_the_very_words_to_the_app_is_the_user() {
+    fn only_what_a_person_writes_to_the_app_counts() {
         let message = || Reported {
             is_message: true,
             channel_type: Some("im".to_owned()),
             user: Some("U1".to_owned()),
-            text: Some(" Turnbridge 123456\n".to_owned()),
+            text: Some("turnbridge 123456".to_owned()),
             ..Reported::default()
         };
-        let found = |reported| author(reported, "turnbridge 123456");
-        assert_eq!(found(message()).as_deref(), Some("U1"));
+        let found = message_of_person(message()).unwrap();
+        assert_eq!((found.user.as_str(), found.text.as_str()), ("U1", "turnbridge 123456"));
         let others = [
             Reported { is_by_bot: true, ..message() },
             Reported { subtype: Some("message_changed".to_owned()), ..message() },
             Reported { channel_type: Some("channel".to_owned()), ..message() },
-            Reported { text: Some("turnbridge 123457".to_owned()), ..message() },
-            Reported { text: Some("what is turnbridge 123456?".to_owned()), ..message() },
             Reported { text: None, ..message() },
             Reported { is_message: false, ..message() },
             Reported { user: None, ..message() },
         ];
         for other in others {
-            assert_eq!(found(other.clone()), None, "{other:?}");
+            assert_eq!(message_of_person(other.clone()), None, "{other:?}");
         }
         assert!((100_000..1_000_000).contains(&one_time_number()));
     }

@@ -61,7 +61,12 @@ fn slv_6_x35_bare_turnbridge_sets_up_and_a_reply_runs() {
     // Somebody else, and something else, first.
     site.slack.say_as("U0STRANGER", None, "turnbridge 1");
     site.slack.say(None, &words);
-    see(&tmux, "ok: it has come from U0OWNER");
+    see(&tmux, "It has come from U0OWNER.");
+    // In Slack the mention is shown as the member's name.
+    let told =
+        site.slack.threads().into_iter().find(|thread| thread.parent.text.contains("U0OWNER"));
+    assert!(told.unwrap().parent.text.starts_with("<@U0OWNER> is about to be set up"));
+    answer(&tmux, "with your own name in it? [y/N]", "y");
     answer(&tmux, "so that Claude Code tells Turnbridge of its turns? [Y/n]", "");
     answer(&tmux, "like this? [y/N]", "y");
     if let Some(service) = service_question(&tmux) {
@@ -81,6 +86,59 @@ fn slv_6_x35_bare_turnbridge_sets_up_and_a_reply_runs() {
     let config = fs::read_to_string(site.config()).unwrap();
     assert!(config.contains("target_user_id = \"U0OWNER\""), "{config}");
     assert_eq!(site.slack.violations(), Vec::<String>::new());
+}
+
+/// Anybody in the workspace can write to the app.
+#[test]
+fn who_guesses_the_code_gets_few_attempts_and_the_user_has_the_last_word() {
+    let site = Site::new();
+    let Some(tmux) = terminal(&site, &["setup"]) else { return };
+    answer(&tmux, "Set up Slack? [Y/n]", "");
+    answer(&tmux, "Bot token (xoxb-..., it is not shown): ", "xoxb-loopback-bot");
+    answer(&tmux, "App-level token (xapp-..., it is not shown): ", "xapp-loopback-app");
+    see(&tmux, "Waiting for it (Enter: type your member id instead)");
+    site.slack.wait_for_sockets(1, PATIENCE);
+    let words = |tmux: &Tmux| {
+        let said = all(tmux);
+        let mut shown = said.lines().filter_map(|line| line.trim().strip_prefix("turnbridge "));
+        format!("turnbridge {}", shown.next_back().unwrap())
+    };
+    let first = words(&tmux);
+    for guess in 0..5 {
+        site.slack.say_as("U0STRANGER", None, &format!("turnbridge {guess}"));
+    }
+    see(&tmux, "so the code has changed");
+    let second = words(&tmux);
+    assert_ne!(first, second);
+    // The void code is one more guess.
+    site.slack.say_as("U0STRANGER", None, &first);
+    site.slack.say_as("U0STRANGER", None, &second);
+    see(&tmux, "It has come from U0STRANGER.");
+    answer(&tmux, "with your own name in it? [y/N]", "");
+    see(&tmux, "Then it was somebody else.");
+    see(&tmux, "Your member id");
+    tmux.send_key("C-c");
+    wait_until(PATIENCE, "its end", || (!tmux.is_running()).then_some(()));
+    assert!(!site.config().exists());
+}
+
+#[test]
+fn wrong_codes_without_end_end_the_waiting() {
+    let site = Site::new();
+    let Some(tmux) = terminal(&site, &["setup", "--language", "ja"]) else { return };
+    answer(&tmux, "Slack を設定しますか？ [Y/n]", "");
+    answer(&tmux, "ボットトークン（xoxb-…、表示されません）：", "xoxb-loopback-bot");
+    answer(&tmux, "アプリレベルトークン（xapp-…、表示されません）：", "xapp-loopback-app");
+    see(&tmux, "お待ちしています");
+    site.slack.wait_for_sockets(1, PATIENCE);
+    for guess in 0..15 {
+        site.slack.say_as("U0STRANGER", None, &format!("turnbridge {guess}"));
+    }
+    see(&tmux, "誤ったコードが多すぎます");
+    see(&tmux, "メンバー ID（Slack のプロフィール");
+    tmux.send_key("C-c");
+    wait_until(PATIENCE, "its end", || (!tmux.is_running()).then_some(()));
+    assert!(!site.config().exists());
 }
 
 #[test]
