@@ -1,7 +1,9 @@
 //! The architecture as checks: what may not depend on what, and that the core is pure. And what is
-//! written down twice because it must be: the repository's address, and a release's manifests.
+//! written down twice because it must be: the repository's address, and a release's manifests. And
+//! what workflows keep to.
 
 mod address;
+mod workflows;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -74,6 +76,7 @@ pub fn run() -> Result<String> {
     problems.extend(switch_problems()?);
     problems.extend(address::problems(&repository(), &workspace.address)?);
     problems.extend(archive_manifests::problems(&workspace.address));
+    problems.extend(workflows::problems(&repository())?);
     if !problems.is_empty() {
         bail!("the workspace is not tidy:\n  {}", problems.join("\n  "));
     }

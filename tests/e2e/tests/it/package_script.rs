@@ -60,9 +60,7 @@ impl Release {
             false => command.arg("-cJf").arg(&archive).arg("-C").arg(&parent).arg(&name),
         };
         packages::run(&mut command);
-        let sum = packages::run(Command::new("shasum").args(["-a", "256", "-b"]).arg(&archive));
-        let sum = sum.split(' ').next().unwrap();
-        fs::write(sums_of(&archive), format!("{sum} *{name}\n")).unwrap();
+        write_sum(&archive);
         archive
     }
 
@@ -105,6 +103,28 @@ impl Release {
 
 fn sums_of(archive: &Path) -> PathBuf {
     PathBuf::from(format!("{}.sha256", archive.display()))
+}
+
+/// As dist writes it.
+fn write_sum(archive: &Path) {
+    let sum = packages::run(Command::new("shasum").args(["-a", "256", "-b"]).arg(archive));
+    let sum = sum.split(' ').next().unwrap();
+    let name = archive.file_name().unwrap().to_str().unwrap();
+    fs::write(sums_of(archive), format!("{sum} *{name}\n")).unwrap();
+}
+
+#[test]
+fn an_archive_without_its_checksum_is_refused() {
+    let Some(release) = Release::new() else { return };
+    let archive = release.archive(TARGETS[0], VERSION);
+    let sums = sums_of(&archive);
+    fs::remove_file(&sums).unwrap();
+    release.refuses(&[], std::slice::from_ref(&archive), "has no checksum");
+    fs::write(&sums, "").unwrap();
+    release.refuses(&[], std::slice::from_ref(&archive), "is not what");
+    fs::remove_file(&sums).unwrap();
+    fs::create_dir(&sums).unwrap();
+    release.refuses(&[], &[archive], "has no checksum");
 }
 
 #[test]
@@ -181,13 +201,13 @@ fn archives_of_another_version_and_damaged_ones_leave_the_old_tree_as_it_was() {
     tar.arg("-cJf").arg(&incomplete).arg("-C").arg(folder.parent().unwrap());
     packages::run(tar.arg(folder.file_name().unwrap()));
     release.refuses(&[], std::slice::from_ref(&incomplete), "is not what");
-    fs::remove_file(sums_of(&incomplete)).unwrap();
+    write_sum(&incomplete);
     release.refuses(&[], &[incomplete], "`turnbridge-notify` is missing for x86_64-apple-darwin");
 
     let cut = release.archive(TARGETS[3], VERSION);
     let bytes = fs::read(&cut).unwrap();
     fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
-    fs::remove_file(sums_of(&cut)).unwrap();
+    write_sum(&cut);
     release.refuses(&[], &[cut], "could not unpack");
     release.refuses(&[], &[release.out().join("nothing")], "there is no");
 }
