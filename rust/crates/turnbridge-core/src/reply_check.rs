@@ -13,8 +13,30 @@ use crate::slack_decode::decode;
 #[derive(Debug, Clone, Copy)]
 pub struct Owner<'a> {
     pub user_id: &'a str,
-    /// `D…`, as `conversations.open` gave it.
-    pub dm_channel: &'a str,
+    /// `D…`, as `conversations.open` gave it. `None`: not known yet; any direct message may be it.
+    pub dm_channel: Option<&'a str>,
+    pub workspace: Workspace<'a>,
+    /// This machine, as its routes name it. `None`: not known; routes of any machine are ours.
+    pub machine: Option<&'a str>,
+}
+
+/// The workspace of the bot, as far as Slack has told.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Workspace<'a> {
+    pub team_id: Option<&'a str>,
+    /// The organisation, in an Enterprise Grid.
+    pub enterprise_id: Option<&'a str>,
+}
+
+impl Workspace<'_> {
+    /// Whether an event that names these is of another workspace. What Slack does not name is no
+    /// reason to refuse it. An app that is installed for a whole organisation gets the events of all
+    /// its workspaces, or with the organisation in the team's place.
+    fn is_foreign(&self, team_id: Option<&str>, enterprise_id: Option<&str>) -> bool {
+        let (Some(own), Some(team)) = (self.team_id, team_id) else { return false };
+        let of_organisation = |own: &str| enterprise_id == Some(own) || team == own;
+        own != team && !self.enterprise_id.is_some_and(of_organisation)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +68,8 @@ pub enum Drop {
     Bot,
     Subtype,
     OtherUser,
+    /// An event of a workspace that is not the bot's.
+    OtherTeam,
     OtherChannel,
     NoThread,
 }
@@ -58,6 +82,7 @@ impl Drop {
             Drop::Bot => "bot",
             Drop::Subtype => "subtype",
             Drop::OtherUser => "other_user",
+            Drop::OtherTeam => "other_team",
             Drop::OtherChannel => "other_channel",
             Drop::NoThread => "no_thread",
         }
@@ -75,13 +100,18 @@ pub fn check_reply(reported: Option<Reported>, owner: Owner<'_>, routes: &[Route
     };
     let is_of_thread =
         |route: &&Route| route.channel == message.channel && route.thread_ts == message.thread_ts;
-    match routes.iter().rev().find(is_of_thread).filter(|route| is_valid(route)) {
+    let is_here = |route: &&Route| {
+        let is_elsewhere = route.machine.as_deref().zip(owner.machine);
+        is_valid(route) && is_elsewhere.is_none_or(|(theirs, own)| theirs == own)
+    };
+    match routes.iter().rev().find(is_of_thread).filter(is_here) {
         Some(route) => Checked::Accepted { route: route.clone(), message },
         None => Checked::NoRoute(message),
     }
 }
 
-fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<SlackMessage, Drop> {
+/// Everything but the thread: whether the owner has written it, to us.
+pub fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<SlackMessage, Drop> {
     let reported = reported.filter(|reported| reported.is_message).ok_or(Drop::NoMessage)?;
     let text = decode(&reported.text.unwrap_or_default());
     if text.trim().is_empty() {
@@ -94,9 +124,14 @@ fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<SlackMe
         return Err(Drop::Subtype);
     }
     let user = reported.user.filter(|user| user == owner.user_id).ok_or(Drop::OtherUser)?;
+    if owner.workspace.is_foreign(reported.team_id.as_deref(), reported.enterprise_id.as_deref()) {
+        return Err(Drop::OtherTeam);
+    }
     let is_direct = reported.channel_type.as_deref() == Some("im");
-    let is_channel =
-        |channel: &String| is_direct && channel == owner.dm_channel && is_safe_component(channel);
+    let is_channel = |channel: &String| {
+        let is_direct = is_direct && channel.starts_with('D') && is_safe_component(channel);
+        is_direct && owner.dm_channel.is_none_or(|own| own == channel)
+    };
     let channel = reported.channel.filter(is_channel).ok_or(Drop::OtherChannel)?;
     let ts = reported.ts.filter(|ts| is_slack_ts(ts)).ok_or(Drop::NoMessage)?;
     let is_thread = |thread: &String| *thread != ts && is_slack_ts(thread);
@@ -105,7 +140,7 @@ fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<SlackMe
 }
 
 /// SLV-48. The id becomes an argument; both agents name their sessions by UUIDs.
-fn is_valid(route: &Route) -> bool {
+pub fn is_valid(route: &Route) -> bool {
     Tool::parse(&route.tool).is_some() && is_uuid(&route.session_id)
 }
 
@@ -126,6 +161,7 @@ mod tests {
             session_id: session_id.into(),
             turn_id: None,
             cwd: Some("/home/user/project".into()),
+            machine: None,
         }
     }
 
@@ -151,7 +187,12 @@ mod tests {
         payload.to_string().into_bytes()
     }
 
-    const OWNER: Owner<'static> = Owner { user_id: "U1", dm_channel: "D1" };
+    const OWNER: Owner<'static> = Owner {
+        user_id: "U1",
+        dm_channel: Some("D1"),
+        workspace: Workspace { team_id: Some("T1"), enterprise_id: None },
+        machine: Some("m1"),
+    };
 
     fn check(changes: Value) -> Checked {
         check_reply(read_event(&payload(changes)), OWNER, &[route("claude", ID)])
@@ -265,6 +306,55 @@ mod tests {
             assert_eq!(with(&routes).word(), "no_route", "{routes:?}");
         }
         assert_eq!(with(&[route("rm", ID), route("codex", ID)]).word(), "accepted");
+    }
+
+    #[test]
+    fn a_route_of_another_machine_leads_to_nothing_here() {
+        let with = |machine: Option<&str>| {
+            let route = Route { machine: machine.map(str::to_owned), ..route("claude", ID) };
+            check_reply(read_event(&payload(json!({}))), OWNER, &[route]).word()
+        };
+        assert_eq!(
+            [with(None), with(Some("m1")), with(Some("m2"))],
+            ["accepted", "accepted", "no_route"]
+        );
+    }
+
+    #[test]
+    fn an_event_of_another_workspace_is_out_and_one_that_names_none_is_not() {
+        let said = |team: Value, enterprise: Value, owner: Owner<'_>| {
+            let mut payload: Value = serde_json::from_slice(&payload(json!({}))).unwrap();
+            payload["team_id"] = team;
+            payload["context_enterprise_id"] = enterprise;
+            let reported = read_event(payload.to_string().as_bytes());
+            check_reply(reported, owner, &[route("claude", ID)]).word()
+        };
+        let null = || Value::Null;
+        assert_eq!(said(json!("T1"), null(), OWNER), "accepted");
+        assert_eq!(said(json!("T2"), null(), OWNER), "other_team");
+        assert_eq!(said(json!("T2"), json!("E1"), OWNER), "other_team");
+        assert_eq!(said(null(), null(), OWNER), "accepted");
+        let unknown = Owner { workspace: Workspace::default(), ..OWNER };
+        assert_eq!(said(json!("T2"), null(), unknown), "accepted");
+        let workspace = Workspace { team_id: Some("T1"), enterprise_id: Some("E1") };
+        let grid = Owner { workspace, ..OWNER };
+        assert_eq!(said(json!("T2"), json!("E1"), grid), "accepted");
+        assert_eq!(said(json!("E1"), null(), grid), "accepted");
+        assert_eq!(said(json!("T2"), json!("E2"), grid), "other_team");
+        assert_eq!(said(json!("T2"), null(), grid), "other_team");
+    }
+
+    #[test]
+    fn until_the_direct_message_is_known_any_may_be_it_but_no_channel() {
+        let early = |changes: Value| {
+            let owner = Owner { dm_channel: None, ..OWNER };
+            check_message(read_event(&payload(changes)), owner).map(|message| message.channel)
+        };
+        assert_eq!(early(json!({"channel": "D2"})), Ok("D2".to_owned()));
+        assert_eq!(early(json!({"channel": "C2"})), Err(Drop::OtherChannel));
+        assert_eq!(early(json!({"channel": "D/../x"})), Err(Drop::OtherChannel));
+        assert_eq!(early(json!({"user": "U2"})), Err(Drop::OtherUser));
+        assert_eq!(early(json!({"thread_ts": null})), Err(Drop::NoThread));
     }
 
     #[test]

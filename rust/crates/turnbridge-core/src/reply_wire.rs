@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::ids::{SessionId, Tool, is_safe_component, is_uuid};
 use crate::notice_wire::Route;
+use crate::slack_ts::SlackTs;
 use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,10 +99,9 @@ impl Reply {
         Some((tool, SessionId::parse(id)?))
     }
 
-    /// Orders replies: by Slack's time, which is a number with six decimals and no float.
-    pub fn order(&self) -> (u64, u64, &str) {
-        let (seconds, fraction) = split_ts(&self.ts).unwrap_or_default();
-        (seconds, fraction, &self.id)
+    /// Orders replies: by Slack's time.
+    pub fn order(&self) -> (Option<SlackTs>, &str) {
+        (SlackTs::parse(&self.ts), &self.id)
     }
 }
 
@@ -115,17 +115,8 @@ pub fn is_reply_id(id: &str) -> bool {
     is_safe_component(id)
 }
 
-/// `1700000000.000100`.
-fn split_ts(ts: &str) -> Option<(u64, u64)> {
-    let (seconds, fraction) = ts.split_once('.')?;
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_ts = is_number(seconds) && is_number(fraction) && fraction.len() <= 9;
-    is_ts.then_some(())?;
-    Some((seconds.parse().ok()?, format!("{fraction:0<9}").parse().ok()?))
-}
-
 pub fn is_slack_ts(ts: &str) -> bool {
-    split_ts(ts).is_some()
+    SlackTs::parse(ts).is_some()
 }
 
 /// Who runs a reply, from the claim on.
@@ -256,9 +247,13 @@ impl Reason {
 }
 
 /// A message as Slack reports it, as far as it matters here. A field of the wrong type is absent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Reported {
     pub event_id: Option<String>,
+    /// The workspace that the event is of; what is fetched has none, and is of the one that was asked.
+    pub team_id: Option<String>,
+    pub enterprise_id: Option<String>,
     pub is_message: bool,
     pub is_by_bot: bool,
     pub subtype: Option<String>,
@@ -269,6 +264,15 @@ pub struct Reported {
     pub ts: Option<String>,
     /// Still encoded.
     pub text: Option<String>,
+}
+
+/// `heard/<id>.json`: an event that could not be judged yet when it was heard. Written before its
+/// ack, and there until it is in the inbox or is dropped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    pub version: u32,
+    pub received_at: String,
+    pub reported: Reported,
 }
 
 /// A message that has passed every check but the route's.
@@ -287,8 +291,16 @@ pub struct SlackMessage {
 pub fn read_event(payload: &[u8]) -> Option<Reported> {
     let payload: Value = serde_json::from_slice(payload).ok()?;
     let event = payload.get("event").filter(|event| event.is_object())?;
-    let event_id = text(&payload, "event_id");
-    Some(Reported { event_id, ..read_message(event) })
+    let authorized = payload.pointer("/authorizations/0").unwrap_or(&Value::Null);
+    let enterprise_id = text(&payload, "enterprise_id")
+        .or_else(|| text(&payload, "context_enterprise_id"))
+        .or_else(|| text(authorized, "enterprise_id"));
+    Some(Reported {
+        event_id: text(&payload, "event_id"),
+        team_id: text(&payload, "team_id"),
+        enterprise_id,
+        ..read_message(event)
+    })
 }
 
 /// A message as `conversations.replies` gives it: without its channel, which the caller knows.
@@ -303,6 +315,8 @@ fn read_message(event: &Value) -> Reported {
     let is_there = |key: &str| event.get(key).is_some_and(|value| !value.is_null());
     Reported {
         event_id: None,
+        team_id: None,
+        enterprise_id: None,
         is_message: event.get("type").and_then(Value::as_str) == Some("message"),
         is_by_bot: ["bot_id", "bot_profile", "app_id"].into_iter().any(is_there),
         // Of whatever type: a subtype that cannot be read is one that is not allowed.
@@ -373,6 +387,7 @@ mod tests {
                 session_id: id.into(),
                 turn_id: None,
                 cwd: None,
+                machine: None,
             };
             let message = SlackMessage {
                 event_id: None,

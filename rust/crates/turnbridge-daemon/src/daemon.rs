@@ -3,14 +3,16 @@
 //! It delivers what is queued, hears what people reply, and sees what no hook sees. Files are the
 //! truth and hooks need no daemon: whoever kills it loses nothing but time.
 
+mod asker;
 mod board_side;
-mod catch_up;
 mod courier;
 mod ears;
 mod event;
+mod hearing;
 mod log;
 mod observation;
 mod replies;
+mod route_table;
 mod slack_side;
 mod watch;
 
@@ -146,6 +148,7 @@ impl Daemon {
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: clock::now().to_string(),
             slack: SlackStatus::Connecting,
+            replies: None,
         };
         let rescan_at = Instant::now() + RESCAN;
         let config = Loaded::default();
@@ -263,6 +266,10 @@ impl Daemon {
                 self.status.slack = self.slack.hear(connection, event, &self.log);
                 self.save_status();
             }
+            Event::Replies(status) => {
+                self.status.replies = self.slack.is_open().then_some(*status);
+                self.save_status();
+            }
             Event::Changed(Place::Inbox) | Event::ReplyKept | Event::Delivered => self.go_on(),
             Event::Stop(reason) => return Some(reason),
         }
@@ -314,6 +321,7 @@ impl Daemon {
                 let is_first = self.config.in_force.replace(text).is_none();
                 self.config.refused = None;
                 self.status.slack = self.slack.set_config(&config, &self.log);
+                self.status.replies = self.status.replies.take().filter(|_| self.slack.is_open());
                 self.replies.set_config(language(&config), config.resume.live);
                 self.board.set_config(&config);
                 let has_queued = self.observation.set_config(&config, is_told);

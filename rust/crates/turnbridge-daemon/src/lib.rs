@@ -6,6 +6,7 @@ pub mod board;
 pub mod daemon;
 pub mod delivery;
 pub mod liveness;
+pub mod machine;
 pub mod notifier;
 pub mod panes;
 pub mod replies;

@@ -8,9 +8,10 @@ use turnbridge_slack::{Connection, WebApi};
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::test_switch::{self, TestSwitch};
-use turnbridge_store::{clock, log, recovery};
+use turnbridge_store::{clock, log, recovery, slack_place};
 
 use crate::delivery::{Drained, RealPace, RealSlack, Settings, drain};
+use crate::machine::machine;
 
 /// Why nothing can be delivered at all.
 #[derive(Debug, Clone)]
@@ -78,7 +79,13 @@ impl Deliverer {
             None => web_api(slack)?,
         };
         let api = self.api.insert(api);
-        let real = RealSlack { api, token: &slack.bot_token };
+        // Without it a reply would be nobody's.
+        let machine = machine(paths).map_err(|error| {
+            Obstacle::new(format!("machine.json: {error}"), "look at the state folder")
+        })?;
+        let account = account(slack);
+        let token = &slack.bot_token;
+        let real = RealSlack { api, token, machine: &machine, paths, account };
         drain(paths, &settings, &real, &mut self.pace).map_err(|error| {
             Obstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")
         })
@@ -89,6 +96,13 @@ impl Deliverer {
 pub fn web_api(slack: &SlackConfig) -> Result<WebApi, Obstacle> {
     WebApi::new(connection(slack))
         .map_err(|error| Obstacle::new(error.to_string(), "look at `slack.api_url`"))
+}
+
+/// By which `slack_place` knows whose place it is.
+pub fn account(slack: &SlackConfig) -> String {
+    let user = slack.target_user_id.as_deref().unwrap_or_default();
+    let url = connection(slack).api_url;
+    slack_place::account(slack.bot_token.expose(), user, url.as_deref())
 }
 
 pub fn connection(slack: &SlackConfig) -> Connection {

@@ -1,84 +1,196 @@
-//! What was said while nobody listened: threads that have new replies, and those replies. Slack
-//! sends an event again for some minutes only.
+//! What was said while nobody listened: the channel's parents, page by page, with the time of the
+//! newest reply to each, and the replies of a thread. Slack sends an event again for some minutes
+//! only, and to one socket of an app alone.
 
 use serde_json::{Value, json};
 
 use crate::call_error::CallError;
 use crate::ids::{check_channel, check_ts, parse_ts};
+use crate::methods::{EVENT_TYPE, Identity};
 use crate::token::Token;
 use crate::web_api::{Encoding, WebApi};
 
+/// What Slack recommends at most for a page.
 const PAGE: u32 = 200;
-/// Four thousand threads, or replies of one thread.
-const PAGES: u32 = 20;
+
+/// A message outside of threads, which may have a thread under it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parent {
+    pub ts: String,
+    /// The time of the newest message in its thread, whoever wrote it.
+    pub latest_reply: Option<String>,
+    /// Who has written in its thread; `None` if Slack does not name all of them.
+    pub reply_users: Option<Vec<String>>,
+    /// What our own bot says of it in its metadata; `None` if it is no message of ours.
+    pub ours: Option<Tag>,
+}
+
+/// What stands in the metadata of a message of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tag {
+    pub id: Option<String>,
+    /// The machine that posted it; a 0.1 did not say.
+    pub machine: Option<String>,
+    pub machine_name: Option<String>,
+}
+
+/// Some parents, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Page {
+    pub parents: Vec<Parent>,
+    /// Where the older ones are; `None` if there are none.
+    pub next: Option<String>,
+}
 
 impl WebApi {
-    /// The threads begun since `begun` that have been replied to after `after`.
-    pub fn threads_replied_to(
+    /// One call. `from` is `next` of the page before; `None` begins with the newest.
+    pub fn parents(
         &self,
         token: &Token,
         channel: &str,
-        begun: &str,
-        after: &str,
-    ) -> Result<Vec<String>, CallError> {
-        check_ts(after)?;
-        let arguments = json!({"channel": channel, "oldest": begun, "limit": PAGE});
-        let mut threads = Vec::new();
-        self.each_message(token, "conversations.history", channel, arguments, |message| {
-            let latest = message["latest_reply"].as_str().and_then(parse_ts);
-            let ts = message["ts"].as_str().filter(|ts| check_ts(ts).is_ok());
-            if let (Some(latest), Some(ts)) = (latest, ts)
-                && Some(latest) > parse_ts(after)
-            {
-                threads.push(ts.to_owned());
-            }
-        })?;
-        Ok(threads)
+        from: Option<&str>,
+        limit: u32,
+    ) -> Result<Page, CallError> {
+        check_channel(channel)?;
+        let identity = self.identity_of(token)?;
+        let mut arguments =
+            json!({"channel": channel, "limit": limit, "include_all_metadata": true});
+        if let Some(cursor) = from {
+            arguments["cursor"] = json!(cursor);
+        }
+        let page = self.call(token, "conversations.history", arguments, Encoding::Form)?;
+        let messages = messages(&page)?.iter();
+        let parents = messages.filter_map(|message| read_parent(message, &identity)).collect();
+        let next = next_cursor(&page);
+        if next.is_some() && next == from {
+            return Err(unclear("the same page again"));
+        }
+        Ok(Page { parents, next: next.map(str::to_owned) })
     }
 
-    /// The replies of a thread that are newer than `after`, as JSON, oldest first.
+    /// The parent of a thread; `None` if there is none.
+    pub fn parent_of(
+        &self,
+        token: &Token,
+        channel: &str,
+        thread_ts: &str,
+    ) -> Result<Option<Parent>, CallError> {
+        check_channel(channel)?;
+        check_ts(thread_ts)?;
+        let identity = self.identity_of(token)?;
+        let arguments = json!({
+            "channel": channel, "ts": thread_ts, "limit": 1, "include_all_metadata": true,
+        });
+        match self.call(token, "conversations.replies", arguments, Encoding::Form) {
+            Err(CallError::Refused { error, .. }) if error == "thread_not_found" => Ok(None),
+            Err(error) => Err(error),
+            Ok(page) => {
+                let parent = messages(&page)?.iter().find(|message| message["ts"] == thread_ts);
+                Ok(parent.and_then(|message| read_parent(message, &identity)))
+            }
+        }
+    }
+
+    /// One page of a thread's messages that are newer than `after`, as JSON, oldest first, and where
+    /// the next page is.
     pub fn replies_after(
         &self,
         token: &Token,
         channel: &str,
         thread_ts: &str,
         after: &str,
-    ) -> Result<Vec<String>, CallError> {
+        from: Option<&str>,
+    ) -> Result<(Vec<String>, Option<String>), CallError> {
+        check_channel(channel)?;
         check_ts(thread_ts)?;
         check_ts(after)?;
-        let arguments =
+        let mut arguments =
             json!({"channel": channel, "ts": thread_ts, "oldest": after, "limit": PAGE});
-        let mut replies = Vec::new();
-        self.each_message(token, "conversations.replies", channel, arguments, |message| {
-            // The first page begins with the parent, whatever was asked for.
-            let is_new = message["ts"].as_str().and_then(parse_ts) > parse_ts(after);
-            if is_new && message["ts"] != thread_ts {
-                replies.push(message.to_string());
-            }
-        })?;
-        Ok(replies)
+        if let Some(cursor) = from {
+            arguments["cursor"] = json!(cursor);
+        }
+        let page = self.call(token, "conversations.replies", arguments, Encoding::Form)?;
+        // The first page begins with the parent, whatever was asked for.
+        let is_new = |message: &&Value| {
+            message["ts"] != thread_ts
+                && message["ts"].as_str().and_then(parse_ts) > parse_ts(after)
+        };
+        let replies = messages(&page)?.iter().filter(is_new).map(Value::to_string).collect();
+        let next = next_cursor(&page);
+        if next.is_some() && next == from {
+            return Err(unclear("the same page again"));
+        }
+        Ok((replies, next.map(str::to_owned)))
+    }
+}
+
+fn messages(page: &Value) -> Result<&Vec<Value>, CallError> {
+    page["messages"].as_array().ok_or_else(|| unclear("no `messages`"))
+}
+
+fn next_cursor(page: &Value) -> Option<&str> {
+    page["response_metadata"]["next_cursor"].as_str().filter(|cursor| !cursor.is_empty())
+}
+
+fn unclear(what: &str) -> CallError {
+    CallError::Ambiguous { cause: what.to_owned() }
+}
+
+fn read_parent(message: &Value, identity: &Identity) -> Option<Parent> {
+    let ts = message["ts"].as_str().filter(|ts| check_ts(ts).is_ok())?;
+    let latest = message["latest_reply"].as_str().filter(|ts| check_ts(ts).is_ok());
+    Some(Parent {
+        ts: ts.to_owned(),
+        latest_reply: latest.map(str::to_owned),
+        reply_users: read_users(message),
+        ours: read_tag(message, identity),
+    })
+}
+
+/// Slack names some five of them, and tells how many they are.
+fn read_users(message: &Value) -> Option<Vec<String>> {
+    let users = message["reply_users"].as_array()?;
+    let users: Option<Vec<_>> = users.iter().map(|user| user.as_str().map(str::to_owned)).collect();
+    let count = message["reply_users_count"].as_u64();
+    users.filter(|users| !users.is_empty() && count == Some(users.len() as u64))
+}
+
+/// Only our own bot is believed: anybody can write metadata.
+fn read_tag(message: &Value, identity: &Identity) -> Option<Tag> {
+    let is_by_us = identity.has_written(message) && message["metadata"]["event_type"] == EVENT_TYPE;
+    is_by_us.then(|| {
+        let payload = &message["metadata"]["event_payload"];
+        let text = |name: &str| payload[name].as_str().map(str::to_owned);
+        Tag { id: text("id"), machine: text("machine"), machine_name: text("machine_name") }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_counts_only_when_our_own_bot_has_written_it() {
+        let me = Identity { bot_id: Some("B1".to_owned()), ..Identity::default() };
+        let message = |bot: &str, kind: &str| json!({"ts": "1.000100", "bot_id": bot, "metadata": {"event_type": kind, "event_payload": {"id": "a/0", "machine": "m1"}}});
+        let ours = |message: Value| read_parent(&message, &me).unwrap().ours;
+        let machine = Some("m1".to_owned());
+        let tag = Tag { id: Some("a/0".to_owned()), machine, machine_name: None };
+        assert_eq!(ours(message("B1", EVENT_TYPE)), Some(tag));
+        assert_eq!(ours(message("B2", EVENT_TYPE)), None);
+        assert_eq!(ours(message("B1", "other")), None);
+        assert_eq!(read_parent(&json!({"ts": "x"}), &me), None);
     }
 
-    fn each_message(
-        &self,
-        token: &Token,
-        method: &str,
-        channel: &str,
-        mut arguments: Value,
-        mut each: impl FnMut(&Value),
-    ) -> Result<(), CallError> {
-        check_channel(channel)?;
-        for _ in 0..PAGES {
-            let page = self.call(token, method, arguments.clone(), Encoding::Form)?;
-            let messages = page["messages"].as_array();
-            let unclear = || CallError::Ambiguous { cause: "no `messages`".to_owned() };
-            messages.ok_or_else(unclear)?.iter().for_each(&mut each);
-            let cursor = &page["response_metadata"]["next_cursor"];
-            if cursor.as_str().is_none_or(str::is_empty) || arguments["cursor"] == *cursor {
-                break;
-            }
-            arguments["cursor"] = cursor.clone();
-        }
-        Ok(())
+    #[test]
+    fn who_has_replied_is_known_only_when_slack_names_all() {
+        let users = |users: Value, count: Value| {
+            read_users(&json!({"reply_users": users, "reply_users_count": count}))
+        };
+        assert_eq!(users(json!(["U1"]), json!(1)), Some(vec!["U1".to_owned()]));
+        assert_eq!(users(json!(["U1"]), json!(2)), None);
+        assert_eq!(users(json!([]), json!(0)), None);
+        assert_eq!(users(Value::Null, json!(1)), None);
+        assert_eq!(users(json!(["U1"]), Value::Null), None);
     }
 }

@@ -79,7 +79,7 @@ impl WebApi {
         Err(unclear("more pages than can be read"))
     }
 
-    fn identity_of(&self, token: &Token) -> Result<Identity, CallError> {
+    pub(crate) fn identity_of(&self, token: &Token) -> Result<Identity, CallError> {
         let known = self.identity.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match known {
             Some((known_token, identity)) if known_token == *token => Ok(identity),
@@ -93,13 +93,10 @@ fn unclear(what: &str) -> CallError {
 }
 
 fn is_ours(message: &Value, id: &str, identity: &Identity) -> bool {
-    let is = |field: &str, own: &Option<String>| {
-        own.is_some() && message[field].as_str() == own.as_deref()
-    };
     let metadata = &message["metadata"];
     metadata["event_type"] == EVENT_TYPE
         && metadata["event_payload"]["id"] == id
-        && (is("bot_id", &identity.bot_id) || is("user", &identity.user_id))
+        && identity.has_written(message)
 }
 
 #[cfg(test)]

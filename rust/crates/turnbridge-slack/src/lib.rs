@@ -19,7 +19,8 @@ mod web_api;
 
 pub use address::{Connection, ConnectionError};
 pub use call_error::{CallError, Obstacle};
-pub use methods::{Identity, Post, Posted, SocketUrl};
+pub use catch_up::{Page, Parent, Tag};
+pub use methods::{Identity, MachineTag, Post, Posted, SocketUrl};
 pub use pacer::Pacer;
 pub use socket_mode::{Accept, Envelope, Loss, SocketEvent, SocketMode, SocketWarning, Timing};
 pub use token::{Token, TokenKind};

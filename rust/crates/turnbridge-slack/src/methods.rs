@@ -23,11 +23,23 @@ pub struct Identity {
     pub bot_id: Option<String>,
     pub team_id: Option<String>,
     pub team: Option<String>,
+    /// The organisation, in an Enterprise Grid.
+    pub enterprise_id: Option<String>,
     pub url: Option<String>,
     pub app_id: Option<String>,
     pub app_name: Option<String>,
     /// What the token may do; `None` when Slack does not say.
     pub scopes: Option<Vec<String>>,
+}
+
+impl Identity {
+    /// Whether the bot itself has written a message.
+    pub(crate) fn has_written(&self, message: &Value) -> bool {
+        let is = |field: &str, own: &Option<String>| {
+            own.is_some() && message[field].as_str() == own.as_deref()
+        };
+        is("bot_id", &self.bot_id) || is("user", &self.user_id)
+    }
 }
 
 /// A message to be posted. `text` is what notifications and search show, escaped by the caller.
@@ -41,6 +53,15 @@ pub struct Post<'a> {
     pub markdown: Option<&'a str>,
     /// By which `find_message` knows it again.
     pub id: &'a str,
+    /// Whose replies they are that come to it.
+    pub machine: Option<MachineTag<'a>>,
+}
+
+/// The machine that posts, in the message's metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MachineTag<'a> {
+    pub id: &'a str,
+    pub name: &'a str,
 }
 
 /// Without what it says.
@@ -89,6 +110,7 @@ impl WebApi {
             bot_id: field("bot_id"),
             team_id: field("team_id"),
             team: field("team"),
+            enterprise_id: field("enterprise_id"),
             url: field("url"),
             app_id: field("app_id"),
             app_name: field("app_name"),
@@ -135,6 +157,11 @@ fn post_arguments(post: &Post<'_>) -> Result<Value, CallError> {
         "unfurl_links": false,
         "unfurl_media": false,
     });
+    if let Some(machine) = post.machine {
+        let payload = &mut arguments["metadata"]["event_payload"];
+        payload["machine"] = json!(machine.id);
+        payload["machine_name"] = json!(machine.name);
+    }
     if let Some(thread_ts) = post.thread_ts {
         arguments["thread_ts"] = json!(thread_ts);
     }

@@ -116,7 +116,27 @@ impl StatePaths {
         self.state.clone()
     }
 
-    /// The newest message in Slack that the daemon has heard of.
+    /// Who this machine is among those that use the same Slack app; see `machine_wire`.
+    pub fn machine_file(&self) -> PathBuf {
+        self.state.join("machine.json")
+    }
+
+    /// How far each of our threads in Slack has been read; see `thread_marks`.
+    pub fn thread_marks(&self) -> PathBuf {
+        self.state.join("slack-threads.jsonl")
+    }
+
+    /// What was heard and has not been judged; see `heard`.
+    pub fn heard_dir(&self) -> PathBuf {
+        self.state.join("heard")
+    }
+
+    /// The direct message with the owner, and its workspace; see `slack_place`.
+    pub fn slack_place(&self) -> PathBuf {
+        self.state.join("slack-place.json")
+    }
+
+    /// The newest message in Slack that a daemon of 0.1 had heard of.
     pub fn slack_heard(&self) -> PathBuf {
         self.state.join("slack-heard")
     }

@@ -71,6 +71,7 @@ mod tests {
             session_id: "s".into(),
             turn_id: None,
             cwd: Some("/home/user".into()),
+            machine: None,
         };
         append(&paths, &route("1.0")).unwrap();
         append_line(&paths.routes_file(), b"{broken\n").unwrap();

@@ -1,53 +1,33 @@
-//! What is done with an envelope before it is acked: a reply is written down, everything else is
-//! dropped, and either is a line in the log. Runs in the thread of the socket.
+//! What is done with an envelope before it is acked, in the thread of the socket: it is written down
+//! or dropped, and either is a line in the log. Nothing is asked of anybody here: the ack waits for
+//! the disk alone. What cannot be judged yet goes to `heard/`, and the asker judges it.
 
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, OnceLock};
 
-use turnbridge_config::Slack as SlackConfig;
-use turnbridge_core::reply_check::{Checked, Owner, check_reply};
-use turnbridge_core::reply_wire::{Reply, Reported, read_event};
-use turnbridge_slack::{Accept, CallError, Envelope, WebApi};
-use turnbridge_store::inbox::{self, Accepted};
+use turnbridge_core::reply_check::{Checked, Drop, check_message, check_reply};
+use turnbridge_core::reply_wire::{Reported, read_event};
+use turnbridge_slack::{Accept, Envelope};
 use turnbridge_store::log::Field;
-use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, routes};
+use turnbridge_store::{clock, heard};
 
-use super::catch_up::Heard;
-use super::event::Event;
-use super::log::DaemonLog;
+use super::asker::Order;
+use super::hearing::Hearing;
 
 #[derive(Clone)]
 pub struct Ears {
-    paths: StatePaths,
-    pub slack: SlackConfig,
-    pub api: Arc<WebApi>,
-    /// The direct messages with the owner, once they are needed.
-    dm: Arc<OnceLock<String>>,
-    pub heard: Heard,
-    log: DaemonLog,
-    events: Sender<Event>,
+    pub hearing: Arc<Hearing>,
+    pub asker: Sender<Order>,
 }
 
 impl Ears {
-    pub fn new(
-        paths: StatePaths,
-        slack: SlackConfig,
-        api: Arc<WebApi>,
-        events: Sender<Event>,
-    ) -> Ears {
-        let log = DaemonLog::new(&paths);
-        let heard = Heard::read(paths.clone());
-        Ears { paths, slack, api, dm: Arc::new(OnceLock::new()), heard, log, events }
-    }
-
     pub fn take(&self, envelope: &Envelope<'_>) -> Accept {
         if envelope.kind != "events_api" {
             let fields = [
                 ("envelope", Field::Text(envelope.id.clone())),
                 ("type", Field::Text(envelope.kind.clone())),
             ];
-            self.log.info("an envelope of another type is ignored", &fields);
+            self.hearing.log.info("an envelope of another type is ignored", &fields);
             return Accept::Kept;
         }
         let mut fields = vec![
@@ -58,79 +38,72 @@ impl Ears {
         self.keep(read_event(envelope.payload.as_bytes()), &mut fields)
     }
 
-    /// One message, however it was heard of.
-    pub fn keep(&self, reported: Option<Reported>, fields: &mut Vec<(&str, Field)>) -> Accept {
-        let ts = reported.as_ref().and_then(|reported| reported.ts.clone());
-        let kept = self.check_and_keep(reported, fields);
-        if let (Accept::Kept, Some(ts)) = (kept, ts) {
-            self.heard.note(&ts);
-        }
-        kept
-    }
-
-    fn check_and_keep(
-        &self,
-        reported: Option<Reported>,
-        fields: &mut Vec<(&str, Field)>,
-    ) -> Accept {
-        let dm_channel = match self.dm() {
-            Ok(channel) => channel,
-            Err(error) => return self.not_kept(fields, &error.to_string()),
-        };
+    fn keep(&self, reported: Option<Reported>, fields: &mut Vec<(&str, Field)>) -> Accept {
         if let Some(reported) = &reported {
-            let text = |value: &Option<String>| Field::Text(value.clone().unwrap_or_default());
-            fields.push(("channel", text(&reported.channel)));
-            fields.push(("thread_ts", text(&reported.thread_ts)));
-            fields.push(("message_ts", text(&reported.ts)));
-            let length = reported.text.as_ref().map_or(0, |text| text.len() as u64);
-            fields.push(("text_bytes", Field::Number(length)));
+            describe(reported, fields);
         }
-        let user_id = self.slack.target_user_id.as_deref().unwrap_or_default();
-        let known = match routes::read(&self.paths) {
-            Ok(routes) => routes,
-            Err(error) => return self.not_kept(fields, &format!("routes.jsonl: {error}")),
-        };
-        let checked = check_reply(reported, Owner { user_id, dm_channel }, &known);
-        fields.push(("outcome", Field::Text(checked.word().to_owned())));
-        let (message, route) = match checked {
-            Checked::Accepted { message, route } => (message, Some(route)),
-            Checked::NoRoute(message) => (message, None),
-            Checked::Dropped(_) => {
-                self.log.info("a message is no reply", fields);
+        let place = self.hearing.place();
+        let owner = self.hearing.owner(place.as_ref());
+        let message = match check_message(reported.clone(), owner) {
+            Ok(message) => message,
+            Err(drop) => {
+                self.note_echo(drop, reported.as_ref());
+                fields.push(("outcome", Field::Text(drop.as_str().to_owned())));
+                self.hearing.log.info("a message is no reply", fields);
                 return Accept::Kept;
             }
         };
-        let now = clock::now();
-        let reply = Reply::from_slack(message, route.as_ref(), now.to_string());
-        match inbox::accept(&self.paths, &reply, now) {
-            Ok(accepted) => {
-                let message = match accepted {
-                    Accepted::New => "a reply has come in",
-                    Accepted::Known => "a reply has come in before",
+        if place.is_some() && self.hearing.hears_in_order() {
+            let routes = match self.hearing.routes.get(&self.hearing.paths) {
+                Ok(routes) => routes,
+                Err(error) => return self.not_kept(fields, &format!("routes.jsonl: {error}")),
+            };
+            let checked = check_reply(reported.clone(), owner, &routes);
+            if let Checked::Accepted { message, route } = checked {
+                fields.push(("outcome", Field::Text("accepted".to_owned())));
+                return match self.hearing.take(message, Some(&route), fields) {
+                    Ok(()) => Accept::Kept,
+                    Err(error) => self.not_kept(fields, &format!("inbox: {error}")),
                 };
-                fields.push(("reply", Field::Text(reply.id)));
-                self.log.info(message, fields);
-                let _ = self.events.send(Event::ReplyKept);
+            }
+        }
+        let reported = reported.unwrap_or_default();
+        match heard::keep(&self.hearing.paths, &message, &reported, clock::now()) {
+            Ok(()) => {
+                self.hearing.log.info("a message is heard, and to be judged", fields);
+                let _ = self.asker.send(Order::Judge);
                 Accept::Kept
             }
-            Err(error) => self.not_kept(fields, &format!("inbox: {error}")),
+            Err(error) => self.not_kept(fields, &format!("heard: {error}")),
         }
     }
 
-    /// Slack sends it again.
+    /// The app hears its own posts too. A parent that no route leads from may be another machine's:
+    /// then replies of this one may reach that one's socket.
+    fn note_echo(&self, drop: Drop, reported: Option<&Reported>) {
+        let parent = reported.filter(|it| drop == Drop::Bot && it.thread_ts.is_none());
+        let Some(ts) = parent.and_then(|parent| parent.ts.as_ref()) else { return };
+        let routes = self.hearing.routes.get(&self.hearing.paths).unwrap_or_default();
+        if !routes.iter().any(|route| route.thread_ts == *ts) {
+            let _ = self.asker.send(Order::LookNow);
+        }
+    }
+
+    /// Slack sends it again, and it is asked for.
     fn not_kept(&self, fields: &[(&str, Field)], error: &str) -> Accept {
         let mut fields = fields.to_vec();
         fields.push(("error", Field::Text(error.to_owned())));
-        self.log.error("a message could not be kept; Slack will send it again", &fields);
+        self.hearing.log.error("a message could not be kept; Slack will send it again", &fields);
         Accept::NotKept
     }
+}
 
-    pub fn dm(&self) -> Result<&str, CallError> {
-        if let Some(channel) = self.dm.get() {
-            return Ok(channel);
-        }
-        let user = self.slack.target_user_id.as_deref().unwrap_or_default();
-        let channel = self.api.open_dm(&self.slack.bot_token, user)?;
-        Ok(self.dm.get_or_init(|| channel))
-    }
+/// Without a word of what was said.
+pub fn describe(reported: &Reported, fields: &mut Vec<(&str, Field)>) {
+    let text = |value: &Option<String>| Field::Text(value.clone().unwrap_or_default());
+    fields.push(("channel", text(&reported.channel)));
+    fields.push(("thread_ts", text(&reported.thread_ts)));
+    fields.push(("message_ts", text(&reported.ts)));
+    let length = reported.text.as_ref().map_or(0, |text| text.len() as u64);
+    fields.push(("text_bytes", Field::Number(length)));
 }

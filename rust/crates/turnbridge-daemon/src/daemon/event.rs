@@ -1,5 +1,6 @@
 //! Everything that can happen to the daemon. One closed list, one receiver: nothing is shared.
 
+use turnbridge_core::daemon_wire::RepliesStatus;
 use turnbridge_slack::SocketEvent;
 
 use crate::rollouts::Sight;
@@ -19,6 +20,8 @@ pub enum Event {
         connection: u64,
         event: SocketEvent,
     },
+    /// What the asker says of itself.
+    Replies(Box<RepliesStatus>),
     /// A reply has been written down.
     ReplyKept,
     /// The courier has done what it could.

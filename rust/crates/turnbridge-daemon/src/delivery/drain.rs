@@ -15,6 +15,7 @@ use turnbridge_store::{bounded_file, clock, codex_rollouts, log, newer_files, ro
 
 use super::plan::{Settings, plan};
 use super::post::{Delivery, Keep, Pace, Slack, Trouble};
+use crate::machine::machine;
 
 /// A notice is worth a day of trying (DESIGN section 7).
 const WORTH: Duration = Duration::from_secs(24 * 60 * 60);
@@ -207,6 +208,7 @@ impl Keep for Files<'_> {
             session_id: self.notice.session_id.clone(),
             turn_id: self.notice.turn_id.clone(),
             cwd: self.notice.cwd.clone(),
+            machine: machine(self.paths).ok().map(|machine| machine.id),
         };
         routes::append(self.paths, &route)
     }

@@ -2,8 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use turnbridge_core::machine_wire::Machine;
 use turnbridge_core::notice_wire::{Notice, Progress};
-use turnbridge_slack::{CallError, Pacer, Post, Token, WebApi};
+use turnbridge_core::place_wire::SlackPlace;
+use turnbridge_core::slack_ts::SlackTs;
+use turnbridge_slack::{CallError, MachineTag, Pacer, Post, Token, WebApi};
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{routes, slack_place};
 
 /// Calls are repeated at most so often within one attempt (SLV-78).
 const RETRIES: u32 = 2;
@@ -15,7 +20,7 @@ const BEFORE_A_LOOK: Duration = Duration::from_millis(300);
 /// What is asked of Slack; in tests, of something that fails when told.
 pub trait Slack {
     fn open_dm(&self, user: &str) -> Result<String, CallError>;
-    /// Of the newest message in the channel.
+    /// A time that nothing posted from now on is older than.
     fn latest_ts(&self, channel: &str) -> Result<Option<String>, CallError>;
     fn post(&self, post: &Post<'_>) -> Result<String, CallError>;
     fn find(&self, wanted: &Wanted<'_>) -> Result<Option<String>, CallError>;
@@ -35,19 +40,49 @@ pub struct Wanted<'a> {
 pub struct RealSlack<'a> {
     pub api: &'a WebApi,
     pub token: &'a Token,
+    /// Who posts.
+    pub machine: &'a Machine,
+    /// Where the direct message's id is kept, and whose it is.
+    pub paths: &'a StatePaths,
+    pub account: String,
 }
 
 impl Slack for RealSlack<'_> {
     fn open_dm(&self, user: &str) -> Result<String, CallError> {
-        self.api.open_dm(self.token, user)
+        if let Some(place) = slack_place::read(self.paths, &self.account) {
+            return Ok(place.channel);
+        }
+        let channel = self.api.open_dm(self.token, user)?;
+        let account = self.account.clone();
+        let (team_id, enterprise_id) = (None, None);
+        let place =
+            SlackPlace { version: 1, account, channel: channel.clone(), team_id, enterprise_id };
+        let _ = slack_place::write(self.paths, &place);
+        Ok(channel)
     }
 
+    /// What is posted now is newer than any parent that we have posted before, so that Slack has to
+    /// be asked for the first one only: all machines share what it allows.
     fn latest_ts(&self, channel: &str) -> Result<Option<String>, CallError> {
-        self.api.latest_ts(self.token, channel)
+        let routes = routes::read(self.paths).unwrap_or_default();
+        let own = routes.iter().filter(|route| route.channel == channel);
+        let newest = own.filter_map(|route| SlackTs::parse(&route.thread_ts)).max();
+        match newest {
+            Some(ts) => Ok(Some(ts.to_string())),
+            None => self.api.latest_ts(self.token, channel),
+        }
     }
 
     fn post(&self, post: &Post<'_>) -> Result<String, CallError> {
-        self.api.post_message(self.token, post).map(|posted| posted.ts)
+        let machine = Some(MachineTag { id: &self.machine.id, name: &self.machine.name });
+        let post = Post { machine, ..*post };
+        let posted = self.api.post_message(self.token, &post);
+        if let Err(CallError::Refused { error, .. }) = &posted
+            && error == "channel_not_found"
+        {
+            slack_place::forget(self.paths);
+        }
+        posted.map(|posted| posted.ts)
     }
 
     fn find(&self, wanted: &Wanted<'_>) -> Result<Option<String>, CallError> {
@@ -194,6 +229,7 @@ impl<S: Slack, P: Pace> Delivery<'_, S, P> {
                 text: &message.text,
                 markdown: message.markdown.as_deref(),
                 id: &id,
+                machine: None,
             };
             let error = match self.slack.post(&post) {
                 Ok(ts) => return Ok(ts),

@@ -8,8 +8,14 @@ use turnbridge_slack::{CallError, Connection, ConnectionError, Obstacle, Post, W
 use crate::server::{Reply, Server};
 use crate::{api, auth_test, bot_token, impatient_api};
 
-const POST: Post<'_> =
-    Post { channel: "D1", thread_ts: None, text: "hello", markdown: None, id: "id-1" };
+const POST: Post<'_> = Post {
+    channel: "D1",
+    thread_ts: None,
+    text: "hello",
+    markdown: None,
+    id: "id-1",
+    machine: None,
+};
 
 fn post_error(reply: Reply) -> CallError {
     let server = Server::playing([reply]);

@@ -25,6 +25,7 @@ fn a_message_is_json_with_blocks_metadata_and_no_unfurling() {
         text: "a &lt; b",
         markdown: Some("**a** < b \u{1f600}"),
         id: "turn-1/2",
+        machine: None,
     };
     let posted = api(&server.url()).post_message(&bot_token(), &post).unwrap();
     assert_eq!(posted.ts, "1.000200");
@@ -46,7 +47,14 @@ fn a_message_is_json_with_blocks_metadata_and_no_unfurling() {
 #[test]
 fn a_parent_without_markdown_is_text_alone() {
     let server = Server::playing([Reply::json(r#"{"ok":true,"ts":"1.000200"}"#)]);
-    let post = Post { channel: "D1", thread_ts: None, text: "hello", markdown: None, id: "a" };
+    let post = Post {
+        channel: "D1",
+        thread_ts: None,
+        text: "hello",
+        markdown: None,
+        id: "a",
+        machine: None,
+    };
     api(&server.url()).post_message(&bot_token(), &post).unwrap();
     let request = sent(&server);
     insta::assert_snapshot!(request.split_once("\n\n").unwrap().1, @r#"{"channel":"D1","metadata":{"event_payload":{"id":"a"},"event_type":"turnbridge_message"},"text":"hello","unfurl_links":false,"unfurl_media":false}"#);
@@ -137,7 +145,14 @@ fn a_path_and_a_missing_slash_are_kept_and_added() {
 fn a_large_message_arrives_whole() {
     let server = Server::playing([Reply::json(r#"{"ok":true,"ts":"1.2"}"#)]);
     let text = "line\n".repeat(20_000);
-    let post = Post { channel: "D1", thread_ts: None, text: &text, markdown: None, id: "a" };
+    let post = Post {
+        channel: "D1",
+        thread_ts: None,
+        text: &text,
+        markdown: None,
+        id: "a",
+        machine: None,
+    };
     api(&server.url()).post_message(&bot_token(), &post).unwrap();
     assert!(server.requests()[0].contains(&text.replace('\n', "\\n")));
 }

@@ -39,6 +39,7 @@ fn no_error_repeats_the_token() {
         text: "what was said",
         markdown: Some("what was said"),
         id: "a",
+        machine: None,
     };
     assert_silent(&format!("{post:?}"));
     for _ in 0..10 {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use turnbridge_core::daemon_wire::{DaemonStatus, SlackStatus};
+use turnbridge_core::daemon_wire::{DaemonStatus, RepliesStatus, SlackStatus};
 use turnbridge_daemon::daemon::{self, Refusal};
 use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::companion::{self, Apart};
@@ -124,7 +124,12 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
         "running since {} (pid {}, {})",
         status.started_at, status.pid, status.program_version
     )?;
+    let too_many = status.replies.as_ref().filter(|replies| replies.too_many_listeners);
     match status.slack {
+        SlackStatus::Connecting if too_many.is_some() => writeln!(
+            out,
+            "replies from Slack: not connected, the app has too many listeners (Slack allows 10)"
+        )?,
         SlackStatus::Off { reason } => writeln!(out, "replies from Slack: off ({reason})")?,
         SlackStatus::Connecting => writeln!(out, "replies from Slack: connecting")?,
         SlackStatus::Connected { since, .. } => {
@@ -137,9 +142,34 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
             }
         }
     }
+    if let Some(replies) = &status.replies {
+        show_replies(&mut out, replies)?;
+    }
     if let Some(board) = board::read(paths).filter(|board| board.is_ipv6_taken) {
         writeln!(out, "board: another program listens at [::1]:{}, its port", board.port)?;
         writeln!(out, "hint: open {} only, not `localhost`", board.plain_url())?;
+    }
+    Ok(())
+}
+
+/// Who else uses the app, what that means, and what is in the way.
+fn show_replies(out: &mut impl Write, replies: &RepliesStatus) -> Result<()> {
+    let every = replies.asks_every_seconds;
+    if replies.has_company() {
+        writeln!(
+            out,
+            "{}: Slack gives each reply to one listener, so this machine asks for its own every {every} s",
+            replies.company()
+        )?;
+    }
+    if let Some(problem) = &replies.problem {
+        writeln!(out, "replies cannot be asked for, and it is tried again: {problem}")?;
+    }
+    if let Some(hint) = &replies.hint {
+        writeln!(out, "hint: {hint}")?;
+    }
+    if replies.unjudged > 0 {
+        writeln!(out, "heard and not judged yet: {}", replies.unjudged)?;
     }
     Ok(())
 }

@@ -63,7 +63,7 @@ fn look_at_service() -> Result<Option<Service>, String> {
 }
 
 fn is_on_its_way(status: Option<&DaemonStatus>) -> bool {
-    status.is_none_or(|status| status.slack == SlackStatus::Connecting)
+    status.is_none_or(|status| status.slack == SlackStatus::Connecting && !has_too_many(status))
 }
 
 fn findings(facts: &Facts) -> Vec<Finding> {
@@ -108,6 +108,7 @@ fn of_daemon(facts: &Facts) -> Vec<Finding> {
         findings.push(finding.mended_by(repair));
     }
     findings.extend(deaf(facts, status));
+    findings.extend(not_asked(facts, status));
     if findings.is_empty() {
         let replies = match &status.slack {
             SlackStatus::Connected { .. } => "and hears replies".to_owned(),
@@ -145,6 +146,8 @@ fn deaf(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
     match &status.slack {
         _ if !facts.wants_replies => None,
         SlackStatus::Connected { .. } => None,
+        // That is said of Slack, and replies are asked for.
+        SlackStatus::Connecting if has_too_many(status) => None,
         SlackStatus::Connecting => {
             let fix = "`turnbridge logs daemon` says what is in the way";
             let told = told("the daemon is not connected to Slack", why, fix);
@@ -162,6 +165,19 @@ fn deaf(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
             Some(finding.mended_by(repair))
         }
     }
+}
+
+fn has_too_many(status: &DaemonStatus) -> bool {
+    status.replies.as_ref().is_some_and(|replies| replies.too_many_listeners)
+}
+
+/// Why what nobody heard cannot be asked for.
+fn not_asked(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
+    let replies = status.replies.as_ref().filter(|_| facts.wants_replies)?;
+    let what = format!("replies cannot be asked for: {}", replies.problem.as_ref()?);
+    let why = "a reply that reached no listener here runs only when that works again; it is tried for ever";
+    let fix = replies.hint.as_deref().unwrap_or("`turnbridge logs daemon` says more");
+    Some(Finding::warning(Area::Daemon, "replies-not-asked", told(what, why, fix)))
 }
 
 fn of_service(facts: &Facts) -> Vec<Finding> {
@@ -216,6 +232,7 @@ mod tests {
             program_version: OWN_VERSION.to_owned(),
             started_at: String::new(),
             slack,
+            replies: None,
         })
     }
 

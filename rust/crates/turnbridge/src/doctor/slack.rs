@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use turnbridge_config::Slack;
-use turnbridge_core::daemon_wire::SlackStatus;
+use turnbridge_core::daemon_wire::{RepliesStatus, SlackStatus};
 use turnbridge_daemon::notifier;
 use turnbridge_slack::{CallError, Connection, Identity, WebApi};
 use turnbridge_store::{file_lock, outbox};
@@ -34,6 +34,8 @@ struct Facts {
     is_messages_tab_off: bool,
     /// How many listen for the app's events, as the daemon was told.
     connections: Option<u32>,
+    /// How it asks for replies.
+    replies: Option<RepliesStatus>,
 }
 
 #[derive(Debug, Clone)]
@@ -93,13 +95,16 @@ fn ask(scene: &Scene, slack: &Slack, api: Arc<WebApi>) -> Facts {
     let waiting = state.and_then(|paths| outbox::entries(paths).ok()).unwrap_or_default();
     let errors = waiting.iter().filter_map(|entry| entry.progress.last_error.as_deref());
     let status = state.filter(|paths| file_lock::is_held(&paths.daemon_lock()));
-    let status = status.and_then(daemon::read_status).map(|status| status.slack);
+    let status = status.and_then(daemon::read_status);
+    let replies = status.as_ref().and_then(|status| status.replies.clone());
+    let status = status.map(|status| status.slack);
     Facts {
         is_messages_tab_off: errors.into_iter().any(|error| error.contains(MESSAGES_TAB)),
         connections: match status {
             Some(SlackStatus::Connected { num_connections, .. }) => Some(num_connections),
             _ => None,
         },
+        replies,
         bot: bot.until(deadline),
         app: app.map(|app| {
             app.until(deadline).unwrap_or_else(|| App { identity: Err(late()), socket: None })
@@ -120,12 +125,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         findings.push(messages_tab());
     }
     findings.extend(other_app(facts));
-    if let Some(connections) = facts.connections.filter(|connections| *connections > 1) {
-        let what = format!("{connections} programs listen to the app");
-        let why = "Slack gives each reply to one of them at random; those of this machine may go elsewhere";
-        let fix = "end the daemon on the other machine, or give each machine an app of its own";
-        findings.push(Finding::warning(Area::Slack, "slack-connections", told(what, why, fix)));
-    }
+    findings.extend(of_company(facts));
     // Whoever cannot be reached cannot be reached twice.
     let mut is_said = false;
     findings.retain(|finding| {
@@ -136,6 +136,30 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         finding.id != "slack-messages-tab" || !std::mem::replace(&mut is_tab_said, true)
     });
     findings
+}
+
+/// Several machines may use one app; only Slack's limit is a fault.
+fn of_company(facts: &Facts) -> Option<Finding> {
+    let connections = facts.connections.unwrap_or_default();
+    let replies = facts.replies.clone()?;
+    let replies = RepliesStatus { listeners: replies.listeners.max(connections), ..replies };
+    let every = replies.asks_every_seconds;
+    if replies.too_many_listeners {
+        let what = format!("the app has too many listeners; {}", replies.company());
+        let why = format!(
+            "Slack allows 10; this machine has no connection, and asks for its replies every {every} s instead"
+        );
+        let fix = "end a daemon that is not needed, or give some machines an app of their own";
+        let told = told(what, why, fix);
+        return Some(Finding::warning(Area::Slack, "slack-too-many-listeners", told));
+    }
+    replies.has_company().then(|| {
+        let why = format!(
+            "Slack gives each reply to one listener at random; each machine asks for its own, so one takes up to {every} s"
+        );
+        let fix = "nothing has to be done; every machine needs a version newer than 0.1";
+        Finding::note(Area::Slack, "slack-connections", told(replies.company(), why, fix))
+    })
 }
 
 fn of_bot(bot: &Bot) -> Vec<Finding> {
@@ -259,6 +283,7 @@ mod tests {
             app: Some(App { identity: Ok(identity(&[APP_SCOPE])), socket: Some(Ok(())) }),
             is_messages_tab_off: false,
             connections: Some(1),
+            replies: None,
         }
     }
 

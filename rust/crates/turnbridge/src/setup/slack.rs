@@ -234,8 +234,14 @@ impl SlackStep<'_> {
         let channel = api.open_dm(bot, user).map_err(|error| self.explain(&error))?;
         let text = self.dialogue.text(SetupText::OwnerGreeting, &[&format!("<@{user}>")]);
         let id = random_uuid()?;
-        let post =
-            Post { channel: &channel, thread_ts: None, text: &text, markdown: None, id: &id };
+        let post = Post {
+            channel: &channel,
+            thread_ts: None,
+            text: &text,
+            markdown: None,
+            id: &id,
+            machine: None,
+        };
         api.post_message(bot, &post).map_err(|error| self.explain(&error))?;
         self.dialogue.say(SetupText::OwnerIs, &[user])?;
         let question = self.dialogue.text(SetupText::OwnerConfirmation, &[]);

@@ -1,10 +1,12 @@
 //! The daemon: what it hears becomes a run, what is queued arrives, and whoever stops it loses nothing.
 
+mod machines;
 mod soak;
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -29,7 +31,7 @@ enabled = false
 ";
 
 struct Service {
-    slack: SlackApi,
+    slack: Arc<SlackApi>,
     world: World,
     daemon: Option<Child>,
 }
@@ -47,7 +49,11 @@ impl Service {
     }
 
     fn with_slack(setup: SlackSetup, config: &str) -> Service {
-        let slack = SlackApi::start(setup);
+        Service::at(Arc::new(SlackApi::start(setup)), config)
+    }
+
+    /// A machine of its own at a Slack that others may use too.
+    fn at(slack: Arc<SlackApi>, config: &str) -> Service {
         let world = World::new()
             .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
             .with("TURNBRIDGE_SLACK_HASTE", "20");

@@ -499,6 +499,7 @@ fn one_process_of_ten() {
             session_id: SESSION.to_owned(),
             turn_id: None,
             cwd: Some("/home/user/".repeat(20)),
+            machine: None,
         };
         turnbridge_store::routes::append(&paths, &route).unwrap();
     }

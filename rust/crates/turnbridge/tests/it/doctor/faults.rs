@@ -414,8 +414,15 @@ fn faults_of_the_daemon_are_found() {
             board["is_ipv6_taken"] = json!(true);
             clinic.write_state("board.json", board.to_string());
         }),
-        fault("slack-connections", "warning", "other machine", No, |clinic| {
-            change_status(clinic, |status| status["slack"]["num_connections"] = json!(2));
+        fault("slack-too-many-listeners", "warning", "an app of their own", No, |clinic| {
+            change_status(clinic, |status| {
+                status["slack"] = json!({"state": "connecting"});
+                status["replies"] = replies(json!({"too_many_listeners": true}));
+            });
+        }),
+        fault("replies-not-asked", "warning", "add the scope", No, |clinic| {
+            let problem = json!({"problem": "missing_scope", "hint": "add the scope"});
+            change_status(clinic, |status| status["replies"] = replies(problem.clone()));
         }),
     ];
     for fault in &faults {
@@ -423,4 +430,16 @@ fn faults_of_the_daemon_are_found() {
         clinic.turnbridge(&["daemon"]);
         check(&clinic, fault);
     }
+}
+
+fn replies(changes: Value) -> Value {
+    let machines = json!([{"name": "desk", "is_this": true}]);
+    let mut status = json!({
+        "machines": machines, "listeners": 1, "too_many_listeners": false,
+        "asks_every_seconds": 12, "unjudged": 0,
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        status[name] = value.clone();
+    }
+    status
 }

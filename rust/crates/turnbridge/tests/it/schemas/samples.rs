@@ -146,6 +146,7 @@ impl Scene {
             session_id: SESSION.to_owned(),
             turn_id: Some("q2".to_owned()),
             cwd: Some("/w".to_owned()),
+            machine: None,
         };
         routes::append(&paths, &route).unwrap();
     }

@@ -1,0 +1,204 @@
+use super::*;
+
+fn ts(text: &str) -> SlackTs {
+    SlackTs::parse(text).unwrap()
+}
+
+fn at(seconds: u64) -> SlackTs {
+    ts(&format!("{seconds}.000100"))
+}
+
+fn thread() -> ThreadKey {
+    ThreadKey::new("D1", "1000.000000")
+}
+
+fn taken(seconds: u64) -> MarkChange {
+    MarkChange::Taken { thread: thread(), ts: at(seconds) }
+}
+
+fn read_to(seconds: u64) -> MarkChange {
+    MarkChange::ReadTo { thread: thread(), ts: at(seconds) }
+}
+
+fn since(seconds: u64) -> MarkChange {
+    MarkChange::Since { channel: "D1".to_owned(), ts: at(seconds) }
+}
+
+fn marks(changes: impl IntoIterator<Item = MarkChange>) -> ThreadMarks {
+    let mut marks = ThreadMarks::default();
+    changes.into_iter().for_each(|change| marks.apply(change));
+    marks
+}
+
+#[test]
+fn a_new_thread_begins_with_its_parent_or_where_listening_began() {
+    assert_eq!(marks([]).asked_from(&thread()), ts("1000.000000"));
+    assert_eq!(marks([since(500)]).asked_from(&thread()), ts("1000.000000"));
+    assert_eq!(marks([since(5_000)]).asked_from(&thread()), at(5_000));
+    assert!(marks([since(5_000)]).is_read(&thread(), at(4_000)));
+    assert!(!marks([since(500)]).is_read(&thread(), at(4_000)));
+}
+
+#[test]
+fn what_a_socket_brings_never_moves_a_mark() {
+    let marks = marks([taken(2_000), taken(3_000_000)]);
+    assert_eq!(marks.asked_from(&thread()), ts("1000.000000"));
+    assert!(marks.is_known(&thread(), at(2_000)) && marks.is_known(&thread(), at(3_000_000)));
+    assert!(!marks.is_known(&thread(), at(2_001)), "what was missed in between is asked for");
+    assert!(!marks.is_read(&thread(), at(3_000_000)));
+}
+
+#[test]
+fn a_mark_that_has_passed_keeps_what_may_be_read_again() {
+    let marks = marks([taken(2_000), taken(2_990), read_to(3_000)]);
+    assert!(marks.is_read(&thread(), at(3_000)) && !marks.is_read(&thread(), at(3_001)));
+    assert_eq!(marks.asked_from(&thread()), at(2_940));
+    assert!(marks.is_known(&thread(), at(2_000)), "by the mark");
+    assert!(marks.is_known(&thread(), at(2_990)), "by name");
+    assert!(!marks.is_known(&thread(), at(2_991)), "Slack had not shown it yet");
+    let late = MarkChange::ReadTo { thread: thread(), ts: at(10) };
+    let mut again = marks.clone();
+    again.apply(late);
+    assert_eq!(again, marks, "a mark never goes back");
+}
+
+#[test]
+fn marks_come_back_from_what_was_written() {
+    let all = [since(7), taken(2_000), read_to(3_000), taken(2_999), taken(9_000)];
+    let written = marks(all);
+    assert_eq!(marks(written.changes()), written);
+}
+
+#[test]
+fn listening_begins_where_0_1_would_have_asked_or_when_it_was_wanted() {
+    let cases = [
+        ((Some(10_000), Some(20_000), 30_000), 9_400),
+        ((None, Some(20_000), 30_000), 20_000),
+        ((None, Some(20_000), 19_000), 19_000),
+        // A clock that is years behind.
+        ((None, Some(20_000), 5), 16_400),
+    ];
+    for ((heard, newest, wanted), begin) in cases {
+        let found = begin_listening(heard.map(at), newest.map(at), at(wanted));
+        assert_eq!(found, at(begin), "{heard:?} {newest:?} {wanted}");
+    }
+    assert_eq!(begin_listening(None, None, at(5)), SlackTs::from_micros(0));
+}
+
+/// A daemon with its disk, a person who replies, a Slack that delivers when it likes; the daemon is
+/// killed between any two writes. At the end everything was accepted exactly once.
+#[test]
+fn every_reply_is_accepted_exactly_once_in_whatever_order_it_is_heard_asked_for_and_killed() {
+    for seed in 1..150_u64 {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut model = Model::default();
+        for step in 0..120 {
+            match dice.roll(6) {
+                0 | 1 => model.said.push(1_100 + step * 20 + dice.roll(7)),
+                2 => model.hear(&mut dice),
+                3 => model.ask(&mut dice),
+                // The socket works and the asking fails for weeks: only `taken` grows.
+                4 => (0..dice.roll(4)).for_each(|_| model.hear(&mut dice)),
+                _ => model.is_killed = true,
+            }
+            model.come_back();
+        }
+        model.ask_to_the_end();
+        let mut accepted = model.accepted.clone();
+        accepted.sort_unstable();
+        let mut said = model.said.clone();
+        said.sort_unstable();
+        said.dedup();
+        assert_eq!(accepted, said, "seed {seed}");
+    }
+}
+
+#[derive(Default)]
+struct Model {
+    said: Vec<u64>,
+    /// Every acceptance, in order.
+    accepted: Vec<u64>,
+    /// The lines on the disk.
+    lines: Vec<MarkChange>,
+    marks: ThreadMarks,
+    is_killed: bool,
+}
+
+impl Model {
+    /// The reply's own file, then the line about it. Killed in between, the file is found at the start.
+    fn accept(&mut self, seconds: u64, dice: &mut Dice) {
+        self.accepted.push(seconds);
+        if dice.roll(9) == 0 {
+            self.is_killed = true;
+            return;
+        }
+        self.write(taken(seconds));
+    }
+
+    fn write(&mut self, change: MarkChange) {
+        self.lines.push(change.clone());
+        self.marks.apply(change);
+    }
+
+    fn hear(&mut self, dice: &mut Dice) {
+        if self.said.is_empty() || self.is_killed {
+            return;
+        }
+        // Slack delivers again what was said within the last minutes.
+        let recent = self.said.len().min(4) as u64;
+        let seconds = self.said[self.said.len() - 1 - dice.roll(recent) as usize];
+        let is_in_inbox = self.accepted.contains(&seconds);
+        if !self.marks.is_taken(&thread(), at(seconds)) && !is_in_inbox {
+            self.accept(seconds, dice);
+        }
+    }
+
+    fn ask(&mut self, dice: &mut Dice) {
+        let from = self.marks.asked_from(&thread());
+        let mut found: Vec<u64> = self.said.iter().copied().filter(|it| at(*it) > from).collect();
+        found.sort_unstable();
+        let Some(newest) = found.last().copied() else { return };
+        for seconds in found {
+            if self.is_killed || dice.roll(30) == 0 {
+                // Killed, or a reply could not be kept: the mark stays where it is.
+                return;
+            }
+            if !self.marks.is_known(&thread(), at(seconds)) {
+                self.accept(seconds, dice);
+            }
+        }
+        if !self.is_killed {
+            self.write(read_to(newest));
+        }
+    }
+
+    fn come_back(&mut self) {
+        if std::mem::take(&mut self.is_killed) {
+            self.marks = marks(self.lines.clone());
+            for seconds in self.accepted.clone() {
+                if !self.marks.is_known(&thread(), at(seconds)) {
+                    self.write(taken(seconds));
+                }
+            }
+        }
+    }
+
+    fn ask_to_the_end(&mut self) {
+        let mut calm = Dice(u64::MAX);
+        for _ in 0..20 {
+            self.come_back();
+            self.ask(&mut calm);
+        }
+    }
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides.max(1)
+    }
+}

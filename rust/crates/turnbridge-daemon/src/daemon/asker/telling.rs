@@ -1,0 +1,78 @@
+//! What the asker says of itself: in the log, once for each problem, and in the daemon's status.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use turnbridge_core::daemon_wire::{MachineStatus, RepliesStatus};
+use turnbridge_store::log::Field;
+use turnbridge_store::{clock, heard};
+
+use super::Trouble;
+use crate::daemon::event::Event;
+use crate::daemon::hearing::Hearing;
+
+pub struct Telling {
+    hearing: Arc<Hearing>,
+    problem: Option<(String, Option<String>)>,
+    caught_up_at: Option<String>,
+    was_caught_up: bool,
+    told: Option<RepliesStatus>,
+}
+
+impl Telling {
+    pub fn new(hearing: Arc<Hearing>) -> Telling {
+        Telling { hearing, problem: None, caught_up_at: None, was_caught_up: false, told: None }
+    }
+
+    pub fn trouble(&mut self, trouble: &Trouble) {
+        let (error, hint) = match trouble {
+            Trouble::Slack(error) => (error.to_string(), error.hint().map(str::to_owned)),
+            Trouble::Files(error) => (format!("our own files: {error}"), None),
+        };
+        let problem = Some((error.clone(), hint.clone()));
+        if self.problem != problem {
+            let mut fields = vec![("error", Field::Text(error))];
+            fields.extend(hint.map(|hint| ("hint", Field::Text(hint))));
+            self.hearing.log.warn("replies could not be asked for", &fields);
+            self.problem = problem;
+        }
+    }
+
+    pub fn well(&mut self) {
+        if self.problem.take().is_some() {
+            self.hearing.log.info("replies can be asked for again", &[]);
+        }
+    }
+
+    /// When something has changed.
+    pub fn tell(&mut self, every: Duration) {
+        let own = &self.hearing.machine;
+        let state = self.hearing.state().clone();
+        if state.is_caught_up && !self.was_caught_up {
+            self.caught_up_at = Some(clock::now().to_string());
+        }
+        self.was_caught_up = state.is_caught_up;
+        let others = state.machines.all().filter(|(id, _)| *id != own.id);
+        let others =
+            others.map(|(_, seen)| MachineStatus { name: seen.name.clone(), is_this: false });
+        let this = MachineStatus { name: own.name.clone(), is_this: true };
+        let unjudged = heard::all(&self.hearing.paths).map_or(0, |heard| heard.len());
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let (problem, hint) = self.problem.clone().map_or((None, None), |(p, h)| (Some(p), h));
+        let status = RepliesStatus {
+            machines: std::iter::once(this).chain(others).collect(),
+            listeners: count(state.other_listeners + usize::from(state.is_connected)),
+            too_many_listeners: state.has_too_many,
+            asks_every_seconds: u32::try_from(every.as_millis().div_ceil(1_000))
+                .unwrap_or(u32::MAX),
+            caught_up_at: self.caught_up_at.clone(),
+            problem,
+            hint,
+            unjudged: count(unjudged),
+        };
+        if self.told.as_ref() != Some(&status) {
+            self.told = Some(status.clone());
+            let _ = self.hearing.events.send(Event::Replies(Box::new(status)));
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! What all who hear replies share: the thread of the socket, which keeps what it is told (`ears`),
+//! and the one that asks Slack (`asker`). Each reply is taken here, whichever way it came.
+
+use std::io;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use turnbridge_config::Slack as SlackConfig;
+use turnbridge_core::listening::{Company, Machines};
+use turnbridge_core::machine_wire::Machine;
+use turnbridge_core::notice_wire::Route;
+use turnbridge_core::place_wire::SlackPlace;
+use turnbridge_core::reply_check::{Owner, Workspace};
+use turnbridge_core::reply_wire::{Reply, ReplySource, SlackMessage};
+use turnbridge_core::slack_ts::SlackTs;
+use turnbridge_core::thread_marks::{MarkChange, ThreadKey};
+use turnbridge_slack::WebApi;
+use turnbridge_store::inbox::{self, Accepted};
+use turnbridge_store::log::Field;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::thread_marks::MarksFile;
+use turnbridge_store::{clock, slack_place};
+
+use super::event::Event;
+use super::log::DaemonLog;
+use super::route_table::RouteTable;
+use crate::notifier;
+
+/// The marks of a daemon: there is one file, whatever the config says.
+pub type Marks = Arc<Mutex<MarksFile>>;
+
+pub struct Hearing {
+    pub paths: StatePaths,
+    pub slack: SlackConfig,
+    pub api: Arc<WebApi>,
+    pub machine: Machine,
+    pub log: DaemonLog,
+    pub routes: RouteTable,
+    pub events: Sender<Event>,
+    marks: Marks,
+    account: String,
+    place: Mutex<Option<SlackPlace>>,
+    company: Mutex<State>,
+}
+
+/// What is known of who else listens.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    pub machines: Machines,
+    pub other_listeners: usize,
+    pub is_connected: bool,
+    /// Slack allows no more sockets of the app.
+    pub has_too_many: bool,
+    /// All threads have been asked for since there is this connection.
+    pub is_caught_up: bool,
+    pub is_stopped: bool,
+}
+
+impl State {
+    pub fn company(&self, own: &str) -> Company {
+        Company::of(&self.machines, own, self.other_listeners, self.is_connected)
+    }
+}
+
+impl Hearing {
+    pub fn new(
+        paths: StatePaths,
+        slack: SlackConfig,
+        api: Arc<WebApi>,
+        machine: Machine,
+        marks: Marks,
+        events: Sender<Event>,
+    ) -> Hearing {
+        let account = notifier::account(&slack);
+        let place = Mutex::new(slack_place::read(&paths, &account));
+        let log = DaemonLog::new(&paths);
+        let (routes, company) = (RouteTable::default(), Mutex::default());
+        Hearing { paths, slack, api, machine, log, routes, events, marks, account, place, company }
+    }
+
+    pub fn user_id(&self) -> &str {
+        self.slack.target_user_id.as_deref().unwrap_or_default()
+    }
+
+    /// The direct message, as far as it is known without asking.
+    pub fn place(&self) -> Option<SlackPlace> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Slack has been asked. A file that cannot be written costs a question at the next start.
+    pub fn set_place(&self, channel: String, team_id: Option<String>, enterprise: Option<String>) {
+        let account = self.account.clone();
+        let place = SlackPlace { version: 1, account, channel, team_id, enterprise_id: enterprise };
+        if self.place().as_ref() != Some(&place) {
+            let _ = slack_place::write(&self.paths, &place);
+        }
+        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+    }
+
+    pub fn owner<'a>(&'a self, place: Option<&'a SlackPlace>) -> Owner<'a> {
+        Owner {
+            user_id: self.user_id(),
+            dm_channel: place.map(|place| place.channel.as_str()),
+            workspace: place.map_or(Workspace::default(), SlackPlace::workspace),
+            machine: Some(&self.machine.id),
+        }
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.company.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn company(&self) -> Company {
+        self.state().company(&self.machine.id)
+    }
+
+    /// Whether nothing that was said before can still be missing: the socket brings all there is.
+    pub fn hears_in_order(&self) -> bool {
+        let state = self.state();
+        state.is_caught_up && state.company(&self.machine.id).hears_all()
+    }
+
+    pub fn marks(&self) -> MutexGuard<'_, MarksFile> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a reply in the inbox, once. `route` is `None` when its thread is to be told that it
+    /// leads nowhere.
+    pub fn take(
+        &self,
+        message: SlackMessage,
+        route: Option<&Route>,
+        fields: &mut Vec<(&str, Field)>,
+    ) -> io::Result<()> {
+        let thread = ThreadKey::new(&message.channel, &message.thread_ts);
+        let ts = SlackTs::parse(&message.ts).ok_or(io::ErrorKind::InvalidInput)?;
+        let now = clock::now();
+        let reply = Reply::from_slack(message, route, now.to_string());
+        let mut marks = self.marks();
+        let accepted = match marks.marks().is_taken(&thread, ts) {
+            true => Accepted::Known,
+            false => inbox::accept(&self.paths, &reply, now)?,
+        };
+        if accepted == Accepted::New {
+            // The reply itself is kept, and known by its file until the next start looks at it.
+            if let Err(error) = marks.change(MarkChange::Taken { thread, ts }) {
+                let fields = [("error", Field::Text(error.to_string()))];
+                self.log.warn("a reply's mark could not be kept", &fields);
+            }
+        }
+        drop(marks);
+        let message = match accepted {
+            Accepted::New => "a reply has come in",
+            Accepted::Known => "a reply has come in before",
+        };
+        fields.push(("reply", Field::Text(reply.id)));
+        self.log.info(message, fields);
+        let _ = self.events.send(Event::ReplyKept);
+        Ok(())
+    }
+}
+
+/// What is in the inbox has been taken. Whoever was killed between the reply's file and its mark, and
+/// a 0.1, which had no marks, is made up for.
+pub fn adopt_inbox(paths: &StatePaths, marks: &mut MarksFile) -> io::Result<()> {
+    let open = inbox::entries(paths)?.into_iter().map(|entry| entry.reply);
+    let finished = inbox::finished(paths)?.into_iter().map(|(reply, _)| reply);
+    for reply in open.chain(finished).filter(|reply| reply.source == ReplySource::Slack) {
+        let (Some(channel), Some(thread_ts)) = (&reply.channel, &reply.thread_ts) else { continue };
+        let thread = ThreadKey::new(channel, thread_ts);
+        let Some(ts) = SlackTs::parse(&reply.ts) else { continue };
+        if !marks.marks().is_known(&thread, ts) {
+            marks.change(MarkChange::Taken { thread, ts })?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! The routes, read again only when their file has changed: they are looked at every few seconds.
+
+use std::fs;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use turnbridge_core::notice_wire::Route;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::routes;
+
+#[derive(Default)]
+pub struct RouteTable {
+    read: Mutex<Option<(Stamp, Arc<Vec<Route>>)>>,
+}
+
+/// Lines are appended, so that the length changes with each.
+type Stamp = (u64, Option<SystemTime>);
+
+impl RouteTable {
+    pub fn get(&self, paths: &StatePaths) -> io::Result<Arc<Vec<Route>>> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = match fs::metadata(paths.routes_file()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (0, None),
+            metadata => metadata.map(|metadata| (metadata.len(), metadata.modified().ok()))?,
+        };
+        if let Some((known, routes)) = read.as_ref()
+            && *known == stamp
+        {
+            return Ok(Arc::clone(routes));
+        }
+        let routes = Arc::new(routes::read(paths)?);
+        *read = Some((stamp, Arc::clone(&routes)));
+        Ok(routes)
+    }
+}

@@ -1,0 +1,370 @@
+//! Several machines on one Slack app, which gives each event to one of their sockets at random; and
+//! what was said while a daemon was down, or could not ask.
+
+use testkit::slack::{Fault, When};
+
+use super::*;
+
+const OTHER_SESSION: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
+const NOT_KNOWN: &str = "This thread is not known";
+
+impl Service {
+    fn restart_daemon(&mut self) {
+        self.stop_daemon();
+        self.start_daemon();
+    }
+
+    fn stop_daemon(&mut self) {
+        self.world.turnbridge(&["daemon", "stop"]);
+        self.daemon.take().unwrap().wait().unwrap();
+    }
+
+    fn kill_daemon(&mut self) {
+        let mut daemon = self.daemon.take().unwrap();
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
+    }
+
+    /// What agents were started with, as an argument or by standard input.
+    fn prompts(&self) -> Vec<String> {
+        let prompt = |call: &String| {
+            let given = call.split_once("|stdin=").map(|(_, given)| given).unwrap_or_default();
+            let argument = call.split('|').nth(3).unwrap_or_default();
+            if given.is_empty() { argument.to_owned() } else { given.to_owned() }
+        };
+        self.calls().iter().map(prompt).collect()
+    }
+
+    #[track_caller]
+    fn wait_for_prompts(&self, count: usize) -> Vec<String> {
+        wait_until(PATIENCE, &format!("{count} prompts"), || {
+            Some(self.prompts()).filter(|prompts| prompts.len() >= count)
+        })
+    }
+
+    fn is_caught_up(&self) -> bool {
+        self.status()["daemon"]["replies"]["caught_up_at"].is_string()
+    }
+
+    fn wait_until_caught_up(&self) {
+        wait_until(PATIENCE, "all threads asked for", || self.is_caught_up().then_some(()));
+    }
+}
+
+fn told_falsely(slack: &SlackApi) -> Vec<String> {
+    let replies = slack.threads().into_iter().flat_map(|thread| thread.replies);
+    replies.map(|reply| reply.text).filter(|text| text.contains(NOT_KNOWN)).collect()
+}
+
+/// Each knows of the other one by what it has posted.
+fn wait_until_acquainted(machines: [&Service; 2]) {
+    for service in machines {
+        wait_until(PATIENCE, "both machines in the status", || {
+            let status = service.status();
+            let machines = status["daemon"]["replies"]["machines"].as_array()?.len();
+            (machines == 2 && status["daemon"]["replies"]["asks_every_seconds"] == 3).then_some(())
+        });
+    }
+}
+
+fn two_machines() -> (Service, Service) {
+    let mut desk = Service::without_daemon(CONFIG);
+    let mut laptop = Service::at(Arc::clone(&desk.slack), CONFIG);
+    desk.start_daemon();
+    laptop.start_daemon();
+    desk.slack.wait_for_sockets(2, PATIENCE);
+    (desk, laptop)
+}
+
+#[test]
+fn replies_to_two_machines_on_one_app_run_each_on_its_own_and_none_is_told_falsely() {
+    let (mut desk, mut laptop) = two_machines();
+    let threads = [
+        desk.turn_of(SESSION, "turn of the desk"),
+        laptop.turn_of(OTHER_SESSION, "turn of the laptop"),
+    ];
+    wait_until_acquainted([&desk, &laptop]);
+    for number in 0..12 {
+        let parent = &threads[number % 2].parent.ts;
+        desk.slack.say(Some(parent), &format!("reply {number}"));
+    }
+    let expected = |first: usize, last: usize| -> Vec<String> {
+        (first..last).step_by(2).map(|number| format!("reply {number}")).collect()
+    };
+    assert_eq!(desk.wait_for_prompts(6), expected(0, 12));
+    assert_eq!(laptop.wait_for_prompts(6), expected(1, 12));
+    // Over a restart of both, with replies that nobody heard.
+    desk.stop_daemon();
+    laptop.stop_daemon();
+    desk.slack.post_as_user(Some(&threads[0].parent.ts), "reply 12");
+    desk.slack.post_as_user(Some(&threads[1].parent.ts), "reply 13");
+    desk.start_daemon();
+    laptop.start_daemon();
+    assert_eq!(desk.wait_for_prompts(7), expected(0, 14));
+    assert_eq!(laptop.wait_for_prompts(7), expected(1, 14));
+    desk.wait_until_caught_up();
+    laptop.wait_until_caught_up();
+    assert_eq!(told_falsely(&desk.slack), Vec::<String>::new());
+    assert_eq!((desk.prompts().len(), laptop.prompts().len()), (7, 7), "none twice");
+}
+
+#[test]
+fn a_machine_is_named_in_what_it_posts_and_who_listens_is_told() {
+    let (desk, laptop) = two_machines();
+    let threads =
+        [desk.turn_of(SESSION, "of the desk"), laptop.turn_of(OTHER_SESSION, "of the laptop")];
+    wait_until_acquainted([&desk, &laptop]);
+    let machine = |service: &Service| -> Value {
+        let path = service.world.hermetic.state_dir().join("machine.json");
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    };
+    for (service, thread) in [&desk, &laptop].into_iter().zip(&threads) {
+        let payload = &thread.parent.metadata.as_ref().unwrap()["event_payload"];
+        assert_eq!(payload["machine"], machine(service)["id"]);
+        assert_eq!(payload["machine_name"], machine(service)["name"]);
+        let shown = service.world.turnbridge(&["daemon", "status"]);
+        assert!(shown.contains("2 machines"), "{shown}");
+        assert!(shown.contains("every 3 s"), "{shown}");
+    }
+    assert_ne!(machine(&desk)["id"], machine(&laptop)["id"]);
+}
+
+#[test]
+fn a_reply_sent_while_the_daemon_was_down_runs_although_the_asking_failed_and_others_wrote() {
+    let mut service = Service::start();
+    let thread = service.turn("fix it");
+    service.slack.say(Some(&thread.parent.ts), "first");
+    service.wait_for_prompts(1);
+    service.stop_daemon();
+    service.slack.post_as_user(Some(&thread.parent.ts), "while you were away");
+    let parent = thread.parent.ts.as_str();
+    // Longer than 0.1 tried, with Slack's wish to wait among it.
+    let failure = || Fault::Error(When::Before, "internal_error".to_owned());
+    let mut failures: Vec<_> = (0..8).map(|_| failure()).collect();
+    failures.insert(2, Fault::RateLimited(1));
+    service.slack.fail("conversations.history", failures);
+    service.start_daemon();
+    service.slack.wait_for_sockets(1, PATIENCE);
+    // A message of a stranger, much later by Slack's clock.
+    service.slack.raise(json!({
+        "type": "message", "channel_type": "im", "channel": thread.parent.channel,
+        "user": "U0STRANGER", "text": "hello", "ts": "1994842299.000100", "thread_ts": parent,
+    }));
+    service.wait_for_log("other_user");
+    service.restart_daemon();
+    assert_eq!(service.wait_for_prompts(2), ["first", "while you were away"]);
+    service.wait_until_caught_up();
+    assert_eq!(service.prompts().len(), 2);
+}
+
+#[test]
+fn a_daemon_killed_while_it_asks_asks_again() {
+    let mut service = Service::start();
+    let threads = [service.turn("one"), service.turn_of(OTHER_SESSION, "two")];
+    service.stop_daemon();
+    for (thread, text) in threads.iter().zip(["first", "second"]) {
+        service.slack.post_as_user(Some(&thread.parent.ts), text);
+    }
+    for _ in 0..3 {
+        service.slack.fail("conversations.replies", [Fault::Pass, Fault::Hang(When::Before)]);
+        let calls = service.slack.calls_of("conversations.replies").len();
+        service.start_daemon();
+        service.slack.wait_for_calls("conversations.replies", calls + 1, PATIENCE);
+        service.kill_daemon();
+    }
+    service.slack.heal();
+    service.start_daemon();
+    let mut prompts = service.wait_for_prompts(2);
+    prompts.sort();
+    assert_eq!(prompts, ["first", "second"]);
+    service.wait_until_caught_up();
+    assert_eq!(service.prompts().len(), 2);
+}
+
+/// Weeks in which the socket works and nothing can be asked for leave nothing to be run again, also
+/// when the inbox has forgotten.
+#[test]
+fn what_was_heard_while_nothing_could_be_asked_for_does_not_run_again() {
+    let mut service = Service::start();
+    let thread = service.turn("fix it");
+    service.wait_until_caught_up();
+    service.slack.change(|setup| setup.bot_scopes.retain(|scope| scope != "im:history"));
+    for number in 0..3 {
+        service.slack.say(Some(&thread.parent.ts), &format!("reply {number}"));
+        service.wait_for_prompts(number + 1);
+    }
+    let inbox = service.world.hermetic.state_dir().join("inbox");
+    wait_until(PATIENCE, "the end of all replies", || {
+        let names = fs::read_dir(&inbox).unwrap().map(|file| file.unwrap().file_name());
+        (names.filter(|name| name.to_string_lossy().ends_with(".done")).count() == 3).then_some(())
+    });
+    service.stop_daemon();
+    let missed = service.slack.post_as_user(Some(&thread.parent.ts), "missed");
+    // As after weeks.
+    fs::remove_dir_all(&inbox).unwrap();
+    let scopes = SlackSetup::default().bot_scopes;
+    service.slack.change(|setup| setup.bot_scopes = scopes);
+    service.start_daemon();
+    let prompts = service.wait_for_prompts(4);
+    assert_eq!(prompts, ["reply 0", "reply 1", "reply 2", "missed"], "{missed}");
+    service.wait_until_caught_up();
+    assert_eq!(service.prompts().len(), 4);
+}
+
+#[test]
+fn a_reply_in_an_old_thread_behind_hundreds_of_others_runs() {
+    let mut service = Service::start();
+    let thread = service.turn("the oldest");
+    service.stop_daemon();
+    let late = service.slack.post_as_user(Some(&thread.parent.ts), "after months");
+    for number in 0..250 {
+        service.slack.post_as_user(None, &format!("a newer message {number}"));
+    }
+    service.start_daemon();
+    assert_eq!(service.wait_for_prompts(1), ["after months"], "{late}");
+}
+
+#[test]
+fn a_full_disk_keeps_no_reply_and_loses_none() {
+    let mut service = Service::start();
+    let thread = service.turn("fix it");
+    service.wait_until_caught_up();
+    // Nothing can be made in a folder that is a file.
+    let inbox = service.world.hermetic.state_dir().join("inbox");
+    let aside = service.world.hermetic.state_dir().join("inbox-aside");
+    fs::rename(&inbox, &aside).unwrap();
+    fs::write(&inbox, "in the way").unwrap();
+    service.slack.post_as_user(Some(&thread.parent.ts), "kept by Slack alone");
+    wait_until(PATIENCE, "the problem", || {
+        service.status()["daemon"]["replies"]["problem"].is_string().then_some(())
+    });
+    assert!(service.prompts().is_empty());
+    // Something else is heard meanwhile, which moves nothing.
+    service.slack.say(None, "unrelated");
+    service.wait_for_log("no_thread");
+    fs::remove_file(&inbox).unwrap();
+    fs::rename(&aside, &inbox).unwrap();
+    assert_eq!(service.wait_for_prompts(1), ["kept by Slack alone"]);
+    service.stop_daemon();
+}
+
+#[test]
+fn an_event_is_acked_before_slack_has_named_the_direct_message() {
+    let mut service = Service::start();
+    let thread = service.turn("fix it");
+    service.stop_daemon();
+    fs::remove_file(service.world.hermetic.state_dir().join("slack-place.json")).unwrap();
+    let hang = || Fault::Hang(When::Before);
+    service.slack.fail("conversations.open", [hang(), hang(), hang()]);
+    service.slack.fail("auth.test", [Fault::Pass, Fault::Pass]);
+    service.spawn_daemon();
+    service.slack.wait_for_sockets(1, PATIENCE);
+    service.slack.wait_for_calls("conversations.open", 1, PATIENCE);
+    let ts = service.slack.say(Some(&thread.parent.ts), "go on");
+    let acked = service.slack.wait_for_all_acked(PATIENCE);
+    let own = acked.iter().find(|event| event.ts.as_ref() == Some(&ts)).unwrap();
+    assert_eq!(own.acked_attempt, Some(0), "{own:?}");
+    // Killed before it was judged: it is on the disk.
+    service.kill_daemon();
+    service.slack.heal();
+    service.start_daemon();
+    assert_eq!(service.wait_for_prompts(1), ["go on"]);
+}
+
+#[test]
+fn the_direct_message_is_kept_and_asked_for_once() {
+    let mut service = Service::start();
+    service.turn("one");
+    service.turn_of(OTHER_SESSION, "two");
+    service.wait_until_caught_up();
+    let opened = service.slack.calls_of("conversations.open").len();
+    assert!(opened <= 2, "{opened}: not for every notice");
+    service.stop_daemon();
+    service.turn("three");
+    assert_eq!(service.slack.calls_of("conversations.open").len(), opened, "nor by the notifier");
+}
+
+#[test]
+fn an_event_of_another_workspace_runs_nothing() {
+    let service = Service::start();
+    let thread = service.turn("fix it");
+    service.wait_until_caught_up();
+    let own = SlackSetup::default().team_id;
+    service.slack.change(|setup| setup.team_id = "T0OTHER".to_owned());
+    service.slack.raise(json!({
+        "type": "message", "channel_type": "im", "channel": thread.parent.channel,
+        "user": "U0OWNER", "text": "run this", "ts": "1794842299.000100",
+        "thread_ts": thread.parent.ts,
+    }));
+    service.wait_for_log("other_team");
+    service.slack.change(|setup| setup.team_id = own);
+    service.slack.say(Some(&thread.parent.ts), "go on");
+    assert_eq!(service.wait_for_prompts(1), ["go on"]);
+}
+
+#[test]
+fn a_reply_whose_parent_cannot_be_asked_for_waits_and_is_told_nothing_false() {
+    let (desk, laptop) = two_machines();
+    let thread = laptop.turn_of(OTHER_SESSION, "of the laptop");
+    desk.turn_of(SESSION, "of the desk");
+    wait_until_acquainted([&desk, &laptop]);
+    // Whoever gets it: the desk cannot find out whose it is.
+    let failure = || Fault::Error(When::Before, "internal_error".to_owned());
+    desk.slack.fail("conversations.replies", (0..2).map(|_| failure()));
+    let replies: Vec<_> = (0..6).map(|number| format!("reply {number}")).collect();
+    for text in &replies {
+        desk.slack.say(Some(&thread.parent.ts), text);
+    }
+    assert_eq!(laptop.wait_for_prompts(6), replies);
+    wait_until(PATIENCE, "everything judged", || {
+        let unjudged = |it: &Service| it.status()["daemon"]["replies"]["unjudged"] == 0;
+        (unjudged(&desk) && unjudged(&laptop)).then_some(())
+    });
+    assert_eq!(told_falsely(&desk.slack), Vec::<String>::new());
+    assert!(desk.prompts().is_empty());
+}
+
+#[test]
+fn a_thread_whose_route_is_gone_is_told_so() {
+    let service = Service::start();
+    let thread = service.turn("fix it");
+    service.wait_until_caught_up();
+    fs::remove_file(service.world.hermetic.state_dir().join("routes.jsonl")).unwrap();
+    service.slack.say(Some(&thread.parent.ts), "go on");
+    service.wait_for_words(&thread, &[NOT_KNOWN]);
+    assert!(service.prompts().is_empty());
+}
+
+#[test]
+fn the_eleventh_listener_is_told_why_and_its_replies_run_all_the_same() {
+    let mut service = Service::without_daemon(CONFIG);
+    let listeners: Vec<_> = (0..10).map(|_| Listener::connect(&service.slack)).collect();
+    service.slack.wait_for_sockets(10, PATIENCE);
+    service.start_daemon();
+    let shown = wait_until(PATIENCE, "the reason", || {
+        let shown = service.world.turnbridge(&["daemon", "status"]);
+        shown.contains("too many listeners").then_some(shown)
+    });
+    assert!(shown.contains("every "), "{shown}");
+    let thread = service.turn("fix it");
+    service.slack.post_as_user(Some(&thread.parent.ts), "go on");
+    assert_eq!(service.wait_for_prompts(1), ["go on"]);
+    drop(listeners);
+}
+
+/// Somebody else's socket, which never reads.
+struct Listener {
+    _socket: turnbridge_slack::SocketMode,
+}
+
+impl Listener {
+    fn connect(slack: &SlackApi) -> Listener {
+        use turnbridge_slack::{Accept, Connection, SocketMode, Timing, Token, TokenKind, WebApi};
+        let connection = Connection { api_url: Some(slack.base_url()), ..Connection::default() };
+        let api = Arc::new(WebApi::new(connection).unwrap());
+        let token = Token::parse(TokenKind::App, "xapp-loopback-app").unwrap();
+        let keep = |_: &turnbridge_slack::Envelope<'_>| Accept::Kept;
+        let (socket, _) = SocketMode::start(api, token, Timing::default(), keep).unwrap();
+        Listener { _socket: socket }
+    }
+}
