@@ -160,12 +160,36 @@ pub struct Progress {
     /// Not before; absent: at once.
     #[serde(default)]
     pub next_attempt_at: Option<String>,
+    /// The pause that was planned after the last attempt.
+    #[serde(default)]
+    pub pause_seconds: u64,
+    /// All pauses between attempts so far.
+    #[serde(default)]
+    pub waited_seconds: u64,
     /// What went wrong last.
     #[serde(default)]
     pub last_error: Option<String>,
     /// It waits for the user: what is wrong does not go away by itself.
     #[serde(default)]
     pub held: bool,
+}
+
+impl Progress {
+    /// The user wants it tried at once, and as long as if it were new.
+    pub fn retry_now(&mut self) {
+        self.held = false;
+        self.next_attempt_at = None;
+        (self.pause_seconds, self.waited_seconds) = (0, 0);
+    }
+}
+
+/// When a notice was made, from the first bytes of its file: what people and models said comes
+/// after it. Returns `None` if they do not tell.
+pub fn created_at_in(head: &[u8]) -> Option<&str> {
+    const KEY: &[u8] = b"\"created_at\":\"";
+    let start = head.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
+    let length = head[start..].iter().position(|byte| *byte == b'"')?;
+    std::str::from_utf8(&head[start..start + length]).ok()
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

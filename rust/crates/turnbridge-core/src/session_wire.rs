@@ -173,6 +173,14 @@ pub fn write_session(session: &Session) -> Vec<u8> {
     serde_json::to_vec(&file).unwrap_or_default()
 }
 
+/// Returns whether the first bytes of a session's file say that no process carries it. What people
+/// and models said comes after that.
+pub fn is_stopped_in(head: &[u8]) -> bool {
+    const KEY: &[u8] = b"\"state\":\"";
+    let place = head.windows(KEY.len()).position(|window| window == KEY);
+    place.is_some_and(|place| head[place + KEY.len()..].starts_with(b"stopped\""))
+}
+
 /// `None` when the bytes are no session of this or an earlier version.
 pub fn read_session(bytes: &[u8]) -> Option<Session> {
     let file: SessionFile = serde_json::from_slice(bytes).ok()?;

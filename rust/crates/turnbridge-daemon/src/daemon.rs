@@ -30,7 +30,7 @@ use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::file_lock::FileLock;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, companion, inbox, newer_files, outbox, recovery};
+use turnbridge_store::{clock, companion, inbox, newer_files, outbox, prune, recovery};
 
 use crate::notifier::{language, warn_if_exposed};
 use board_side::BoardSide;
@@ -81,7 +81,7 @@ pub fn run(paths: StatePaths) -> Result<(), Refusal> {
     let _ = fs::remove_file(paths.daemon_status());
     drop(lock);
     // Whoever queued something while we stopped has seen the lock and woken nobody.
-    if outbox::entries(&paths).is_ok_and(|entries| !entries.is_empty()) {
+    if outbox::ids(&paths).is_ok_and(|ids| !ids.is_empty()) {
         let _ = companion::wake(&paths);
     }
     Ok(())
@@ -174,6 +174,7 @@ impl Daemon {
         self.log.info("the daemon has started", &fields);
         self.note_newer_files();
         self.recover();
+        self.start_pruning();
         self.load_config();
         self.go_on();
         let reason = loop {
@@ -303,6 +304,27 @@ impl Daemon {
             let fields = [("error", Field::Text(error.to_string()))];
             self.log.warn("old replies could not be cleared away", &fields);
         }
+        self.start_pruning();
+    }
+
+    /// In a thread of its own: there may be very many old files. Nobody waits for it.
+    fn start_pruning(&self) {
+        if !prune::is_due(&self.paths) {
+            return;
+        }
+        let (paths, log) = (self.paths.clone(), DaemonLog::new(&self.paths));
+        let work = move || match prune::prune_daily(&paths) {
+            Ok(pruned) if pruned.removed > 0 => {
+                let fields = [("files", Field::Number(pruned.removed as u64))];
+                log.info("old files were cleared away", &fields);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let fields = [("error", Field::Text(error.to_string()))];
+                log.warn("old files could not be cleared away", &fields);
+            }
+        };
+        let _ = std::thread::Builder::new().name("pruner".to_owned()).spawn(work);
     }
 
     /// Takes a config that has changed. One that is wrong is told once, and the old one stays.

@@ -8,7 +8,7 @@ use turnbridge_slack::{Connection, WebApi};
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::test_switch::{self, TestSwitch};
-use turnbridge_store::{clock, log, recovery, slack_place};
+use turnbridge_store::{clock, log, prune, recovery, slack_place};
 
 use crate::delivery::{Drained, RealPace, RealSlack, Settings, drain};
 use crate::machine::machine;
@@ -33,6 +33,16 @@ pub fn run() {
         let fields = [("error", Field::Text(obstacle.text)), ("hint", Field::Text(obstacle.hint))];
         let message = "nothing can be delivered";
         log::write_log(&paths.notify_log(), clock::now(), "error", message, &fields);
+    }
+}
+
+/// Clears away old files, for hooks that have no daemon to do so.
+pub fn prune() {
+    let Some(paths) = StatePaths::from_env() else { return };
+    if let Err(error) = prune::prune_daily(&paths) {
+        let fields = [("error", Field::Text(error.to_string()))];
+        let message = "old files could not be cleared away";
+        log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);
     }
 }
 

@@ -12,7 +12,9 @@ use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::session_store::Report;
-use turnbridge_store::{agent_environment, log, process, prune, session_store, sinks};
+use turnbridge_store::{
+    agent_environment, companion, file_lock, log, process, prune, session_store, sinks,
+};
 
 use crate::Program;
 use crate::announcement::{Announced, announce};
@@ -131,9 +133,9 @@ pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
         None => {}
     }
     if let (Some(paths), EventKind::SessionStarted { .. }) = (&paths, &event.kind)
-        && let Err(error) = prune::prune_daily(paths)
+        && let Err(problem) = start_pruning(paths)
     {
-        problems.push(format!("clearing away old files: {error}"));
+        problems.push(problem);
     }
     // Once at each end is enough; a session has hundreds of calls.
     if matches!(event.kind, EventKind::SessionStarted { .. } | EventKind::TurnEnded { .. }) {
@@ -148,6 +150,17 @@ pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
         log_problem(program, event.at, "recorded with problems", &fields);
     }
     recorded
+}
+
+/// Has old files cleared away, once a day, by a process of its own: there may be very many. A
+/// daemon does so by itself.
+fn start_pruning(paths: &StatePaths) -> Result<(), String> {
+    let problem = |error| format!("clearing away old files: {error}");
+    if file_lock::is_held(&paths.daemon_lock()) || !prune::needs_process(paths).map_err(problem)? {
+        return Ok(());
+    }
+    let started = companion::start_notifier(&["--prune"]);
+    started.map(drop).map_err(problem)
 }
 
 fn ends_turn(event: &Event) -> bool {

@@ -15,15 +15,15 @@ pub fn wake(paths: &StatePaths) -> Result<(), String> {
     if file_lock::is_held(&paths.daemon_lock()) {
         return Ok(());
     }
-    match start_notifier() {
+    match start_notifier(&[]) {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("the notifier could not be started: {error}")),
     }
 }
 
 /// It carries a token, so that it gets no variable but those that it needs.
-fn start_notifier() -> io::Result<Child> {
-    let mut command = command("turnbridge-notify", &[], Apart::InItsOwnGroup)?;
+pub fn start_notifier(arguments: &[&str]) -> io::Result<Child> {
+    let mut command = command("turnbridge-notify", arguments, Apart::InItsOwnGroup)?;
     command.env_clear();
     command.envs(for_the_notifier().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.envs(test_switch::variables());

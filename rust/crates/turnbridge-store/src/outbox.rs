@@ -1,6 +1,9 @@
 //! Notices that have not arrived yet. Each is a file of its own; whoever delivers holds the
 //! outbox's lock. What has arrived leaves an empty `<id>.done` for a day, so that a second report
-//! of the same event makes no second notice.
+//! of the same event makes no second notice. Texts are read one notice at a time: all of them
+//! together may be larger than the memory.
+
+mod listing;
 
 use std::fs;
 use std::io;
@@ -8,12 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use turnbridge_core::notice_wire::{Notice, Progress, is_notice_id};
-use turnbridge_core::version_wire::{VERSION, is_newer};
+use turnbridge_core::version_wire::VERSION;
 
 use crate::atomic_file::write_atomically;
 use crate::file_lock::FileLock;
 use crate::kill_point::kill_point;
 use crate::paths::StatePaths;
+
+pub use listing::{Waiting, ids, in_order, oldest_first, read, schedules};
 
 /// A notice and how far it has come.
 #[derive(Debug, Clone)]
@@ -99,46 +104,6 @@ fn read_notice(bytes: &[u8]) -> Option<Notice> {
     (notice.version <= VERSION && is_notice_id(&notice.id)).then_some(notice)
 }
 
-/// All that wait, oldest first. Files that cannot be read, or are for a newer version, are left where
-/// they are.
-pub fn entries(paths: &StatePaths) -> io::Result<Vec<Entry>> {
-    let files = match fs::read_dir(paths.outbox_dir()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        files => files?,
-    };
-    let mut entries = Vec::new();
-    for file in files {
-        let path = file?.path();
-        if path.extension().is_some_and(|extension| extension == "json") {
-            entries.extend(read(paths, &path));
-        }
-    }
-    entries.sort_by(|a, b| order(a).cmp(&order(b)));
-    Ok(entries)
-}
-
-fn order(entry: &Entry) -> (&str, &str) {
-    (&entry.notice.created_at, &entry.notice.id)
-}
-
-fn read(paths: &StatePaths, path: &Path) -> Option<Entry> {
-    let notice: Notice = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    if notice.version > VERSION {
-        return None;
-    }
-    let place = Place::of(paths, &notice.id).ok().filter(|place| place.notice == path)?;
-    if place.done.exists() {
-        // It has arrived, and whoever brought it was killed before the last step.
-        let _ = place.clear();
-        return None;
-    }
-    let progress = fs::read(&place.progress).unwrap_or_default();
-    if is_newer(&progress) {
-        return None;
-    }
-    Some(Entry { notice, progress: serde_json::from_slice(&progress).unwrap_or_default() })
-}
-
 pub fn save_progress(paths: &StatePaths, id: &str, progress: &Progress) -> io::Result<()> {
     write_atomically(&Place::of(paths, id)?.progress, &serde_json::to_vec(progress)?)
 }
@@ -166,7 +131,7 @@ pub fn fate(paths: &StatePaths, id: &str) -> io::Result<Fate> {
     if place.done.exists() {
         return Ok(Fate::Arrived);
     }
-    Ok(match read(paths, &place.notice) {
+    Ok(match read(paths, id) {
         Some(entry) if entry.progress.held => Fate::Held,
         Some(_) => Fate::Waiting,
         // It may have arrived while we looked: its mark is there before its file goes.
@@ -253,14 +218,12 @@ mod tests {
     fn an_event_makes_one_notice_however_often_it_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
-        assert!(entries(&paths).unwrap().is_empty());
+        assert!(ids(&paths).unwrap().is_empty());
         assert_eq!(queue(&paths, &notice("b", "2")).unwrap(), Queued::New);
         assert_eq!(queue(&paths, &notice("b", "3")).unwrap(), Queued::Known);
         assert_eq!(queue(&paths, &notice("a", "1")).unwrap(), Queued::New);
-        let ids = |paths: &StatePaths| -> Vec<String> {
-            entries(paths).unwrap().into_iter().map(|entry| entry.notice.id).collect()
-        };
-        assert_eq!(ids(&paths), ["a", "b"]);
+        let waiting = |paths: &StatePaths| in_order(paths, ids(paths).unwrap());
+        assert_eq!(waiting(&paths), ["a", "b"]);
         assert_eq!(fate(&paths, "b").unwrap(), Fate::Waiting);
         finish(&paths, "b").unwrap();
         assert_eq!(fate(&paths, "b").unwrap(), Fate::Arrived);
@@ -268,7 +231,7 @@ mod tests {
         let held = Progress { held: true, ..Progress::default() };
         save_progress(&paths, "a", &held).unwrap();
         assert_eq!(fate(&paths, "a").unwrap(), Fate::Held);
-        assert_eq!(ids(&paths), ["a"]);
+        assert_eq!(waiting(&paths), ["a"]);
         assert_eq!(queue(&paths, &notice("b", "4")).unwrap(), Queued::Known);
         let names = fs::read_dir(paths.outbox_dir()).unwrap();
         let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
@@ -285,10 +248,10 @@ mod tests {
         queue(&paths, &notice("a", "1")).unwrap();
         let progress = Progress { version: 1, posted: vec!["1.0".into()], ..Progress::default() };
         save_progress(&paths, "a", &progress).unwrap();
-        assert_eq!(entries(&paths).unwrap()[0].progress, progress);
+        assert_eq!(read(&paths, "a").unwrap().progress, progress);
         // Killed between the mark and the removal.
         write_atomically(&paths.outbox_dir().join("a.done"), b"").unwrap();
-        assert!(entries(&paths).unwrap().is_empty());
+        assert!(ids(&paths).unwrap().is_empty());
         assert!(!paths.outbox_dir().join("a.json").exists());
     }
 

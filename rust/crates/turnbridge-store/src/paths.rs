@@ -172,7 +172,12 @@ impl StatePaths {
         self.state.join("panes.lock")
     }
 
-    /// Its modification time is when old files were last looked for.
+    /// Held by whoever looks for old files.
+    pub fn prune_lock(&self) -> PathBuf {
+        self.state.join("prune.lock")
+    }
+
+    /// When old files were looked for; see `prune_plan`.
     pub fn prune_mark(&self) -> PathBuf {
         self.state.join("pruned")
     }

@@ -1,5 +1,7 @@
 //! The session files. `update` is the only function that changes one.
 
+mod listing;
+
 use std::fs;
 use std::io;
 use std::time::Duration;
@@ -21,6 +23,8 @@ use crate::paths::StatePaths;
 use crate::process::{Liveness, liveness};
 use crate::turn_completion::{Completed, complete_left};
 use crate::{companion, notice_queue, sinks, turn_store};
+
+pub use listing::{Open, read_all, read_matching, read_open};
 
 /// Two hundred hooks at once take a fraction of this on a machine with nothing else to do. Only
 /// a holder that was suspended could make us wait all of it: whoever is killed lets go.
@@ -186,26 +190,6 @@ pub fn read(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Session> {
         Loaded::Known(session) => Some(*session),
         Loaded::Newer | Loaded::Nothing => None,
     }
-}
-
-/// Every session that has a readable file, in no order.
-pub fn read_all(paths: &StatePaths) -> io::Result<Vec<Session>> {
-    let entries = match fs::read_dir(paths.sessions_dir()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut sessions = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if name.ends_with(".json")
-            && !name.starts_with('.')
-            && let Some(session) = fs::read(&path).ok().and_then(|bytes| read_session(&bytes))
-        {
-            sessions.push(session);
-        }
-    }
-    Ok(sessions)
 }
 
 fn lock_session(

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use turnbridge_config::Config;
-use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::retry_plan::time_until_due;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{clock, log, outbox};
@@ -91,8 +91,7 @@ impl Route {
 
     /// Delivers what is due; gives how long nothing more will be.
     fn deliver(&mut self) -> Duration {
-        let entries = outbox::entries(&self.paths).unwrap_or_default();
-        if entries.is_empty() {
+        if outbox::ids(&self.paths).unwrap_or_default().is_empty() {
             return RESCAN;
         }
         match self.deliverer.deliver(&self.paths) {
@@ -101,11 +100,11 @@ impl Route {
             Err(obstacle) => self.report(&obstacle),
         }
         let now = clock::now();
-        let entries = outbox::entries(&self.paths).unwrap_or_default();
-        let open = entries.iter().filter(|entry| !entry.progress.held);
-        let due = open.filter_map(|entry| {
-            let at = entry.progress.next_attempt_at.as_deref().and_then(Timestamp::parse);
-            Some(at?.since(now))
+        let waiting = outbox::schedules(&self.paths).unwrap_or_default();
+        let due = waiting.iter().filter_map(|waiting| {
+            // What was never tried waits for something else than a time.
+            waiting.progress.next_attempt_at.as_ref()?;
+            time_until_due(&waiting.progress, now)
         });
         due.min().unwrap_or(RESCAN).clamp(SHORTEST, RESCAN)
     }

@@ -1,15 +1,17 @@
 //! Goes through the outbox until nothing in it is due.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use turnbridge_core::ids::Tool;
 use turnbridge_core::notice_wire::{Notice, NoticeKind, Progress, Route};
+use turnbridge_core::retry_plan::{postpone, time_until_due};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::transcript_text;
 use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::log::Field;
-use turnbridge_store::outbox::{self, Entry};
+use turnbridge_store::outbox::{self, Entry, Waiting};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{bounded_file, clock, codex_rollouts, log, newer_files, routes};
 
@@ -17,10 +19,6 @@ use super::plan::{Settings, plan};
 use super::post::{Delivery, Keep, Pace, Slack, Trouble};
 use crate::machine::machine;
 
-/// A notice is worth a day of trying (DESIGN section 7).
-const WORTH: Duration = Duration::from_secs(24 * 60 * 60);
-const FIRST_PAUSE: Duration = Duration::from_secs(10);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 const FLUSHED_WITHIN: Duration = Duration::from_secs(1);
 /// How far back in a transcript is looked for what the hook was not told.
 const TAIL: u64 = 4 << 20;
@@ -41,14 +39,15 @@ pub fn drain<S: Slack>(
     pace: &mut impl Pace,
 ) -> std::io::Result<Drained> {
     let mut drained = Drained::default();
+    let mut unreadable = BTreeSet::new();
     loop {
         let Some(lock) = outbox::lock(paths)? else {
             return Ok(Drained { is_busy: true, ..drained });
         };
-        let goes_on = drain_locked(paths, settings, slack, pace, &mut drained)?;
+        let goes_on = drain_locked(paths, settings, slack, pace, &mut drained, &mut unreadable)?;
         drop(lock);
         // What was queued while we held the lock has seen us at work and woken nobody.
-        if !goes_on || due(paths)?.is_empty() {
+        if !goes_on || due(paths, &unreadable)?.is_empty() {
             log_newer(paths);
             let _ = outbox::prune(paths, SystemTime::now());
             return Ok(drained);
@@ -63,8 +62,14 @@ fn drain_locked<S: Slack>(
     slack: &S,
     pace: &mut impl Pace,
     drained: &mut Drained,
+    unreadable: &mut BTreeSet<String>,
 ) -> std::io::Result<bool> {
-    for Entry { notice, mut progress } in due(paths)? {
+    for id in outbox::in_order(paths, due(paths, unreadable)?) {
+        // Not before its turn: all of them together may be larger than the memory.
+        let Some(Entry { notice, mut progress }) = outbox::read(paths, &id) else {
+            unreadable.insert(id);
+            continue;
+        };
         let mut keep = Files { paths, notice: &notice };
         if !prepare(&notice, &mut progress, settings) {
             log_untold(paths, &notice);
@@ -82,7 +87,7 @@ fn drain_locked<S: Slack>(
             Err(trouble) => {
                 drained.failed += 1;
                 let goes_on = matches!(trouble, Trouble::Permanent { .. });
-                postpone(&mut progress, &notice, &trouble);
+                note_failure(&mut progress, &trouble);
                 log_outcome(paths, &notice, &progress, started, Some(&trouble));
                 outbox::save_progress(paths, &notice.id, &progress)?;
                 if !goes_on {
@@ -103,13 +108,15 @@ fn log_newer(paths: &StatePaths) {
     }
 }
 
-fn due(paths: &StatePaths) -> std::io::Result<Vec<Entry>> {
+/// The ids of the notices that are due, but for those that were found to be no notices for us.
+fn due(paths: &StatePaths, unreadable: &BTreeSet<String>) -> std::io::Result<Vec<String>> {
     let now = clock::now();
-    let is_due = |entry: &Entry| {
-        let not_before = entry.progress.next_attempt_at.as_deref().and_then(Timestamp::parse);
-        !entry.progress.held && not_before.is_none_or(|at| at <= now)
+    let is_due = |waiting: &Waiting| {
+        let is_now = time_until_due(&waiting.progress, now) == Some(Duration::ZERO);
+        is_now && !unreadable.contains(&waiting.id)
     };
-    Ok(outbox::entries(paths)?.into_iter().filter(is_due).collect())
+    let due = outbox::schedules(paths)?.into_iter().filter(is_due);
+    Ok(due.map(|waiting| waiting.id).collect())
 }
 
 /// Fixes what is sent, at the first attempt. `false`: nothing is. A turn of Codex whose prompt its
@@ -160,23 +167,21 @@ fn from_transcript(notice: &Notice) -> (Option<String>, Option<String>) {
     }
 }
 
-fn postpone(progress: &mut Progress, notice: &Notice, trouble: &Trouble) {
-    let now = clock::now();
-    progress.attempts += 1;
+fn note_failure(progress: &mut Progress, trouble: &Trouble) {
     match trouble {
         Trouble::Permanent { error, .. } => {
+            progress.attempts += 1;
             progress.held = true;
             progress.last_error = Some(error.clone());
         }
         Trouble::Later { cause, after } => {
-            let doubled = FIRST_PAUSE * 2_u32.pow(progress.attempts.min(16) - 1);
-            let pause = after.unwrap_or(doubled.min(LONGEST_PAUSE));
-            progress.next_attempt_at = Some(now.plus(pause).to_string());
+            postpone(progress, clock::now(), *after);
             progress.last_error = Some(cause.clone());
-            let created = Timestamp::parse(&notice.created_at).unwrap_or(now);
-            progress.held = now.since(created) > WORTH;
         }
-        Trouble::Files(cause) => progress.last_error = Some(cause.clone()),
+        Trouble::Files(cause) => {
+            progress.attempts += 1;
+            progress.last_error = Some(cause.clone());
+        }
     }
 }
 

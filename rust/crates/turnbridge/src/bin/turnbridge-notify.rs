@@ -1,10 +1,15 @@
-//! Delivers what is queued and exits; with `--hook`, the hook of PermissionRequest, which only
-//! queues.
+//! Delivers what is queued and exits; with `--prune`, clears away old files; with `--hook`, the hook
+//! of PermissionRequest, which only queues.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if std::env::args_os().skip(1).any(|argument| argument != "--deliver") {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    if arguments.peek().is_some_and(|argument| argument == "--prune") {
+        turnbridge_daemon::notifier::prune();
+        return ExitCode::SUCCESS;
+    }
+    if arguments.any(|argument| argument != "--deliver") {
         return ExitCode::from(turnbridge_hooks::waiting());
     }
     turnbridge_daemon::notifier::run();

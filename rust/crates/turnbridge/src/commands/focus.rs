@@ -11,7 +11,7 @@ use turnbridge_core::terminal_calls::Pane;
 use turnbridge_store::{clock, pane_store};
 
 use super::consent::say;
-use super::sessions::{current_sessions, find};
+use super::sessions::current_session;
 use crate::failure::{hinted, note};
 use crate::resume_command::ResumeCommand;
 use crate::terminals;
@@ -41,8 +41,7 @@ enum Done {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let paths = super::state_paths()?;
-    let sessions = current_sessions(&paths, clock::now())?;
-    let session = find(&sessions, &arguments.id)?;
+    let session = &current_session(&paths, &arguments.id, clock::now())?;
     let command = ResumeCommand::of(session).ok_or_else(|| {
         hinted(format!("`{}` cannot be resumed", session.id), "its id is no UUID")
     })?;

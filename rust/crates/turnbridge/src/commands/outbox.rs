@@ -67,14 +67,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn entries(paths: &StatePaths) -> Result<Vec<Entry>> {
+/// One at a time, oldest first.
+fn entries(paths: &StatePaths) -> Result<impl Iterator<Item = Entry>> {
     let folder = paths.outbox_dir();
-    outbox::entries(paths).with_context(|| format!("could not read `{}`", folder.display()))
+    outbox::oldest_first(paths).with_context(|| format!("could not read `{}`", folder.display()))
 }
 
 fn find(paths: &StatePaths, id: &str) -> Result<Entry> {
-    let mut found: Vec<_> = entries(paths)?;
-    found.retain(|entry| entry.notice.id.starts_with(id) || tail(&entry.notice.id).starts_with(id));
+    let folder = paths.outbox_dir();
+    let mut found =
+        outbox::ids(paths).with_context(|| format!("could not read `{}`", folder.display()))?;
+    found.retain(|known| known.starts_with(id) || tail(known).starts_with(id));
+    let mut found: Vec<_> = found.iter().filter_map(|id| outbox::read(paths, id)).take(2).collect();
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => Err(hinted(format!("no notice `{id}`"), "`turnbridge outbox` lists them")),
@@ -90,21 +94,20 @@ fn tail(id: &str) -> &str {
 fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
     let entries = entries(paths)?;
     if as_json {
-        let all: Vec<_> = entries.iter().map(to_json).collect();
+        let all: Vec<_> = entries.map(|entry| to_json(&entry)).collect();
         return print(&json!({"version": 1, "notices": all}).to_string());
     }
-    if entries.is_empty() {
-        return print("nothing waits to be delivered");
-    }
-    for Entry { notice, progress } in &entries {
+    let mut is_empty = true;
+    for Entry { notice, progress } in entries {
+        is_empty = false;
         let prompt = notice.prompt.as_deref().map(one_line).unwrap_or_default();
         let prompt: String = prompt.chars().take(40).collect();
-        print(&format!("{} {} {} {prompt}", notice.id, notice.created_at, state(progress)))?;
+        print(&format!("{} {} {} {prompt}", notice.id, notice.created_at, state(&progress)))?;
         if let Some(error) = &progress.last_error {
             print(&format!("  {}", one_line(error)))?;
         }
     }
-    Ok(())
+    if is_empty { print("nothing waits to be delivered") } else { Ok(()) }
 }
 
 fn state(progress: &Progress) -> String {
@@ -147,16 +150,16 @@ fn show(entry: &Entry, as_json: bool) -> Result<()> {
 
 fn retry(paths: &StatePaths, id: Option<&str>) -> Result<()> {
     let chosen = match id {
-        Some(id) => vec![find(paths, id)?],
-        None => entries(paths)?,
+        Some(id) => vec![find(paths, id)?.notice.id],
+        None => outbox::ids(paths).context("could not read the outbox")?,
     };
     if chosen.is_empty() {
         return print("nothing waits to be delivered");
     }
-    for Entry { notice, mut progress } in chosen {
-        progress.held = false;
-        progress.next_attempt_at = None;
-        outbox::save_progress(paths, &notice.id, &progress)?;
+    for id in chosen {
+        let Some(Entry { mut progress, .. }) = outbox::read(paths, &id) else { continue };
+        progress.retry_now();
+        outbox::save_progress(paths, &id, &progress)?;
     }
     let drained = notifier::deliver(paths).map_err(|problem| hinted(problem.text, problem.hint))?;
     if drained.is_busy {

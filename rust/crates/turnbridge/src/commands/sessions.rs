@@ -69,40 +69,35 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         // Whoever delivers says what is wrong.
         let _ = companion::wake(&paths);
     }
-    let sessions = current_sessions(&paths, now)?;
     let mut out = output::stdout();
-    match &arguments.command {
-        Some(Command::Show { id, json }) => {
-            let session = find(&sessions, id)?;
-            let text = if *json {
-                json::one(session, &paths)?
-            } else {
-                show::render(session, &paths, now)
-            };
-            writeln!(out, "{}", text.trim_end())?;
+    if let Some(Command::Show { id, json }) = &arguments.command {
+        let session = current_session(&paths, id, now)?;
+        let text = match json {
+            true => json::one(&session, &paths)?,
+            false => show::render(&session, &paths, now),
+        };
+        writeln!(out, "{}", text.trim_end())?;
+        return Ok(());
+    }
+    let (sessions, stopped) = arguments.sessions(&paths, now)?;
+    if arguments.json {
+        let shown = sessions.iter().filter(|session| arguments.shows(session));
+        writeln!(out, "{}", json::list(shown)?)?;
+        return Ok(());
+    }
+    let shown: Vec<_> = sessions.iter().filter(|session| arguments.shows(session)).collect();
+    let look = table::Look::of_stdout();
+    // Dots have colours; every other cell has been made visible.
+    let mut raw = output::raw_stdout();
+    if let Some(template) = of_all {
+        writeln!(raw, "{}", format::of_all(&template, &shown, look.color))?;
+    } else if let Some(template) = of_each {
+        for session in shown {
+            writeln!(raw, "{}", format::of_each(&template, session, now, look.color))?;
         }
-        None if arguments.json => {
-            let shown = sessions.iter().filter(|session| arguments.shows(session));
-            writeln!(out, "{}", json::list(shown)?)?;
-        }
-        None => {
-            let shown: Vec<_> = sessions.iter().filter(|s| arguments.shows(s)).collect();
-            let look = table::Look::of_stdout();
-            // Dots have colours; every other cell has been made visible.
-            let mut raw = output::raw_stdout();
-            if let Some(template) = of_all {
-                writeln!(raw, "{}", format::of_all(&template, &shown, look.color))?;
-                return Ok(());
-            }
-            if let Some(template) = of_each {
-                for session in shown {
-                    writeln!(raw, "{}", format::of_each(&template, session, now, look.color))?;
-                }
-                return Ok(());
-            }
-            let hidden = sessions.len() - shown.len();
-            raw.write_all(table::render(&shown, hidden, now, &look).as_bytes())?;
-        }
+    } else {
+        let hidden = stopped + sessions.len() - shown.len();
+        raw.write_all(table::render(&shown, hidden, now, &look).as_bytes())?;
     }
     Ok(())
 }
@@ -111,22 +106,41 @@ impl Arguments {
     fn shows(&self, session: &Session) -> bool {
         self.all || session.state() != State::Stopped
     }
+
+    /// The sessions that may be shown, and how many there are besides them.
+    fn sessions(&self, paths: &StatePaths, now: Timestamp) -> Result<(Vec<Session>, usize)> {
+        if self.all {
+            return Ok((current_sessions(paths, now)?, 0));
+        }
+        let open = reading(paths, session_store::read_open(paths))?;
+        Ok((as_they_are(open.sessions, now), open.stopped))
+    }
 }
 
 /// Every session as it is now, the one that changed longest ago first.
 pub fn current_sessions(paths: &StatePaths, now: Timestamp) -> Result<Vec<Session>> {
-    let sessions = session_store::read_all(paths)
-        .with_context(|| format!("could not read `{}`", paths.sessions_dir().display()))?;
-    let config_dir = claude_config_dir();
-    let mut sessions: Vec<_> = sessions
-        .into_iter()
-        .map(|session| with_signals(session, config_dir.as_deref(), now))
-        .collect();
-    sessions.sort_by(|a, b| (a.since(), &a.id).cmp(&(b.since(), &b.id)));
-    Ok(sessions)
+    Ok(as_they_are(reading(paths, session_store::read_all(paths))?, now))
 }
 
-pub fn find<'a>(sessions: &'a [Session], id: &str) -> Result<&'a Session> {
+/// The one session whose id is or begins with `id`.
+pub fn current_session(paths: &StatePaths, id: &str, now: Timestamp) -> Result<Session> {
+    let sessions = reading(paths, session_store::read_matching(paths, id))?;
+    find(&as_they_are(sessions, now), id).cloned()
+}
+
+fn reading<T>(paths: &StatePaths, read: std::io::Result<T>) -> Result<T> {
+    read.with_context(|| format!("could not read `{}`", paths.sessions_dir().display()))
+}
+
+fn as_they_are(sessions: Vec<Session>, now: Timestamp) -> Vec<Session> {
+    let config_dir = claude_config_dir();
+    let with_signals = |session| with_signals(session, config_dir.as_deref(), now);
+    let mut sessions: Vec<_> = sessions.into_iter().map(with_signals).collect();
+    sessions.sort_by(|a, b| (a.since(), &a.id).cmp(&(b.since(), &b.id)));
+    sessions
+}
+
+fn find<'a>(sessions: &'a [Session], id: &str) -> Result<&'a Session> {
     let exact = sessions.iter().find(|session| session.id.as_str() == id);
     let matching: Vec<_> =
         sessions.iter().filter(|session| session.id.as_str().starts_with(id)).collect();

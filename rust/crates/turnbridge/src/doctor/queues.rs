@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use turnbridge_core::reply_plan::Progress;
 use turnbridge_core::reply_wire::Outcome;
+use turnbridge_core::retry_plan::time_waited;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::outbox::Entry;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{bounded_file, inbox, newer_files, outbox, routes};
 
@@ -32,6 +34,8 @@ struct Facts {
 struct Outbox {
     waiting: usize,
     oldest: Duration,
+    /// Of those that wait: written by a clock that was ahead, so that their age is not known.
+    from_future: usize,
     given_up: usize,
     last_error: Option<String>,
     unreadable: usize,
@@ -59,16 +63,21 @@ fn look(paths: &StatePaths, now: Timestamp) -> Facts {
 
 fn look_at_outbox(paths: &StatePaths, now: Timestamp) -> Outbox {
     let files = json_files(&paths.outbox_dir());
-    let entries = outbox::entries(paths).unwrap_or_default();
-    let given_up = entries.iter().filter(|entry| entry.progress.held);
-    let waiting = entries.iter().filter(|entry| !entry.progress.held);
-    Outbox {
-        unreadable: files.saturating_sub(entries.len()),
-        oldest: oldest(waiting.clone().map(|entry| entry.notice.created_at.as_str()), now),
-        waiting: waiting.count(),
-        last_error: given_up.clone().find_map(|entry| entry.progress.last_error.clone()),
-        given_up: given_up.count(),
+    let mut outbox = Outbox { unreadable: files, ..Outbox::default() };
+    for Entry { notice, progress } in outbox::oldest_first(paths).into_iter().flatten() {
+        outbox.unreadable = outbox.unreadable.saturating_sub(1);
+        if progress.held {
+            outbox.given_up += 1;
+            outbox.last_error = outbox.last_error.or(progress.last_error);
+            continue;
+        }
+        outbox.waiting += 1;
+        match time_waited(&notice.created_at, &progress, now, LATE) {
+            Some(waited) => outbox.oldest = outbox.oldest.max(waited),
+            None => outbox.from_future += 1,
+        }
     }
+    outbox
 }
 
 fn look_at_inbox(paths: &StatePaths, now: Timestamp) -> Inbox {
@@ -160,6 +169,14 @@ fn of_outbox(outbox: &Outbox) -> Vec<Finding> {
         let what = format!("{count} to be delivered, the oldest from {}", ago(outbox.oldest));
         let told = told(what, "what the agents had to say has not arrived", retry);
         let finding = Finding::warning(Area::Queues, "outbox-late", told);
+        findings.push(finding.mended_by(Repair::run(&["outbox", "retry"])));
+    }
+    if outbox.from_future > 0 {
+        let count = counted(outbox.from_future, "notice waits", "notices wait");
+        let what = format!("{count} to be delivered with a time that lies in the future");
+        let why = "the clock was ahead when it was written, so it is not known how long it waits";
+        let told = told(what, why, retry);
+        let finding = Finding::warning(Area::Queues, "outbox-from-future", told);
         findings.push(finding.mended_by(Repair::run(&["outbox", "retry"])));
     }
     findings.extend(unreadable("outbox", "outbox-unreadable", outbox.unreadable));

@@ -92,7 +92,7 @@ fn ask(scene: &Scene, slack: &Slack, api: Arc<WebApi>) -> Facts {
     let deadline = Instant::now() + ALL;
     let late = || CallError::Ambiguous { cause: "no answer in time".to_owned() };
     let state = scene.state();
-    let waiting = state.and_then(|paths| outbox::entries(paths).ok()).unwrap_or_default();
+    let waiting = state.and_then(|paths| outbox::schedules(paths).ok()).unwrap_or_default();
     let errors = waiting.iter().filter_map(|entry| entry.progress.last_error.as_deref());
     let status = state.filter(|paths| file_lock::is_held(&paths.daemon_lock()));
     let status = status.and_then(daemon::read_status);

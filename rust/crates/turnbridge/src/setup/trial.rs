@@ -197,8 +197,8 @@ impl Setup<'_> {
     /// As much as can be told about what is missing.
     fn not_arrived(&self, words: &Words, tool: Tool, folder: &Path) -> anyhow::Error {
         let of_folder = |cwd: Option<&str>| cwd.is_some_and(|cwd| is_same_folder(cwd, folder));
-        let waiting = outbox::entries(&self.paths).unwrap_or_default();
-        let stuck = waiting.into_iter().find(|entry| of_folder(entry.notice.cwd.as_deref()));
+        let mut waiting = outbox::oldest_first(&self.paths).into_iter().flatten();
+        let stuck = waiting.find(|entry| of_folder(entry.notice.cwd.as_deref()));
         let sessions = session_store::read_all(&self.paths).unwrap_or_default();
         let is_seen = sessions
             .iter()

@@ -32,6 +32,7 @@ mod panes;
 mod plugin_folder;
 #[cfg(unix)]
 mod project_environment;
+mod pruning;
 #[cfg(unix)]
 mod real_codex;
 mod recordings;

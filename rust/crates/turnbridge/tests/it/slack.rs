@@ -1,5 +1,6 @@
 //! A finished turn becomes a thread in Slack: once, whole, whatever happens on the way.
 
+mod clocks;
 mod codex;
 mod soak;
 

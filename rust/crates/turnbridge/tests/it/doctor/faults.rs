@@ -249,6 +249,12 @@ fn faults_of_the_queues_are_found() {
         fault("outbox-late", "warning", "turnbridge outbox retry", Yes, |clinic| {
             queue_notice(clinic, "2026-01-01T00:00:00Z");
         }),
+        // As a clock leaves it that was ahead; its next attempt would be in 2038, too.
+        fault("outbox-from-future", "warning", "turnbridge outbox retry", Yes, |clinic| {
+            queue_notice(clinic, "2038-01-19T03:14:07Z");
+            let progress = json!({"version": 1, "next_attempt_at": "2038-01-19T03:44:07Z"});
+            clinic.write_state("outbox/n1.progress", progress.to_string());
+        }),
         fault("outbox-unreadable", "warning", "`outbox`", No, |clinic| {
             clinic.write_state("outbox/n1.json", "{");
         }),

@@ -1,0 +1,117 @@
+//! Many sessions at once. There may be very many that nobody carries any more, so that no more of
+//! a file is read than the question needs.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use turnbridge_core::ids::Tool;
+use turnbridge_core::session::Session;
+use turnbridge_core::session_wire::{is_stopped_in, read_session};
+
+use crate::paths::StatePaths;
+
+/// The state stands in the first bytes of the file.
+const HEAD: usize = 512;
+
+/// The sessions that some process may carry, in no order.
+#[derive(Debug, Default)]
+pub struct Open {
+    pub sessions: Vec<Session>,
+    /// How many others there are. Of their files only the first bytes were read.
+    pub stopped: usize,
+}
+
+/// Every session that has a readable file, in no order.
+pub fn read_all(paths: &StatePaths) -> io::Result<Vec<Session>> {
+    read_matching(paths, "")
+}
+
+/// The sessions whose id begins with `prefix`, in no order. Other files are not opened.
+pub fn read_matching(paths: &StatePaths, prefix: &str) -> io::Result<Vec<Session>> {
+    let mut sessions = Vec::new();
+    for_each_file(paths, |id, path| {
+        if id.starts_with(prefix) {
+            sessions.extend(fs::read(path).ok().and_then(|bytes| read_session(&bytes)));
+        }
+    })?;
+    Ok(sessions)
+}
+
+pub fn read_open(paths: &StatePaths) -> io::Result<Open> {
+    let mut open = Open::default();
+    let mut bytes = Vec::new();
+    for_each_file(paths, |_, path| {
+        let Ok(mut file) = File::open(path) else { return };
+        bytes.clear();
+        let head = Read::by_ref(&mut file).take(HEAD as u64).read_to_end(&mut bytes);
+        if head.is_err() {
+            return;
+        }
+        if is_stopped_in(&bytes) {
+            open.stopped += 1;
+        } else if file.read_to_end(&mut bytes).is_ok() {
+            open.sessions.extend(read_session(&bytes));
+        }
+    })?;
+    Ok(open)
+}
+
+/// Hands over the id and the path of every session's file.
+fn for_each_file(paths: &StatePaths, mut look: impl FnMut(&str, PathBuf)) -> io::Result<()> {
+    let entries = match fs::read_dir(paths.sessions_dir()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let stem = name.to_str().and_then(|name| name.strip_suffix(".json"));
+        let id = stem.and_then(|stem| {
+            let of = |tool: Tool| stem.strip_prefix(tool.as_str())?.strip_prefix('-');
+            Tool::ALL.into_iter().find_map(of)
+        });
+        if let Some(id) = id {
+            look(id, entry.path());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnbridge_core::ids::SessionId;
+    use turnbridge_core::session_wire::write_session;
+    use turnbridge_core::timestamp::Timestamp;
+
+    #[test]
+    fn of_stopped_sessions_only_the_first_bytes_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        fs::create_dir_all(paths.sessions_dir()).unwrap();
+        let write = |id: &str, change: fn(Vec<u8>) -> Vec<u8>| {
+            let id = SessionId::parse(id).unwrap();
+            let session = Session::new(Tool::Claude, id.clone(), Timestamp::from_millis(0));
+            let bytes = change(write_session(&session));
+            fs::write(paths.session_file(Tool::Claude, &id), bytes).unwrap();
+        };
+        // Without a run it is stopped; what follows is broken, and would be missed if it were read.
+        for number in 0..50 {
+            write(&format!("stopped-{number}"), |mut bytes| {
+                bytes.truncate(bytes.len() - 1);
+                bytes.resize(HEAD, b' ');
+                [bytes, vec![0xff; 4_096]].concat()
+            });
+        }
+        write("open", |bytes| {
+            let text = String::from_utf8(bytes).unwrap();
+            text.replace(r#""state":"stopped""#, r#""state":"working""#).into_bytes()
+        });
+        fs::write(paths.sessions_dir().join(".claude-x.json.1.tmp"), b"{").unwrap();
+        let open = read_open(&paths).unwrap();
+        assert_eq!((open.sessions.len(), open.stopped), (1, 50));
+        assert_eq!(read_matching(&paths, "op").unwrap().len(), 1);
+        assert_eq!(read_matching(&paths, "other").unwrap().len(), 0);
+    }
+}
