@@ -156,6 +156,7 @@ fn slv_6_the_wizard_in_japanese_ends_with_replies_that_have_run() {
         bot: "ボットトークン（xoxb-…、表示されません）：",
         app: "アプリレベルトークン（xapp-…、表示されません）：",
         write: "Enter を押すとメンバー ID の入力に切り替わります",
+        owner: "自分の名前が入ったそのメッセージが届きましたか？ [y/N]",
         claude: "に登録しますか？ [Y/n]",
         consent: "このように変更しますか？ [y/N]",
         codex: "`notify` を設定しますか？ [Y/n]",
@@ -179,6 +180,7 @@ fn slv_6_the_wizard_in_english_ends_with_replies_that_have_run() {
         bot: "Bot token (xoxb-..., it is not shown):",
         app: "App-level token (xapp-..., it is not shown):",
         write: "Waiting for it (Enter: type your member id instead)",
+        owner: "with your own name in it? [y/N]",
         claude: "so that Claude Code tells Turnbridge of its turns? [Y/n]",
         consent: "like this? [y/N]",
         codex: "so that Codex tells Turnbridge of its turns? [Y/n]",
@@ -200,6 +202,7 @@ struct Words {
     bot: &'static str,
     app: &'static str,
     write: &'static str,
+    owner: &'static str,
     claude: &'static str,
     consent: &'static str,
     codex: &'static str,
@@ -232,6 +235,7 @@ fn check_wizard(words: Words) {
     let code = code.expect("the words to write").trim();
     site.slack.wait_for_sockets(1, PATIENCE);
     site.slack.say(None, &format!("turnbridge {code}"));
+    talk.answer(words.owner, 1, "y");
     talk.answer(words.claude, 1, "");
     talk.answer(words.consent, 1, "y");
     talk.answer(words.codex, 1, "");

@@ -67,7 +67,7 @@ fn fill_queues(world: &World) {
         session_id: SESSION.to_owned(),
         turn_id: Some(HOSTILE.to_owned()),
         cwd: Some(HOSTILE.to_owned()),
-        machine: None,
+        machine: Some(HOSTILE.to_owned()),
     };
     routes::append(&paths, &route).unwrap();
     let entry = json!({"ts": now.to_string(), "level": "warn", "message": HOSTILE, "cwd": HOSTILE});

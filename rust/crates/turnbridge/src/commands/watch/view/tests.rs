@@ -70,6 +70,25 @@ fn text(model: &Model, look: Look, width: u16, height: u16) -> String {
     screen(model, look, NOW, width, height).0
 }
 
+/// Names of folders, prompts, answers and tools are other people's words.
+#[test]
+fn nothing_reaches_the_terminal_that_it_would_act_on_or_nobody_would_see() {
+    let hostile = "x\u{1b}[2J\u{9b}31m\u{202e}\u{200b}\u{e0041}\u{7}y";
+    let mut model = Model::new(Shown::Live);
+    let mut waiting = session(1, hostile, State::WaitingUser, 200);
+    waiting.model = Some(hostile.to_owned());
+    model.apply(changes([waiting]));
+    let said = format!("{hostile}\n{hostile}");
+    model.set_turns(key(1), vec![turn(hostile, &said, 9_000), turn(hostile, &said, 300)]);
+    model.say(hostile);
+    for (width, height) in [(120, 30), (80, 24), (30, 10)] {
+        let (text, buffer) = screen(&model, COLOR, NOW, width, height);
+        let cells = buffer.content().iter().map(|cell| cell.symbol()).collect::<String>();
+        assert_eq!(cells, turnbridge_core::visible_text::visible(&cells));
+        assert!(text.contains("\\u001b[2J"), "{text}");
+    }
+}
+
 #[test]
 fn a_wide_terminal_shows_the_chosen_session_beside_the_list() {
     insta::assert_snapshot!(text(&model(), COLOR, 100, 22), @"
