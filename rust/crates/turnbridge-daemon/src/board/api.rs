@@ -54,7 +54,7 @@ impl Desk {
         match (head.method.as_str(), parts.as_slice()) {
             ("GET", ["api", "sessions"]) => ok(&cards::snapshot(&self.paths, self.language())),
             ("GET", ["api", "sessions", tool, id]) => self.session(head, tool, id),
-            ("GET", ["api", "settings"]) => ok(&children::settings(self.language())),
+            ("GET", ["api", "settings"]) => ok(&children::settings(&self.paths, self.language())),
             ("POST", action) => self.act(head, action, body),
             ("GET", _) => static_files::find(&head.path)
                 .unwrap_or_else(|| Response::error(404, "there is no such page")),

@@ -8,9 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use turnbridge_core::daemon_wire::DaemonStatus;
 use turnbridge_core::ids::SessionId;
 use turnbridge_core::texts::Language;
 use turnbridge_store::companion;
+use turnbridge_store::paths::StatePaths;
 
 use super::http::Response;
 
@@ -20,13 +22,21 @@ const TICK: Duration = Duration::from_millis(10);
 /// More than any of them says; a difference of settings is shown whole.
 const LONGEST: u64 = 256 << 10;
 
-pub fn settings(language: Language) -> Value {
+pub fn settings(paths: &StatePaths, language: Language) -> Value {
     json!({
         "version": 1,
         "language": match language { Language::Japanese => "ja", Language::English => "en" },
         "claude_hooks": hooks_status(),
+        "replies": replies(paths),
         "program_version": env!("CARGO_PKG_VERSION"),
     })
+}
+
+/// Who else uses the Slack app, as the daemon says it of itself; null: no replies are wanted.
+fn replies(paths: &StatePaths) -> Value {
+    let status = std::fs::read(paths.daemon_status()).ok();
+    let status = status.and_then(|bytes| serde_json::from_slice::<DaemonStatus>(&bytes).ok());
+    status.map_or(Value::Null, |status| json!(status.replies))
 }
 
 /// What `turnbridge hooks status --json` says, or its error.

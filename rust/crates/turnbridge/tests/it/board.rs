@@ -187,6 +187,20 @@ fn a_thread_has_its_turns_a_page_at_a_time() {
     }
 }
 
+#[test]
+fn the_settings_say_who_else_uses_the_slack_app() {
+    let site = Site::start();
+    assert_eq!(site.get("/api/settings").json()["replies"], Value::Null);
+    let path = site.world.hermetic.state_dir().join("daemon.json");
+    let mut status: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    status["replies"] = json!({
+        "machines": [{"name": "desk", "is_this": true}, {"name": "laptop", "is_this": false}],
+        "listeners": 2, "too_many_listeners": false, "asks_every_seconds": 3, "unjudged": 0,
+    });
+    fs::write(&path, status.to_string()).unwrap();
+    assert_eq!(site.get("/api/settings").json()["replies"], status["replies"]);
+}
+
 /// KT-83, KT-84.
 #[test]
 fn the_hooks_in_claudes_settings_are_switched_and_a_failure_has_its_hint() {

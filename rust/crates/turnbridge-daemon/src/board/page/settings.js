@@ -16,6 +16,7 @@ export class Settings {
     try {
       const settings = await ask("/api/settings");
       this.show(settings.claude_hooks);
+      this.showListeners(settings.replies);
     } catch (error) {
       this.fail({ error: error.message });
     }
@@ -38,6 +39,7 @@ export class Settings {
     this.apply = element("button", { type: "button", disabled: true, onclick: () => this.change(true) }, text("hooks_apply"));
     this.state = element("p", { class: "hooks-state", role: "status" });
     this.problem = element("p", { class: "problem", role: "alert", hidden: true });
+    this.listeners = element("p", { class: "explained", hidden: true });
     this.output = element("pre", { class: "output", tabindex: "0", hidden: true });
     this.dialog.replaceChildren(
       element("header", {}, element("h2", { id: "settings-title" }, text("settings")), close),
@@ -46,7 +48,17 @@ export class Settings {
       element("div", { class: "setting" }, this.state, this.apply),
       this.problem,
       this.output,
+      this.listeners,
     );
+  }
+
+  /** Who else uses the Slack app, and what that means for replies. */
+  showListeners(replies) {
+    if (!replies || (replies.machines.length < 2 && replies.listeners < 2 && !replies.too_many_listeners)) return;
+    const names = replies.machines.map((machine) => machine.name).join(", ");
+    const key = replies.too_many_listeners ? "too_many_listeners" : "listeners";
+    this.listeners.textContent = text(key, replies.machines.length, names, replies.listeners, replies.asks_every_seconds);
+    this.listeners.hidden = false;
   }
 
   say(words) {
