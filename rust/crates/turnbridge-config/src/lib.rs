@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::Document;
 use turnbridge_core::resume::{ClaudeNewlines, Live};
 use turnbridge_slack::{Token, TokenKind};
+use turnbridge_store::folder_trust::check_config;
 use turnbridge_store::paths;
 
 pub use edit::{Setting, extend, set, set_all};
@@ -119,6 +120,7 @@ pub struct Board {
 impl Config {
     pub fn read() -> Result<Config, Problem> {
         let path = path()?;
+        check_config().map_err(|untrusted| Problem::of_access(&untrusted))?;
         let Some(text) = read_text(&path)? else { return Ok(Config::default()) };
         let config = parse(&text).map_err(|problem| problem.in_file(&path))?;
         let is_exposed = config.slack.is_some() && is_readable_by_others(&path);

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use turnbridge_core::byte_order_mark::{SECOND_MARK, has_second_mark, split_mark};
 use turnbridge_core::token_mask::without_tokens;
+use turnbridge_store::folder_trust::Untrusted;
 
 /// Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +54,10 @@ impl Problem {
             file: None,
             hint: "look at the file's owner and permissions".to_owned(),
         }
+    }
+
+    pub(crate) fn of_access(untrusted: &Untrusted) -> Problem {
+        Problem { message: untrusted.to_string(), place: None, file: None, hint: untrusted.hint() }
     }
 
     pub(crate) fn no_home() -> Problem {

@@ -20,6 +20,7 @@ pub mod daemon_wire;
 pub mod dialogs;
 pub mod environment_rules;
 pub mod event;
+pub mod folder_trust;
 pub mod gate;
 pub mod gate_switches;
 pub mod hook_wire;

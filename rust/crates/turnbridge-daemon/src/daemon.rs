@@ -28,6 +28,7 @@ use turnbridge_core::notice_switches::wants_slack;
 use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::file_lock::FileLock;
+use turnbridge_store::folder_trust::{Untrusted, check_state_and_above};
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{clock, companion, inbox, newer_files, outbox, prune, recovery};
@@ -56,6 +57,8 @@ const LOOK_AFTER: Duration = Duration::from_secs(1);
 pub enum Refusal {
     /// There is one already.
     Running,
+    /// Others could have put there what it would act on.
+    Untrusted(Untrusted),
     Files(io::Error),
     Threads(io::Error),
 }
@@ -65,6 +68,7 @@ pub fn run(paths: StatePaths) -> Result<(), Refusal> {
     for folder in [paths.state_dir(), paths.outbox_dir(), paths.inbox_dir()] {
         make_private_folder(&folder).map_err(Refusal::Files)?;
     }
+    check_state_and_above(&paths).map_err(Refusal::Untrusted)?;
     let (events, incoming) = mpsc::channel();
     // Before the lock: what is queued from now on is seen, and what was queued before is found.
     let config_file = turnbridge_config::path().ok();

@@ -5,6 +5,7 @@ use std::path::Path;
 use turnbridge_config::{Config, Slack as SlackConfig};
 use turnbridge_core::texts::Language;
 use turnbridge_slack::{Connection, WebApi};
+use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::test_switch::{self, TestSwitch};
@@ -28,7 +29,7 @@ impl Obstacle {
 
 /// The whole of `turnbridge-notify`: it never fails whoever started it.
 pub fn run() {
-    let Some(paths) = StatePaths::from_env() else { return };
+    let Some(paths) = trusted_state() else { return };
     if let Err(obstacle) = deliver(&paths) {
         let fields = [("error", Field::Text(obstacle.text)), ("hint", Field::Text(obstacle.hint))];
         let message = "nothing can be delivered";
@@ -38,7 +39,7 @@ pub fn run() {
 
 /// Clears away old files, for hooks that have no daemon to do so.
 pub fn prune() {
-    let Some(paths) = StatePaths::from_env() else { return };
+    let Some(paths) = trusted_state() else { return };
     if let Err(error) = prune::prune_daily(&paths) {
         let fields = [("error", Field::Text(error.to_string()))];
         let message = "old files could not be cleared away";

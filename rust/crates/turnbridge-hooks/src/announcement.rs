@@ -9,6 +9,7 @@ use turnbridge_core::ids::Tool;
 use turnbridge_core::notice_wire::{Notice, notice_id};
 use turnbridge_core::pending_turn_wire::PendingTurn;
 use turnbridge_core::session::Session;
+use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::kill_point::kill_point;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::pending_turns::{self, Pending};
@@ -31,7 +32,7 @@ pub fn announce(event: &Event, claim: &Claim) -> Option<Announced> {
         EventKind::TurnFailed { .. } => false,
         _ => return None,
     };
-    let paths = StatePaths::from_env()?;
+    let paths = trusted_state()?;
     let known = session_store::read(&paths, event.tool, &event.session_id);
     let session =
         known.unwrap_or_else(|| Session::new(event.tool, event.session_id.clone(), event.at));

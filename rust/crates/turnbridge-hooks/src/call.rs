@@ -9,6 +9,7 @@ use turnbridge_core::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::hook_wire::{CallContext, Unusable, interpret};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::session_store::Report;
@@ -109,7 +110,7 @@ pub enum Tell {
 
 pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
     let Received { event, claim, wrong_fields, announced } = received;
-    let paths = StatePaths::from_env();
+    let paths = trusted_state();
     let mut problems: Vec<String> =
         wrong_fields.iter().map(|field| format!("input: {field}")).collect();
     problems.extend(paths.as_ref().and_then(|paths| reply::acknowledge(paths, &event).err()));
@@ -192,7 +193,7 @@ pub fn log_entry(
     message: &str,
     fields: &[(&str, Field)],
 ) {
-    let Some(paths) = StatePaths::from_env() else { return };
+    let Some(paths) = trusted_state() else { return };
     let mut all = vec![("program", Field::Text(program.name().to_owned()))];
     all.extend_from_slice(fields);
     log::write_log(&paths.hooks_log(), at, level, message, &all);

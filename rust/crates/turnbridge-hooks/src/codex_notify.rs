@@ -14,6 +14,7 @@ use turnbridge_core::notice_wire::{Cause, Notice, NoticeKind, codex_turn_id};
 use turnbridge_core::rollout_prompt::Prompt;
 use turnbridge_core::rollout_wire::ThreadKind;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::{StatePaths, codex_home};
 use turnbridge_store::{codex_chain, codex_rollouts, log};
@@ -36,7 +37,7 @@ enum Silence {
 }
 
 pub fn handle(json: &[u8], at: Timestamp) {
-    let Some(paths) = StatePaths::from_env() else { return };
+    let Some(paths) = trusted_state() else { return };
     call::log_ignored_environment(Program::Notify, at);
     // First of all: whatever becomes of our own work, theirs goes on.
     if let Err(error) = run_chained(&paths, json) {

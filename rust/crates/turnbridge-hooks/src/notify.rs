@@ -8,6 +8,7 @@ use turnbridge_core::notice_switches::wants_waiting;
 use turnbridge_core::notice_wire::{Notice, NoticeKind, notice_id};
 use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{notice_queue, session_store, turn_store};
@@ -34,7 +35,7 @@ pub fn waiting(options: &Options, at: Timestamp) {
         EventKind::ToolStarting { call, .. } if asks_the_user(&call.tool) => Some(call),
         _ => return,
     };
-    let Some(paths) = StatePaths::from_env() else { return };
+    let Some(paths) = trusted_state() else { return };
     // The same request may come again in the same turn, but not within half a minute.
     let moment = (at.as_micros() / 30_000_000) as u64;
     let notice = Notice {
@@ -52,7 +53,7 @@ pub fn waiting(options: &Options, at: Timestamp) {
 pub fn finished(options: &Options, at: Timestamp) {
     let Some(received) = call::receive(Program::Notify, options, at) else { return };
     let event = &received.event;
-    let (Some(judged), Some(paths)) = (judge(event, options), StatePaths::from_env()) else {
+    let (Some(judged), Some(paths)) = (judge(event, options), trusted_state()) else {
         return;
     };
     let session = session_store::read(&paths, event.tool, &event.session_id);

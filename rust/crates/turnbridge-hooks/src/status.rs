@@ -6,8 +6,8 @@ use turnbridge_core::event::{Event, EventKind};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::speak::is_own_speak;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;
-use turnbridge_store::paths::StatePaths;
 use turnbridge_store::speech_mark;
 
 use crate::Program;
@@ -46,7 +46,7 @@ fn is_typed(event: &Event, prompt: &str) -> bool {
 }
 
 fn fall_silent(at: Timestamp) {
-    let Some(paths) = StatePaths::from_env() else { return };
+    let Some(paths) = trusted_state() else { return };
     if let Err(error) = speech_mark::cut_off(&paths) {
         let fields = [("reason", Field::Text(error.to_string()))];
         call::log_problem(Program::Status, at, "the speech could not be cut off", &fields);

@@ -14,9 +14,9 @@ use turnbridge_core::session::{Host, Plugin, Run, Session};
 use turnbridge_core::speak::SpeakOutcome;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::turn_speech::TurnKey;
+use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::kill_point::kill_point;
 use turnbridge_store::log::Field;
-use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{claude_settings, gate_files, session_store};
 
 use crate::Program;
@@ -120,7 +120,7 @@ impl Room<'_> {
     fn session(&mut self) -> Option<&Session> {
         let event = self.event;
         let read = || {
-            let paths = StatePaths::from_env()?;
+            let paths = trusted_state()?;
             session_store::read(&paths, event.tool, &event.session_id)
         };
         self.session.get_or_insert_with(read).as_ref()

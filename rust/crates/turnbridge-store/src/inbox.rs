@@ -22,6 +22,7 @@ use turnbridge_core::version_wire::VERSION;
 use crate::append::append_line;
 use crate::atomic_file::write_durably;
 use crate::file_lock::FileLock;
+use crate::folder_trust;
 use crate::paths::StatePaths;
 
 pub use run::{
@@ -86,6 +87,7 @@ pub fn accept(paths: &StatePaths, reply: &Reply, now: Timestamp) -> io::Result<A
 /// All that are not finished, in the order in which they were sent. Files that cannot be read, or
 /// are for a newer version, are left where they are.
 pub fn entries(paths: &StatePaths) -> io::Result<Vec<Entry>> {
+    folder_trust::check_state(paths)?;
     let mut entries = Vec::new();
     for path in files_with(paths, "json")? {
         entries.extend(read_reply(paths, &path).map(|reply| read_entry(paths, reply)));
@@ -96,6 +98,7 @@ pub fn entries(paths: &StatePaths) -> io::Result<Vec<Entry>> {
 
 /// One that is not finished.
 pub fn entry(paths: &StatePaths, id: &str) -> io::Result<Option<Entry>> {
+    folder_trust::check_state(paths)?;
     let reply = read_reply(paths, &place(paths, id)?);
     Ok(reply.map(|reply| read_entry(paths, reply)))
 }
@@ -191,7 +194,10 @@ pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
     Ok(())
 }
 
+/// Nobody else's file is acted on: it may have been put there while the folder was open to others.
 fn read_reply(paths: &StatePaths, path: &Path) -> Option<Reply> {
+    let is_plain = |metadata: &fs::Metadata| metadata.is_file() && folder_trust::is_own(metadata);
+    path.symlink_metadata().ok().filter(is_plain)?;
     let reply: Reply = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     let is_own = place(paths, &reply.id).is_ok_and(|place| place == path);
     (is_own && reply.version <= VERSION).then_some(reply)

@@ -16,6 +16,7 @@ pub mod codex_offsets;
 pub mod codex_rollouts;
 pub mod companion;
 pub mod file_lock;
+pub mod folder_trust;
 pub mod foreign_file;
 pub mod gate_files;
 pub mod heard;

@@ -14,6 +14,7 @@ const LONGEST_CONFIG: u64 = 4 << 20;
 
 /// The text of `config.toml`.
 pub fn config() -> io::Result<Vec<u8>> {
+    crate::folder_trust::check_config()?;
     let path = config_file().ok_or(io::ErrorKind::NotFound)?;
     bounded_file::read(&path, LONGEST_CONFIG)
 }

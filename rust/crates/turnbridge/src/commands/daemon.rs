@@ -60,6 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn explain(refusal: Refusal) -> anyhow::Error {
     match refusal {
         Refusal::Running => running(),
+        Refusal::Untrusted(untrusted) => hinted(untrusted.to_string(), untrusted.hint()),
         Refusal::Files(error) => hinted(
             format!("the state folder cannot be used: {error}"),
             "look at its permissions, and at the space on its disk",

@@ -40,6 +40,7 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use turnbridge_core::version_wire::ProgramVersion;
+use turnbridge_store::folder_trust::check_state;
 use turnbridge_store::paths::StatePaths;
 
 use crate::failure::hinted;
@@ -160,5 +161,8 @@ fn alone() -> Result<()> {
 
 pub fn state_paths() -> Result<StatePaths> {
     let hint = "set HOME (on Windows USERPROFILE)";
-    StatePaths::from_env().ok_or_else(|| hinted("could not find your home folder", hint))
+    let paths = StatePaths::from_env();
+    let paths = paths.ok_or_else(|| hinted("could not find your home folder", hint))?;
+    check_state(&paths).map_err(|untrusted| hinted(untrusted.to_string(), untrusted.hint()))?;
+    Ok(paths)
 }

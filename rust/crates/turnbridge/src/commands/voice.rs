@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use turnbridge_core::spoken_text::Language;
-use turnbridge_store::paths::StatePaths;
+use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::speech_mark;
 use unicode_width::UnicodeWidthStr;
 
@@ -206,7 +206,7 @@ fn mute(mute: bool) -> Result<()> {
 
 /// Whoever mutes does not want to hear the rest either.
 fn hush() {
-    if let Some(Err(error)) = StatePaths::from_env().map(|paths| speech_mark::cut_off(&paths)) {
+    if let Some(Err(error)) = trusted_state().map(|paths| speech_mark::cut_off(&paths)) {
         note(&format!("could not end what is being said: {error}"));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use turnbridge_store::folder_trust::{Untrusted, check_config};
+
 use super::finding::{Area, Finding, Repair, told};
 use super::scene::{BadConfig, Scene};
 use crate::config::Config;
@@ -17,7 +19,7 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
     match &scene.config {
         // No home at all: `disk` says so.
         Err(_) if path.is_none() && scene.paths.is_none() => Vec::new(),
-        Err(bad) => vec![invalid(bad)],
+        Err(bad) => vec![check_config().err().map_or_else(|| invalid(bad), untrusted)],
         Ok(config) => {
             let path = path.unwrap_or_default();
             findings(&Facts { config, exists: path.exists(), path })
@@ -28,6 +30,17 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
 fn invalid(bad: &BadConfig) -> Finding {
     let why = "nothing is delivered and no reply is heard as long as it cannot be read";
     Finding::error(Area::Config, "config-invalid", told(&bad.text, why, &bad.hint))
+}
+
+fn untrusted(untrusted: Untrusted) -> Finding {
+    let why =
+        "others could name the programs that are run, and where the tokens go: it is not read";
+    let told = told(untrusted.to_string(), why, untrusted.hint());
+    let finding = Finding::error(Area::Config, "config-untrusted", told);
+    match untrusted.is_ours_to_mend() {
+        true => finding.mended_by(Repair::MakePrivate(vec![untrusted.path])),
+        false => finding,
+    }
 }
 
 fn findings(facts: &Facts<'_>) -> Vec<Finding> {

@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use turnbridge_store::folder_trust::{Untrusted, all_untrusted};
+
 use super::finding::{Area, Finding, Repair, counted, told};
 use super::scene::Scene;
 use super::state_files::{self, StateFiles};
@@ -21,15 +23,21 @@ struct Facts {
     /// `None`: the system does not tell.
     free: Option<u64>,
     files: StateFiles,
+    untrusted: Vec<Untrusted>,
 }
 
 pub fn check(scene: &Scene) -> Vec<Finding> {
     let Some(paths) = &scene.paths else { return vec![no_home()] };
     let folder = paths.state_dir();
+    let untrusted = all_untrusted(paths);
+    let mut files = state_files::look(paths);
+    // That others can read what they can write to goes without saying.
+    files.exposed.retain(|path| untrusted.iter().all(|untrusted| untrusted.path != *path));
     findings(&Facts {
         obstacle: try_writing(&folder).err().map(|error| error.to_string()),
         free: existing(&folder).and_then(|folder| fs4::available_space(folder).ok()),
-        files: state_files::look(paths),
+        files,
+        untrusted,
         folder,
     })
 }
@@ -74,6 +82,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         );
         findings.push(Finding::error(Area::Disk, "state-unwritable", told));
     }
+    findings.extend(facts.untrusted.iter().map(untrusted));
     findings.extend(room(facts.free));
     let StateFiles { exposed, stale, log_bytes } = &facts.files;
     if !exposed.is_empty() {
@@ -111,6 +120,17 @@ fn findings(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
+fn untrusted(untrusted: &Untrusted) -> Finding {
+    let why = "others could have put there what would be acted on: no session is recorded, nothing is sent, and no \
+               reply is run";
+    let told = told(untrusted.to_string(), why, untrusted.hint());
+    let finding = Finding::error(Area::Disk, "state-untrusted", told);
+    match untrusted.is_ours_to_mend() {
+        true => finding.mended_by(Repair::MakePrivate(vec![untrusted.path.clone()])),
+        false => finding,
+    }
+}
+
 fn room(free: Option<u64>) -> Option<Finding> {
     let free = free.filter(|free| *free < LITTLE)?;
     let what = format!("{} MB are free where the state lies", free / 1_000_000);
@@ -142,7 +162,8 @@ mod tests {
             stale: vec!["/s/.a.tmp".into()],
             log_bytes: LARGE_LOGS + 1,
         };
-        let facts = Facts { folder: "/s".into(), obstacle: None, free: None, files };
+        let facts =
+            Facts { folder: "/s".into(), obstacle: None, free: None, files, untrusted: vec![] };
         let ids: Vec<_> = findings(&facts).iter().map(|finding| finding.id).collect();
         assert_eq!(ids, ["stale-files", "logs-large"]);
     }

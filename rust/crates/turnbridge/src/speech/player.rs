@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use turnbridge_core::spoken_text::Utterance;
-use turnbridge_store::paths::StatePaths;
+use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::speech_mark::{SpeechMark, Word};
 
 use super::engine::{Engine, Target};
@@ -135,7 +135,7 @@ fn has_begun(engine: &mut EngineProcess, after: Duration) -> bool {
 }
 
 fn take_the_word(speakers: &[Speaker]) -> Option<SpeechMark> {
-    let word = SpeechMark::take(&StatePaths::from_env()?).ok()?;
+    let word = SpeechMark::take(&trusted_state()?).ok()?;
     if word.was_anothers() {
         speakers.iter().for_each(cancel);
     }

@@ -17,6 +17,8 @@ mod double_registration;
 mod engines;
 #[cfg(unix)]
 mod focus;
+#[cfg(unix)]
+mod folder_trust;
 mod gate;
 mod gate_command;
 mod homes;

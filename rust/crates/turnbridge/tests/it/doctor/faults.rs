@@ -186,6 +186,10 @@ fn faults_of_the_config_are_found() {
         fault("config-exposed", "warning", "chmod 600", Yes, |clinic| {
             clinic.make_readable_by_all(&clinic.world.hermetic.config_dir().join("config.toml"));
         }),
+        fault("config-untrusted", "error", "chmod 600", Yes, |clinic| {
+            let file = clinic.world.hermetic.config_dir().join("config.toml");
+            fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+        }),
         fault("slack-absent", "note", "slack.bot_token", No, |clinic| {
             clinic.world.configure("[gate]\nenabled = false\n");
         }),
@@ -372,6 +376,16 @@ fn faults_of_the_state_folder_are_found() {
             clinic.make_readable_by_all(&clinic.world.session_file(crate::world::SESSION));
             let folder = clinic.state("sessions");
             fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+                .unwrap();
+        }),
+        fault("state-untrusted", "error", "chmod -R go-rwx", Yes, |clinic| {
+            let folder = clinic.state("sessions");
+            fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o777))
+                .unwrap();
+        }),
+        fault("state-untrusted", "error", "chmod go-w", No, |clinic| {
+            let above = clinic.world.hermetic.home().join(".local");
+            fs::set_permissions(above, std::os::unix::fs::PermissionsExt::from_mode(0o777))
                 .unwrap();
         }),
         fault("stale-files", "note", "doctor --fix", Yes, |clinic| {

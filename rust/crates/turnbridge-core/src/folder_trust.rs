@@ -1,0 +1,114 @@
+//! Decides whether a file or folder of ours can be acted on: whoever can write to it could have put there what is in it,
+//! for example a reply that an agent then runs. For Unix; nothing is read here.
+
+use std::fmt;
+
+/// What the system says of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    pub owner: u32,
+    pub group: u32,
+    /// With the sticky bit.
+    pub mode: u32,
+}
+
+/// Who we are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    pub user: u32,
+    pub group: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Ours alone.
+    Own,
+    /// A link to what is ours. Everybody may write to links, as their mode says nothing.
+    Link,
+    /// A folder above: whoever can write to it can put another one in place of ours.
+    Above,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Danger {
+    /// It is this user's.
+    OtherOwner(u32),
+    /// By its group, or all. The mode, without the kind of file.
+    Writable(u32),
+}
+
+const ROOT: u32 = 0;
+/// Whom a user namespace shows for everybody that it does not know, root among them.
+const NOBODY: u32 = 65_534;
+
+const STICKY: u32 = 0o1000;
+const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
+
+pub fn judge(access: Access, own: Identity, role: Role) -> Option<Danger> {
+    let is_known_owner =
+        [own.user, ROOT].contains(&access.owner) || role == Role::Above && access.owner == NOBODY;
+    if !is_known_owner {
+        return Some(Danger::OtherOwner(access.owner));
+    }
+    let is_writable = match role {
+        Role::Own => access.mode & (GROUP_WRITES | OTHERS_WRITE) != 0,
+        Role::Link => false,
+        // Many systems give each user a group, and make folders writable to it.
+        Role::Above => {
+            let is_own_group = [own.group, ROOT].contains(&access.group);
+            let by_group = access.mode & GROUP_WRITES != 0 && !is_own_group;
+            access.mode & STICKY == 0 && (by_group || access.mode & OTHERS_WRITE != 0)
+        }
+    };
+    is_writable.then_some(Danger::Writable(access.mode & 0o7777))
+}
+
+impl fmt::Display for Danger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Danger::OtherOwner(user) => write!(f, "belongs to another user (uid {user})"),
+            Danger::Writable(mode) => write!(f, "can be written to by others (mode {mode:04o})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: Identity = Identity { user: 1000, group: 1000 };
+
+    #[track_caller]
+    fn check(role: Role, owner: u32, group: u32, mode: u32, expected: Option<Danger>) {
+        assert_eq!(judge(Access { owner, group, mode }, OWN, role), expected);
+    }
+
+    #[test]
+    fn what_is_ours_belongs_to_us_or_root_and_nobody_else_writes_to_it() {
+        check(Role::Own, 1000, 1000, 0o700, None);
+        check(Role::Own, 0, 0, 0o755, None);
+        check(Role::Own, 1000, 1000, 0o777, Some(Danger::Writable(0o777)));
+        check(Role::Own, 1000, 1000, 0o770, Some(Danger::Writable(0o770)));
+        check(Role::Own, 1000, 1000, 0o1777, Some(Danger::Writable(0o1777)));
+        check(Role::Own, 1001, 1000, 0o700, Some(Danger::OtherOwner(1001)));
+        check(Role::Own, NOBODY, NOBODY, 0o700, Some(Danger::OtherOwner(NOBODY)));
+    }
+
+    #[test]
+    fn a_link_is_judged_by_its_owner_alone() {
+        check(Role::Link, 1000, 1000, 0o777, None);
+        check(Role::Link, 0, 0, 0o777, None);
+        check(Role::Link, 1001, 1000, 0o777, Some(Danger::OtherOwner(1001)));
+    }
+
+    #[test]
+    fn a_folder_above_may_be_a_shared_one_with_the_sticky_bit() {
+        check(Role::Above, 0, 0, 0o1777, None);
+        check(Role::Above, 0, 0, 0o777, Some(Danger::Writable(0o777)));
+        check(Role::Above, 1000, 1000, 0o775, None);
+        check(Role::Above, 1000, 100, 0o775, Some(Danger::Writable(0o775)));
+        check(Role::Above, NOBODY, NOBODY, 0o755, None);
+        check(Role::Above, 1001, 1001, 0o755, Some(Danger::OtherOwner(1001)));
+    }
+}

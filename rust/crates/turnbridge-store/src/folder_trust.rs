@@ -1,0 +1,129 @@
+//! Whether others can write to our folders. Whoever acts on what lies in them asks first, and refuses.
+//! On Windows the folders have the rights of the user's profile, and nothing is asked.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use turnbridge_core::folder_trust::{Danger, Role};
+
+use crate::paths::{StatePaths, config_file};
+
+#[cfg(unix)]
+#[path = "folder_trust/unix.rs"]
+mod platform;
+#[cfg(not(unix))]
+#[path = "folder_trust/windows.rs"]
+mod platform;
+
+pub use platform::{is_own, judge};
+
+/// Something of ours that cannot be acted on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untrusted {
+    pub path: PathBuf,
+    pub danger: Danger,
+    role: Role,
+}
+
+impl Untrusted {
+    /// What makes it good again.
+    pub fn hint(&self) -> String {
+        let path = self.path.display();
+        match (self.danger, self.role) {
+            (Danger::OtherOwner(_), Role::Above) => {
+                format!("keep your files elsewhere, or let `{path}` belong to you")
+            }
+            (Danger::OtherOwner(_), _) => {
+                format!(
+                    "look at what is in it, then run `sudo chown -R \"$USER\" {path}`, or move it away"
+                )
+            }
+            (Danger::Writable(_), Role::Above) => format!("run `chmod go-w {path}`"),
+            (Danger::Writable(_), _) if self.path.is_dir() => {
+                format!(
+                    "look at what is in it, then run `chmod -R go-rwx {path}`, or `turnbridge doctor --fix`"
+                )
+            }
+            (Danger::Writable(_), _) => format!("look at it, then run `chmod 600 {path}`"),
+        }
+    }
+
+    /// Whether its mode is all that is wrong, and it is ours.
+    pub fn is_ours_to_mend(&self) -> bool {
+        matches!(self.danger, Danger::Writable(_)) && self.role == Role::Own
+    }
+}
+
+impl fmt::Display for Untrusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}", self.path.display(), self.danger)
+    }
+}
+
+impl From<Untrusted> for io::Error {
+    fn from(untrusted: Untrusted) -> io::Error {
+        io::Error::new(io::ErrorKind::PermissionDenied, untrusted.to_string())
+    }
+}
+
+/// The state folder, and those below it that programs act on. What is missing is good.
+pub fn check_state(paths: &StatePaths) -> Result<(), Untrusted> {
+    state_folders(paths).iter().try_for_each(|folder| check_own(folder))
+}
+
+/// The same, and whether the folders above could be replaced.
+pub fn check_state_and_above(paths: &StatePaths) -> Result<(), Untrusted> {
+    check_state(paths)?;
+    check_above(&paths.state_dir())
+}
+
+/// `config.toml` and its folder: whoever writes there names the programs that are run, and where tokens go.
+pub fn check_config() -> Result<(), Untrusted> {
+    let Some(file) = config_file() else { return Ok(()) };
+    file.parent().map_or(Ok(()), check_own)?;
+    check_own(&file)
+}
+
+/// All that is wrong with our own files and folders, for whoever mends it.
+pub fn all_untrusted(paths: &StatePaths) -> Vec<Untrusted> {
+    let folders = state_folders(paths);
+    let own = folders.iter().filter_map(|folder| check_own(folder).err());
+    own.chain(check_above(&paths.state_dir()).err()).collect()
+}
+
+/// Our folders, if they can be acted on. Hooks and the notifier have nowhere to say that they cannot: `doctor` does.
+pub fn trusted_state() -> Option<StatePaths> {
+    StatePaths::from_env().filter(|paths| check_state(paths).is_ok())
+}
+
+fn state_folders(paths: &StatePaths) -> Vec<PathBuf> {
+    let logs = paths.hooks_log().parent().map(Path::to_owned);
+    let mut folders = vec![
+        paths.state_dir(),
+        paths.sessions_dir(),
+        paths.turns_dir(),
+        paths.pending_dir(),
+        paths.outbox_dir(),
+        paths.inbox_dir(),
+    ];
+    folders.extend(logs);
+    folders
+}
+
+fn check_own(path: &Path) -> Result<(), Untrusted> {
+    judged(path, Role::Link)?;
+    judged(path, Role::Own)
+}
+
+fn check_above(folder: &Path) -> Result<(), Untrusted> {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    real.ancestors().skip(1).try_for_each(|above| judged(above, Role::Above))
+}
+
+fn judged(path: &Path, role: Role) -> Result<(), Untrusted> {
+    match judge(path, role) {
+        Some(danger) => Err(Untrusted { path: path.to_owned(), danger, role }),
+        None => Ok(()),
+    }
+}
