@@ -71,8 +71,19 @@ pub fn is_speak_tool(tool: &str, skill: Option<&str>) -> bool {
     }
 }
 
-/// Whether a call is Turnbridge's own speak, by the names that only the plugin's tool and skill
-/// have. These two the agent may use without asking; a bare `speak` may be anybody's.
+/// The name of our plugin, in its manifest.
+pub const OWN_PLUGIN: &str = "turnbridge";
+
+/// Whether Claude Code gives the tools of an MCP server by this name the same names as those of our plugin's server: it
+/// puts `_` for all but letters, digits, `_` and `-`.
+pub fn is_own_voice_server(name: &str) -> bool {
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name: String = name.chars().map(|c| if is_kept(c) { c } else { '_' }).collect();
+    name == "plugin_turnbridge_voice"
+}
+
+/// Whether a call has the name of Turnbridge's own speak: the plugin's tool or skill. Others may take these names, so
+/// that whoever allows a call has to know more; a bare `speak` may be anybody's in any case.
 pub fn is_own_speak(tool: &str, skill: Option<&str>) -> bool {
     match tool {
         "Skill" => matches!(skill, Some("turnbridge:speak" | "/turnbridge:speak")),
@@ -132,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn exactly_our_own_tool_and_skill_need_no_permission() {
+    fn exactly_our_own_tool_and_skill_have_our_names() {
         assert!(is_own_speak("mcp__plugin_turnbridge_voice__speak", None));
         assert!(is_own_speak("Skill", Some("turnbridge:speak")));
         for (tool, skill) in [
@@ -146,6 +157,18 @@ mod tests {
             ("", None),
         ] {
             assert!(!is_own_speak(tool, skill), "{tool} {skill:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_takes_our_name_by_any_sign_that_claude_replaces() {
+        for name in
+            ["plugin_turnbridge_voice", "plugin:turnbridge:voice", "plugin turnbridge.voice"]
+        {
+            assert!(is_own_voice_server(name), "{name}");
+        }
+        for name in ["turnbridge", "plugin-turnbridge-voice", "plugin_turnbridge_voice2", ""] {
+            assert!(!is_own_voice_server(name), "{name}");
         }
     }
 

@@ -12,6 +12,7 @@ mod codex_notify;
 mod input;
 mod notice;
 mod notify;
+mod own_speak;
 mod reply;
 pub mod start;
 mod status;

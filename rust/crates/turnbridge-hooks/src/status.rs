@@ -3,8 +3,6 @@
 use std::io::Write;
 
 use turnbridge_core::event::{Event, EventKind};
-use turnbridge_core::ids::Tool;
-use turnbridge_core::speak::is_own_speak;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;
@@ -13,6 +11,7 @@ use turnbridge_store::speech_mark;
 use crate::Program;
 use crate::arguments::Options;
 use crate::call::{self, Tell};
+use crate::own_speak;
 
 /// What Claude reads as "go on without asking".
 const ALLOW: &[u8] = b"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\
@@ -27,7 +26,7 @@ pub fn handle(options: &Options, at: Timestamp) -> u8 {
     let event = &received.event;
     match &event.kind {
         EventKind::ToolStarting { call, skill }
-            if event.tool == Tool::Claude && is_own_speak(&call.tool, skill.as_deref()) =>
+            if own_speak::is_allowed(options, event, &call.tool, skill.as_deref()) =>
         {
             let _ = std::io::stdout().write_all(ALLOW);
         }

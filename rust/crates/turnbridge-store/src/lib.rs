@@ -29,6 +29,7 @@ pub mod outbox;
 pub mod pane_store;
 pub mod paths;
 pub mod pending_turns;
+pub mod plugin_files;
 pub mod process;
 pub mod prune;
 pub mod recovery;

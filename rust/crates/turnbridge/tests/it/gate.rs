@@ -306,30 +306,6 @@ fn cvi_17_what_is_spoken_in_the_turn_lets_it_end_by_every_name() {
 }
 
 #[test]
-fn our_own_speak_is_allowed_without_asking_and_nothing_else_is() {
-    let world = World::with_gate();
-    let turn = Turn::begin(&world);
-    let pre = |tool: &str, input: Value| {
-        let fields = json!({"tool_name": tool, "tool_input": input, "tool_use_id": "t1"});
-        let output = turn.event("PreToolUse", fields);
-        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let tool = pre("mcp__plugin_turnbridge_voice__speak", json!({"text": "hi"}));
-    insta::assert_snapshot!(tool, @r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Turnbridge's own speak"}}"#);
-    assert_eq!(pre("Skill", json!({"skill": "turnbridge:speak", "args": "hi"})), tool);
-    for (name, input) in [
-        ("Skill", json!({"skill": "speak"})),
-        ("Skill", json!({"skill": "cvi:speak"})),
-        ("Bash", json!({"command": "turnbridge speak hi", "skill": "turnbridge:speak"})),
-        ("mcp__plugin_turnbridge_voice__speaker", json!({})),
-        ("mcp__turnbridge__speak", json!({})),
-    ] {
-        assert_eq!(pre(name, input), "", "{name}");
-    }
-}
-
-#[test]
 fn an_attempt_that_failed_or_was_refused_is_not_asked_for_twice() {
     let tool = "mcp__plugin_turnbridge_voice__speak";
     let world = World::with_gate();

@@ -30,6 +30,7 @@ mod killed_hooks;
 mod manifest;
 mod mcp;
 mod no_network;
+mod own_speak;
 mod panes;
 mod plugin_folder;
 #[cfg(unix)]

@@ -1,0 +1,143 @@
+//! Which calls the agent may make without asking: the speak of the plugin that called us, and nothing else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::world::{World, feed, payload};
+
+const TOOL: &str = "mcp__plugin_turnbridge_voice__speak";
+const ALLOWED: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Turnbridge's own speak"}}"#;
+
+struct Scene {
+    world: World,
+    /// The folder of the plugin.
+    root: PathBuf,
+}
+
+impl Scene {
+    /// The plugin as Claude Code installs it, with its executable at `place` below `bin/`.
+    fn new(place: &str) -> Scene {
+        let world = World::with_gate();
+        let root = world.hermetic.root().join("plugin");
+        let scene = Scene { root, world };
+        scene.write("../plugin/.claude-plugin/plugin.json", r#"{"name": "turnbridge"}"#);
+        let program = scene.root.join(place);
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        let built = scene.world.command("turnbridge-status").get_program().to_owned();
+        fs::copy(built, program).unwrap();
+        scene
+    }
+
+    /// Writes a file of the project.
+    fn write(&self, name: &str, text: &str) {
+        let path = self.world.hermetic.project().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn program(&self, place: &str) -> PathBuf {
+        self.root.join(place)
+    }
+
+    /// What the hook prints.
+    #[track_caller]
+    fn ask(
+        &self,
+        program: &Path,
+        root: Option<&Path>,
+        arguments: &[&str],
+        call: (&str, Value),
+    ) -> String {
+        let mut command = self.world.hermetic.command(program);
+        command.args(arguments).envs(root.map(|root| ("CLAUDE_PLUGIN_ROOT", root)));
+        let project = self.world.hermetic.project();
+        let fields =
+            json!({"tool_name": call.0, "tool_input": call.1, "tool_use_id": "t1", "cwd": project});
+        let output = feed(command, payload("PreToolUse", fields).to_string().as_bytes());
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+
+    /// As the plugin's own registration does.
+    #[track_caller]
+    fn ask_plugin(&self, place: &str, call: (&str, Value)) -> String {
+        self.ask(&self.program(place), Some(&self.root), &["--origin", "plugin"], call)
+    }
+}
+
+fn place(folder: &str) -> String {
+    format!("{folder}turnbridge-status{}", std::env::consts::EXE_SUFFIX)
+}
+
+fn speak() -> (&'static str, Value) {
+    (TOOL, json!({"text": "hi"}))
+}
+
+#[test]
+fn the_plugins_own_speak_is_allowed_without_asking_and_nothing_else_is() {
+    for folder in ["bin/", "", "bin/x86_64-unknown-linux-musl/"] {
+        let place = place(folder);
+        let scene = Scene::new(&place);
+        assert_eq!(scene.ask_plugin(&place, speak()), ALLOWED, "{folder}");
+        let skill = ("Skill", json!({"skill": "turnbridge:speak", "args": "hi"}));
+        assert_eq!(scene.ask_plugin(&place, skill), ALLOWED, "{folder}");
+        for (name, input) in [
+            ("Skill", json!({"skill": "speak"})),
+            ("Skill", json!({"skill": "cvi:speak"})),
+            ("Bash", json!({"command": "turnbridge speak hi", "skill": "turnbridge:speak"})),
+            ("mcp__plugin_turnbridge_voice__speaker", json!({})),
+            ("mcp__turnbridge__speak", json!({})),
+        ] {
+            assert_eq!(scene.ask_plugin(&place, (name, input)), "", "{name}");
+        }
+    }
+}
+
+/// There is no plugin then, and whoever has the name is somebody else.
+#[test]
+fn without_the_plugin_a_server_by_the_name_of_ours_is_not_approved() {
+    let place = place("bin/");
+    let scene = Scene::new(&place);
+    let ours = scene.program(&place);
+    let elsewhere = PathBuf::from(scene.world.command("turnbridge-status").get_program());
+    let root = Some(scene.root.as_path());
+    let plugin = &["--origin", "plugin"][..];
+    // As `turnbridge hooks apply` registers it, also from a checkout, whatever the project's environment says.
+    for settings in [&["--origin", "settings"][..], &[]] {
+        assert_eq!(scene.ask(&ours, None, settings, speak()), "");
+        assert_eq!(scene.ask(&ours, root, settings, speak()), "");
+    }
+    assert_eq!(scene.ask(&ours, None, plugin, speak()), "");
+    assert_eq!(scene.ask(&elsewhere, root, plugin, speak()), "");
+    for other in ["/", "/nonexistent", scene.world.hermetic.root().to_str().unwrap()] {
+        assert_eq!(scene.ask(&ours, Some(Path::new(other)), plugin, speak()), "", "{other}");
+    }
+    assert_eq!(scene.ask(&ours, root, &["--origin", "plugin", "--tool", "codex"], speak()), "");
+    assert_eq!(scene.ask(&ours, root, plugin, speak()), ALLOWED);
+    scene.write("../plugin/.claude-plugin/plugin.json", r#"{"name": "other"}"#);
+    assert_eq!(scene.ask(&ours, root, plugin, speak()), "");
+}
+
+#[test]
+fn beside_the_plugin_a_project_that_takes_our_names_gets_no_approval() {
+    let place = place("bin/");
+    for (file, text) in [
+        (".mcp.json", r#"{"mcpServers": {"plugin_turnbridge_voice": {"command": "x"}}}"#),
+        (".mcp.json", r#"{"mcpServers": {"\u0070lugin:turnbridge:voice": {"command": "x"}}}"#),
+        (".mcp.json", "{ // not for everybody"),
+        ("../.mcp.json", r#"{"mcpServers": {"plugin_turnbridge_voice": {"command": "x"}}}"#),
+        (".claude/commands/turnbridge/speak.md", "x"),
+        (".claude/skills/turnbridge:speak/SKILL.md", "x"),
+    ] {
+        let scene = Scene::new(&place);
+        assert_eq!(scene.ask_plugin(&place, speak()), ALLOWED);
+        scene.write(file, text);
+        assert_eq!(scene.ask_plugin(&place, speak()), "", "{file} {text}");
+    }
+    let scene = Scene::new(&place);
+    scene.write(".mcp.json", r#"{"mcpServers": {"github": {"command": "x"}}}"#);
+    scene.write(".claude/commands/review.md", "x");
+    assert_eq!(scene.ask_plugin(&place, speak()), ALLOWED);
+}
