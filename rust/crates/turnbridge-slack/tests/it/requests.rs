@@ -113,8 +113,8 @@ fn an_identity_is_what_the_token_has() {
         Reply::json(r#"{"ok":true,"app_name":"Turnbridge","app_id":"A1"}"#),
     ]);
     let api = api(&server.url());
-    insta::assert_compact_debug_snapshot!(api.auth_test(&bot_token()).unwrap(), @r#"Identity { user_id: Some("U1"), user: Some("bot"), bot_id: Some("B1"), team_id: Some("T1"), team: Some("W"), url: Some("https://w.slack.com/"), app_id: None, app_name: None, scopes: None }"#);
-    insta::assert_compact_debug_snapshot!(api.auth_test(&bot_token()).unwrap(), @r#"Identity { user_id: None, user: None, bot_id: None, team_id: None, team: None, url: None, app_id: Some("A1"), app_name: Some("Turnbridge"), scopes: None }"#);
+    insta::assert_compact_debug_snapshot!(api.auth_test(&bot_token()).unwrap(), @r#"Identity { user_id: Some("U1"), user: Some("bot"), bot_id: Some("B1"), team_id: Some("T1"), team: Some("W"), enterprise_id: None, url: Some("https://w.slack.com/"), app_id: None, app_name: None, scopes: None }"#);
+    insta::assert_compact_debug_snapshot!(api.auth_test(&bot_token()).unwrap(), @r#"Identity { user_id: None, user: None, bot_id: None, team_id: None, team: None, enterprise_id: None, url: None, app_id: Some("A1"), app_name: Some("Turnbridge"), scopes: None }"#);
 }
 
 #[test]
