@@ -2,7 +2,7 @@
 
 mod refusals;
 mod replies;
-mod sign_in;
+pub mod sign_in;
 pub mod site;
 
 use std::fs;

@@ -52,6 +52,8 @@ mod shells;
 mod sinks;
 mod slack;
 mod speak;
+#[cfg(target_os = "linux")]
+mod strangers;
 mod uninstall;
 mod versions;
 mod voice;

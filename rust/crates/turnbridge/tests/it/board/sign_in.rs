@@ -22,7 +22,7 @@ const DOES_NOTHING: &str = "exit 0";
 const FAILS: &str = "exit 3";
 
 /// Puts a program there that opens addresses, which writes down what it is given.
-fn be_opener(site: &Site, script: &str) {
+pub fn be_opener(site: &Site, script: &str) {
     for name in ["xdg-open", "wslview", "open"] {
         let path = site.world.hermetic.root().join("bin").join(name);
         let seen = site.world.hermetic.root().join("seen");
@@ -33,12 +33,12 @@ fn be_opener(site: &Site, script: &str) {
 }
 
 /// What the opener was given, a line each time.
-fn opened(site: &Site) -> Vec<String> {
+pub fn opened(site: &Site) -> Vec<String> {
     let seen = fs::read_to_string(site.world.hermetic.root().join("seen")).unwrap_or_default();
     seen.lines().map(str::to_owned).collect()
 }
 
-fn start(site: &Site, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
+pub fn start(site: &Site, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
     let mut command = site.world.command("turnbridge");
     let bin = site.world.hermetic.root().join("bin");
     let path = std::env::var("PATH").unwrap();
@@ -48,7 +48,7 @@ fn start(site: &Site, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
 }
 
 /// Its standard error until there is a code in it, and the code.
-fn wait_for_code(child: &mut Child) -> (String, String) {
+pub fn wait_for_code(child: &mut Child) -> (String, String) {
     let mut errors = child.stderr.take().unwrap();
     let mut text = Vec::new();
     let mut byte = [0];
@@ -74,11 +74,11 @@ fn enter(site: &Site, order: &serde_json::Value) -> Response {
     site.request("POST", "/enter", &headers, &order.to_string())
 }
 
-fn page(site: &Site) -> PathBuf {
+pub fn page(site: &Site) -> PathBuf {
     site.world.hermetic.state_dir().join("board-open.html")
 }
 
-fn ticket_of(page: &str) -> String {
+pub fn ticket_of(page: &str) -> String {
     let (_, rest) = page.split_once("#ticket=").expect(page);
     rest.chars().take_while(char::is_ascii_hexdigit).collect()
 }

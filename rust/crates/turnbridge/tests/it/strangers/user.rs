@@ -1,0 +1,107 @@
+//! Another user of this machine, for as long as a test runs: a number that no account has. The kernel
+//! knows users by their numbers alone, so that nothing has to be added to the system's accounts.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use rustix::process::{Gid, Uid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+
+pub struct Stranger {
+    pub user: u32,
+    home: PathBuf,
+}
+
+impl Stranger {
+    /// Returns `None`, and says so, if this process is not root. The home is made below `folder`.
+    pub fn make(folder: &Path) -> Option<Stranger> {
+        if !rustix::process::geteuid().is_root() {
+            testkit::skipped("only root can become another user");
+            return None;
+        }
+        let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let has_account = |user: &u32| accounts.contains(&format!(":{user}:"));
+        let first = 61_000 + std::process::id() % 3_000;
+        let is_free = |user: &u32| !has_account(user) && processes_of(*user).is_empty();
+        let user = (first..first + 1_000).find(is_free).expect("a number that nobody has");
+        let home = folder.join("stranger");
+        fs::create_dir(&home).unwrap();
+        chown(&home, Some(user), Some(user)).unwrap();
+        Some(Stranger { user, home })
+    }
+
+    /// Runs `act` in a thread that is this user's, and has no right of root any more.
+    pub fn act<T: Send>(&self, act: impl FnOnce(&Stranger) -> T + Send) -> T {
+        thread::scope(|scope| {
+            let acting = scope.spawn(|| {
+                let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.user));
+                set_thread_groups(&[]).unwrap();
+                set_thread_res_gid(group, group, group).unwrap();
+                set_thread_res_uid(user, user, user).unwrap();
+                // It is what it says.
+                let own = self.own_file();
+                fs::write(&own, "").unwrap();
+                assert_eq!(fs::metadata(&own).unwrap().uid(), self.user);
+                assert!(fs::read("/etc/shadow").is_err(), "it has kept a right of root");
+                act(self)
+            });
+            acting.join().expect("the stranger's thread")
+        })
+    }
+
+    /// A file of the user's own.
+    pub fn own_file(&self) -> PathBuf {
+        self.home.join("own")
+    }
+
+    /// What there is of the user below `folder`, besides the home.
+    pub fn files_below(&self, folder: &Path) -> Vec<PathBuf> {
+        let is_own = |path: &PathBuf| {
+            fs::symlink_metadata(path).is_ok_and(|file| file.uid() == self.user)
+                && !path.starts_with(&self.home)
+        };
+        all_below(folder).into_iter().filter(is_own).collect()
+    }
+
+    /// Removes all of it, and looks whether anything is left.
+    #[track_caller]
+    pub fn leave(self, folder: &Path) {
+        assert_eq!(self.files_below(folder), [""; 0].map(PathBuf::from));
+        assert_eq!(processes_of(self.user), [0; 0]);
+        let (user, home) = (self.user, self.home.clone());
+        drop(self);
+        assert!(!home.exists());
+        assert!(all_below(folder).iter().all(|path| {
+            fs::symlink_metadata(path).is_ok_and(|file| file.uid() != user && file.gid() != user)
+        }));
+    }
+}
+
+/// Also when a test has failed.
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.home);
+    }
+}
+
+pub fn all_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![folder.to_owned()];
+    let mut at = 0;
+    while let Some(path) = found.get(at).cloned() {
+        at += 1;
+        if fs::symlink_metadata(&path).is_ok_and(|file| file.is_dir()) {
+            found.extend(
+                fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()),
+            );
+        }
+    }
+    found
+}
+
+fn processes_of(user: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let own = processes.filter(|process| process.metadata().is_ok_and(|file| file.uid() == user));
+    own.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
+}
