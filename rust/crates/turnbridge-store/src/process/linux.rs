@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use super::ProcessInfo;
+use super::{ProcessInfo, Standing};
 
 pub const CAN_INSPECT: bool = true;
 
@@ -34,19 +34,51 @@ pub fn start_environment(pid: u32) -> Option<Vec<u8>> {
 }
 
 /// `pid (name) state ppid …`: the name may hold spaces and parentheses, so the last one counts.
-/// Field 22 is the start time in clock ticks since boot.
+/// Field 5 is its group, 7 the terminal, 8 the terminal's foreground group, 22 the start time in clock
+/// ticks since boot.
 fn parse_stat(stat: &str) -> Option<ProcessInfo> {
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
     let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
+    let standing = match fields.next()? {
+        "Z" | "X" | "x" => Standing::Ended,
+        "T" | "t" => Standing::Stopped,
+        _ => Standing::Running,
+    };
     let parent = fields.next()?.parse().ok()?;
-    let start = fields.nth(17)?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    let _session = fields.next()?;
+    let terminal = fields.next()?.parse::<i32>().ok()?.cast_unsigned();
+    // -1 without a terminal.
+    let foreground = fields.next()?.parse::<i32>().ok()?;
+    let start = fields.nth(13)?.parse().ok()?;
     Some(ProcessInfo {
         parent,
         start,
         name: name.to_owned(),
-        is_zombie: matches!(state, "Z" | "X"),
+        standing,
+        group,
+        terminal,
+        foreground: u32::try_from(foreground).ok(),
+    })
+}
+
+/// Start times count from the start of the machine, which has a name of its own.
+pub fn boot() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+}
+
+/// Whether one of these programs runs with this variable (`NAME=value`) in its environment.
+pub fn is_any_running(programs: &[&str], variable: &str) -> bool {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
+    let mut processes = processes.flatten().map(|process| process.path());
+    processes.any(|process| {
+        let program = std::fs::read_link(process.join("exe")).unwrap_or_default();
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        programs.contains(&name.as_str())
+            && std::fs::read(process.join("environ"))
+                .is_ok_and(|all| all.split(|byte| *byte == 0).any(|own| own == variable.as_bytes()))
     })
 }
 
@@ -56,10 +88,11 @@ mod tests {
 
     #[test]
     fn a_name_with_spaces_and_parentheses_is_read() {
-        let stat = "42 (a (b) c) S 7 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2 3";
+        let stat = "42 (a (b) c) T 7 8 1 34816 9 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2 3";
         let info = parse_stat(stat).unwrap();
         assert_eq!((info.parent, info.start, info.name.as_str()), (7, 987_654, "a (b) c"));
-        assert!(!info.is_zombie);
+        assert_eq!((info.standing, info.group), (Standing::Stopped, 8));
+        assert_eq!((info.terminal, info.foreground), (34_816, Some(9)));
         assert!(parse_stat("42 (x) S 7").is_none());
         assert!(parse_stat("").is_none());
     }

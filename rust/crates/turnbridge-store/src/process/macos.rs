@@ -1,6 +1,6 @@
 //! macOS: `proc_pidinfo`.
 
-use super::ProcessInfo;
+use super::{ProcessInfo, Standing};
 
 pub const CAN_INSPECT: bool = true;
 
@@ -25,7 +25,15 @@ pub fn inspect(pid: u32) -> Option<ProcessInfo> {
         parent: info.pbi_ppid,
         start: info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec,
         name: String::from_utf8_lossy(&name).into_owned(),
-        is_zombie: info.pbi_status == libc::SZOMB,
+        standing: match info.pbi_status {
+            libc::SZOMB => Standing::Ended,
+            libc::SSTOP => Standing::Stopped,
+            _ => Standing::Running,
+        },
+        group: info.pbi_pgid,
+        // All bits are set without a terminal.
+        terminal: if info.e_tdev == u32::MAX { 0 } else { info.e_tdev },
+        foreground: Some(info.e_tpgid).filter(|group| *group != 0),
     })
 }
 
@@ -55,4 +63,14 @@ pub fn is_absent(pid: u32) -> bool {
         return true;
     };
     rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
+}
+
+/// Start times are times of day, and so of one start of the machine.
+pub fn boot() -> Option<String> {
+    None
+}
+
+/// The system does not tell other processes' environments.
+pub fn is_any_running(_programs: &[&str], _variable: &str) -> bool {
+    false
 }

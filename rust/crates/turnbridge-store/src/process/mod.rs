@@ -34,13 +34,33 @@ pub struct Caller {
     pub name: String,
 }
 
-struct ProcessInfo {
-    parent: u32,
-    start: u64,
+pub(crate) struct ProcessInfo {
+    pub(crate) parent: u32,
+    pub(crate) start: u64,
     name: String,
-    /// Ended, but its parent has not asked yet: as good as gone.
-    is_zombie: bool,
+    pub(crate) standing: Standing,
+    #[cfg(unix)]
+    pub(crate) group: u32,
+    /// The number of its terminal's device; 0 without one.
+    #[cfg(unix)]
+    pub(crate) terminal: u32,
+    /// The group that may read from that terminal.
+    #[cfg(unix)]
+    pub(crate) foreground: Option<u32>,
 }
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Running,
+    /// By a signal (Ctrl-Z), until another one lets it go on.
+    #[cfg_attr(windows, expect(dead_code, reason = "there are no such signals"))]
+    Stopped,
+    /// Its parent has not asked yet: as good as gone.
+    Ended,
+}
+
+#[cfg(unix)]
+pub(crate) use platform::inspect;
 
 /// The agent that runs this hook: the nearest ancestor that is no shell or other wrapper. In
 /// exec form that is the parent itself; a command line in settings.json has `sh` in between.
@@ -119,11 +139,43 @@ pub fn liveness(process: ProcessKey) -> Liveness {
         return Liveness::Unknown;
     }
     match platform::inspect(process.pid) {
-        Some(info) if info.start == process.start && !info.is_zombie => Liveness::Alive,
+        Some(info) if info.start == process.start && info.standing != Standing::Ended => {
+            Liveness::Alive
+        }
         Some(_) => Liveness::Gone,
         None if platform::is_absent(process.pid) => Liveness::Gone,
         None => Liveness::Unknown,
     }
+}
+
+/// A signal has stopped the process with this pid (`kill -STOP`, Ctrl-Z): it does nothing until another
+/// one lets it go on.
+pub fn is_suspended(pid: u32) -> bool {
+    platform::inspect(pid).is_some_and(|info| info.standing == Standing::Stopped)
+}
+
+/// Lets a suspended process go on.
+#[cfg(unix)]
+pub fn let_go_on(pid: u32) {
+    use rustix::process::{Pid, Signal, kill_process};
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::CONT);
+    }
+}
+
+/// There are no such processes.
+#[cfg(windows)]
+pub fn let_go_on(_pid: u32) {}
+
+/// Whether one of these programs runs with this variable (`NAME=value`) in its environment, as far as
+/// the system tells.
+pub fn is_any_running(programs: &[&str], variable: &str) -> bool {
+    platform::is_any_running(programs, variable)
+}
+
+/// Which start of the machine this is, where start times count from that.
+pub fn boot() -> Option<String> {
+    platform::boot()
 }
 
 /// Programs that only run another one: shells, and what people put before a command.

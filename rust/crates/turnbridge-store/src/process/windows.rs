@@ -12,7 +12,7 @@ use windows_sys::Win32::System::Threading::{
     GetExitCodeProcess, GetProcessTimes, OpenProcess, PROCESS_QUERY_LIMITED_INFORMATION,
 };
 
-use super::ProcessInfo;
+use super::{ProcessInfo, Standing};
 
 pub const CAN_INSPECT: bool = true;
 
@@ -35,7 +35,8 @@ pub fn parent_id() -> u32 {
 pub fn inspect(pid: u32) -> Option<ProcessInfo> {
     let (start, has_ended) = times(pid)?;
     let (parent, name) = snapshot_entry(pid).unwrap_or_default();
-    Some(ProcessInfo { parent, start, name, is_zombie: has_ended })
+    let standing = if has_ended { Standing::Ended } else { Standing::Running };
+    Some(ProcessInfo { parent, start, name, standing })
 }
 
 pub fn is_absent(pid: u32) -> bool {
@@ -101,4 +102,14 @@ fn snapshot_entry(pid: u32) -> Option<(u32, String)> {
         more = unsafe { Process32NextW(snapshot.0, &raw mut entry) } != 0;
     }
     None
+}
+
+/// Start times are times of day, and so of one start of the machine.
+pub fn boot() -> Option<String> {
+    None
+}
+
+/// The system does not tell other processes' environments.
+pub fn is_any_running(_programs: &[&str], _variable: &str) -> bool {
+    false
 }

@@ -13,6 +13,7 @@ use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::companion::{self, Apart};
 use turnbridge_store::file_lock;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::process;
 
 use super::board;
 use crate::failure::hinted;
@@ -110,9 +111,12 @@ pub fn launch(paths: &StatePaths) -> Result<u32> {
 
 fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
     let status = read_status(paths).filter(|_| is_running(paths));
+    let is_suspended = status.as_ref().is_some_and(is_suspended);
     let mut out = output::stdout();
     if as_json {
-        let shown = json!({"version": 1, "running": status.is_some(), "daemon": status});
+        let shown = json!({
+            "version": 1, "running": status.is_some(), "suspended": is_suspended, "daemon": status,
+        });
         writeln!(out, "{shown}")?;
         return Ok(());
     }
@@ -125,6 +129,10 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
         "running since {} (pid {}, {})",
         status.started_at, status.pid, status.program_version
     )?;
+    if is_suspended {
+        writeln!(out, "suspended by a signal: it does nothing until it may go on")?;
+        writeln!(out, "hint: {}", how_to_let_go_on(&status))?;
+    }
     let too_many = status.replies.as_ref().filter(|replies| replies.too_many_listeners);
     match status.slack {
         SlackStatus::Connecting if too_many.is_some() => writeln!(
@@ -181,6 +189,10 @@ pub fn stop(paths: &StatePaths) -> Result<()> {
         return Ok(());
     }
     write_atomically(&paths.daemon_stop(), b"").context("could not write to the state folder")?;
+    if let Some(status) = read_status(paths).filter(is_suspended) {
+        // It could not do as it is told.
+        process::let_go_on(status.pid);
+    }
     let deadline = Instant::now() + PATIENCE;
     while is_running(paths) {
         if Instant::now() >= deadline {
@@ -198,6 +210,19 @@ pub fn stop(paths: &StatePaths) -> Result<()> {
 
 pub fn is_running(paths: &StatePaths) -> bool {
     file_lock::is_held(&paths.daemon_lock())
+}
+
+/// A signal has stopped its process (`kill -STOP`, Ctrl-Z). Its lock is held all the same, and what it
+/// said of itself still stands in `daemon.json`.
+pub fn is_suspended(status: &DaemonStatus) -> bool {
+    process::is_suspended(status.pid)
+}
+
+pub fn how_to_let_go_on(status: &DaemonStatus) -> String {
+    format!(
+        "`kill -CONT {}` lets it go on; `turnbridge daemon stop`, then `turnbridge daemon`, starts it anew",
+        status.pid
+    )
 }
 
 pub fn read_status(paths: &StatePaths) -> Option<DaemonStatus> {

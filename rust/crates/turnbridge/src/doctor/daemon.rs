@@ -17,6 +17,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 struct Facts {
     is_running: bool,
+    /// A signal has stopped its process.
+    is_suspended: bool,
     status: Option<DaemonStatus>,
     wants_replies: bool,
     /// `features.service_enabled`.
@@ -39,12 +41,15 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
     let is_running = daemon::is_running(paths);
     let deadline = Instant::now() + PATIENCE;
     let mut status = daemon::read_status(paths);
-    while is_running && is_on_its_way(status.as_ref()) && Instant::now() < deadline {
+    let is_suspended = is_running && status.as_ref().is_some_and(daemon::is_suspended);
+    while is_running && !is_suspended && is_on_its_way(status.as_ref()) && Instant::now() < deadline
+    {
         std::thread::sleep(PAUSE);
         status = daemon::read_status(paths);
     }
     findings(&Facts {
         is_running,
+        is_suspended,
         status,
         wants_replies: scene.wants_replies(),
         wants_service: scene.config().features.service_enabled,
@@ -97,6 +102,7 @@ fn of_daemon(facts: &Facts) -> Vec<Finding> {
             let finding = Finding::warning(Area::Daemon, "daemon-mute", told(what, why, fix));
             return vec![finding.mended_by(repair)];
         }
+        (true, Some(status)) if facts.is_suspended => return vec![suspended(facts, status)],
         (true, Some(status)) => status,
     };
     let mut findings = Vec::new();
@@ -121,6 +127,15 @@ fn of_daemon(facts: &Facts) -> Vec<Finding> {
         findings.push(Finding::ok(Area::Daemon, "daemon", what.trim_end()));
     }
     findings
+}
+
+/// Whatever it last said of itself is not so any more.
+fn suspended(facts: &Facts, status: &DaemonStatus) -> Finding {
+    let what = format!("the daemon (pid {}) was suspended by a signal", status.pid);
+    let why = "it does nothing: replies are not heard, notices wait, the board does not answer";
+    let (repair, _) = restart(facts);
+    let told = told(what, why, daemon::how_to_let_go_on(status));
+    Finding::error(Area::Daemon, "daemon-suspended", told).mended_by(repair)
 }
 
 fn not_running(facts: &Facts) -> Vec<Finding> {
@@ -240,6 +255,7 @@ mod tests {
         let slack = SlackStatus::Connected { since: String::new(), num_connections: 1 };
         Facts {
             is_running: true,
+            is_suspended: false,
             status: status(slack),
             wants_replies: true,
             wants_service: false,
@@ -265,6 +281,7 @@ mod tests {
         check(Facts { is_running: false, ..healthy() }, &["daemon-off"]);
         check(Facts { is_running: false, wants_replies: false, ..healthy() }, &["daemon"]);
         check(Facts { status: None, ..healthy() }, &["daemon-mute"]);
+        check(Facts { is_suspended: true, ..healthy() }, &["daemon-suspended"]);
         check(
             Facts { status: status(SlackStatus::Connecting), ..healthy() },
             &["daemon-connecting"],

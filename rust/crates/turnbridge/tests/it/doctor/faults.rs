@@ -1,6 +1,7 @@
 //! Each fault alone, in a set-up that is otherwise well: it is found, and nothing else is.
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
@@ -416,6 +417,13 @@ fn faults_of_the_daemon_are_found() {
         }),
         fault("daemon-mute", "warning", "turnbridge daemon stop", Yes, |clinic| {
             fs::remove_file(clinic.state("daemon.json")).unwrap();
+        }),
+        fault("daemon-suspended", "error", "kill -CONT", Yes, |clinic| {
+            let status: Value =
+                serde_json::from_slice(&fs::read(clinic.state("daemon.json")).unwrap()).unwrap();
+            let pid = status["pid"].to_string();
+            let stop = Command::new("kill").args(["-STOP", &pid]).status().unwrap();
+            assert!(stop.success());
         }),
         fault("daemon-deaf", "warning", "turnbridge daemon stop", Yes, |clinic| {
             let off = json!({"state": "off", "reason": "no config has been read"});
