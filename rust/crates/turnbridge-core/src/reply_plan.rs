@@ -2,9 +2,9 @@
 //! at nothing else: whoever asks may have been started a moment ago, after any kill.
 //!
 //! The rules: a reply is run at most once, and one that was not run is never forgotten without a
-//! word in its thread. Not claimed → it runs. Claimed, and acknowledged by the agent or still alive
-//! → never again. Claimed, dead, not acknowledged → its prompt is looked for, and if that does not
-//! tell, the thread is told. Replies of one session run one at a time, in order.
+//! word in its thread. Not claimed → it runs. Claimed → never again. Claimed, and nobody alive who
+//! could write down its end → evidence of the end is looked for, and what that says is told
+//! (`run_end`). Replies of one session run one at a time, in order.
 
 use crate::ids::{SessionId, Tool};
 use crate::reply_wire::{Outcome, RunResult};
@@ -33,10 +33,10 @@ pub enum Progress {
     Waiting,
     /// Its runner lives, or the agent that it started does.
     Running,
+    /// Its end was asked for, and its runner died before it had ended the agent, which lives.
+    Unstopped,
     /// Claimed; nobody lives who could write down what came of it.
-    Lost {
-        is_acknowledged: bool,
-    },
+    Lost,
     Ended(RunResult),
 }
 
@@ -49,6 +49,7 @@ pub enum Told {
     Failed,
     Output,
     Uncertain,
+    Interrupted,
     Stopped,
     NoRoute,
     Refused,
@@ -56,13 +57,14 @@ pub enum Told {
 }
 
 impl Told {
-    pub const ALL: [Told; 10] = [
+    pub const ALL: [Told; 11] = [
         Told::Receipt,
         Told::Queued,
         Told::Held,
         Told::Failed,
         Told::Output,
         Told::Uncertain,
+        Told::Interrupted,
         Told::Stopped,
         Told::NoRoute,
         Told::Refused,
@@ -77,6 +79,7 @@ impl Told {
             Told::Failed => "failed",
             Told::Output => "output",
             Told::Uncertain => "uncertain",
+            Told::Interrupted => "interrupted",
             Told::Stopped => "stopped",
             Told::NoRoute => "no_route",
             Told::Refused => "refused",
@@ -107,11 +110,13 @@ pub enum Step {
     TellOutput(String, String),
     TellStopped(String),
     TellUncertain(String),
+    /// With what `RunResult` says of the reason.
+    TellInterrupted(String, RunResult),
     TellNoRoute(String),
     TellRefused(String),
     TellNothingToStop(String),
-    /// In the transcript or the rollout: found → finish; else its result is `Uncertain`.
-    LookForPrompt(String),
+    /// Write down what came of a run that died, by the evidence that it has left.
+    FindOut(String),
     Finish(String),
 }
 
@@ -127,10 +132,11 @@ impl Step {
             | Step::TellOutput(id, _)
             | Step::TellStopped(id)
             | Step::TellUncertain(id)
+            | Step::TellInterrupted(id, _)
             | Step::TellNoRoute(id)
             | Step::TellRefused(id)
             | Step::TellNothingToStop(id)
-            | Step::LookForPrompt(id)
+            | Step::FindOut(id)
             | Step::Finish(id) => id,
         }
     }
@@ -145,10 +151,11 @@ impl Step {
             Step::TellOutput(..) => Some(Told::Output),
             Step::TellStopped(_) => Some(Told::Stopped),
             Step::TellUncertain(_) => Some(Told::Uncertain),
+            Step::TellInterrupted(..) => Some(Told::Interrupted),
             Step::TellNoRoute(_) => Some(Told::NoRoute),
             Step::TellRefused(_) => Some(Told::Refused),
             Step::TellNothingToStop(_) => Some(Told::NothingToStop),
-            Step::Run(_) | Step::Stop(_) | Step::LookForPrompt(_) | Step::Finish(_) => None,
+            Step::Run(_) | Step::Stop(_) | Step::FindOut(_) | Step::Finish(_) => None,
         }
     }
 }
@@ -206,10 +213,8 @@ fn next_of(
     match &reply.progress {
         Progress::Ended(result) => (Some(tell_end(reply, result)), None),
         Progress::Running => (None, Some(Ahead::Run)),
-        Progress::Lost { is_acknowledged: true } => (Some(Step::Finish(id)), None),
-        Progress::Lost { is_acknowledged: false } => {
-            (Some(Step::LookForPrompt(id)), Some(Ahead::Run))
-        }
+        Progress::Unstopped => (Some(Step::Stop(id)), Some(Ahead::Run)),
+        Progress::Lost => (Some(Step::FindOut(id)), Some(Ahead::Run)),
         Progress::Waiting if (around.is_launched)(&id) => (None, Some(Ahead::Run)),
         Progress::Waiting if resume::is_refused(session.0, &reply.text) => {
             let tell = Step::TellRefused(id);
@@ -250,6 +255,10 @@ fn tell_end(reply: &Pending, result: &RunResult) -> Step {
         (Outcome::Uncertain, _) => {
             tell_then_finish(reply, Told::Uncertain, Step::TellUncertain(id))
         }
+        (Outcome::Interrupted, _) => {
+            let tell = Step::TellInterrupted(id, result.clone());
+            tell_then_finish(reply, Told::Interrupted, tell)
+        }
     }
 }
 
@@ -267,9 +276,9 @@ fn stop(reply: &Pending, pending: &[Pending], around: &Surroundings<'_>) -> Vec<
     let is_under_way = |other: &&Pending| {
         let is_launched = || (around.is_launched)(&other.id);
         match other.progress {
-            Progress::Running => true,
+            Progress::Running | Progress::Unstopped => true,
             Progress::Waiting => is_launched(),
-            Progress::Lost { .. } | Progress::Ended(_) => false,
+            Progress::Lost | Progress::Ended(_) => false,
         }
     };
     let mut of_session = pending.iter().filter(|other| other.session == reply.session);

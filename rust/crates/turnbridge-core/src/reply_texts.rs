@@ -3,7 +3,7 @@
 use crate::ids::Tool;
 use crate::reply_plan::Step;
 use crate::reply_wire::Reason;
-use crate::texts::{Language, Text, failure_reason, resume_failed};
+use crate::texts::{Language, Text, failure_reason, interrupted, resume_failed};
 
 /// `None`: the step says nothing. `tool` is the reply's, when it has one.
 pub fn text_of(step: &Step, tool: Option<Tool>, language: Language) -> Option<String> {
@@ -22,7 +22,12 @@ pub fn text_of(step: &Step, tool: Option<Tool>, language: Language) -> Option<St
             let reason = failure_reason(language, tool, reason, result.code);
             return Some(resume_failed(language, &reason));
         }
-        Step::Run(_) | Step::Stop(_) | Step::LookForPrompt(_) | Step::Finish(_) => return None,
+        Step::TellInterrupted(_, result) => {
+            let reason = result.reason;
+            let reason = reason.map(|reason| failure_reason(language, tool, reason, result.code));
+            return Some(interrupted(language, reason.as_deref()));
+        }
+        Step::Run(_) | Step::Stop(_) | Step::FindOut(_) | Step::Finish(_) => return None,
     };
     Some(text.text(language).to_owned())
 }
@@ -30,7 +35,7 @@ pub fn text_of(step: &Step, tool: Option<Tool>, language: Language) -> Option<St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reply_wire::RunResult;
+    use crate::reply_wire::{Outcome, RunResult};
 
     #[test]
     fn slv_84_86_what_is_said_is_the_fixed_text_and_a_failure_has_its_reason() {
@@ -46,5 +51,16 @@ mod tests {
         Please see the CLI's log for details.
         (Reason: the program was not found: `claude`)
         ");
+        let killed = RunResult {
+            outcome: Outcome::Interrupted,
+            ..RunResult::failed(Reason::Signal, Some(9), String::new())
+        };
+        insta::assert_snapshot!(say(Step::TellInterrupted(id(), killed)).unwrap(), @"
+        The run of this reply was cut off: its process ended before its turn did. What it had done by then stays done. It is not run again; please send it once more if it is needed.
+        (Reason: ended by signal: `9`)
+        ");
+        let lost = RunResult::new(Outcome::Interrupted, String::new());
+        let lost = text_of(&Step::TellInterrupted(id(), lost), None, Language::Japanese).unwrap();
+        assert_eq!(lost, Text::ReplyInterrupted.text(Language::Japanese));
     }
 }

@@ -126,6 +126,22 @@ pub struct Holder {
     /// With the pid a name for the process; 0 when it is not known.
     pub start: u64,
     pub at: String,
+    /// Which start of the machine it was, where the start time counts from that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
+    /// Of the process that works on a reply: what kind it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<Way>,
+}
+
+/// What the runner has started for a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// The agent, which runs the reply.
+    Agent,
+    /// `codex queue`, which gives the reply to a Codex that has the thread open.
+    Queue,
 }
 
 /// What came of a reply.
@@ -176,6 +192,8 @@ pub enum Outcome {
     HandedOver,
     Failed,
     Stopped,
+    /// It has reached the agent, and whoever ran it died before the end of its turn.
+    Interrupted,
     /// It was claimed, and nobody can tell how far it came.
     Uncertain,
     /// The user did not want it any more (`turnbridge inbox drop`).
@@ -189,6 +207,7 @@ impl Outcome {
             Outcome::HandedOver => "handed_over",
             Outcome::Failed => "failed",
             Outcome::Stopped => "stopped",
+            Outcome::Interrupted => "interrupted",
             Outcome::Uncertain => "uncertain",
             Outcome::Dropped => "dropped",
         }
@@ -215,10 +234,12 @@ pub enum Reason {
     CommandRefused,
     ExitCode,
     Signal,
+    /// The model's API has ended the turn, as the agent's own record says.
+    TurnFailed,
 }
 
 impl Reason {
-    pub const ALL: [Reason; 9] = [
+    pub const ALL: [Reason; 10] = [
         Reason::ProgramMissing,
         Reason::NotStarted,
         Reason::FolderMissing,
@@ -228,6 +249,7 @@ impl Reason {
         Reason::CommandRefused,
         Reason::ExitCode,
         Reason::Signal,
+        Reason::TurnFailed,
     ];
 
     /// For the log.
@@ -242,6 +264,7 @@ impl Reason {
             Reason::CommandRefused => "command_refused",
             Reason::ExitCode => "exit_code",
             Reason::Signal => "signal",
+            Reason::TurnFailed => "turn_failed",
         }
     }
 }

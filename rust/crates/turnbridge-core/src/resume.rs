@@ -1,9 +1,10 @@
 //! How a reply becomes the next prompt of a session: the arguments of the agent, and what it reads.
 //! Nothing here is a command line; no shell ever sees a prompt.
 //!
-//! Claude takes a prompt as an argument (SLV-51), but its parser looks at the argument first: a
-//! leading dash makes it an option, and a single word may be a subcommand, even behind `--`
-//! (`claude -r ID mcp`, seen with 2.1.197). What could be either goes in by standard input.
+//! A prompt goes in by standard input: everybody on the machine can read the arguments of a process,
+//! and an agent's parser would look at them first (`claude -r ID mcp` is a subcommand). Claude Code
+//! 2.1.197 takes the same from there as from an argument: commands, `@` files, `!`, `#`, blank lines.
+//! Only `codex queue` has no other way than an argument.
 
 use crate::ids::{SessionId, Tool, is_uuid};
 
@@ -25,7 +26,7 @@ pub enum ClaudeNewlines {
     /// They arrive.
     #[default]
     Keep,
-    /// They arrive as the two characters `\n`, in one argument (SLV-52).
+    /// They arrive as the two characters `\n` (SLV-52).
     Literal,
 }
 
@@ -69,7 +70,7 @@ pub enum Refusal {
     NoSessionId,
     /// A command that would end or empty the session.
     Command,
-    /// SLV-53: it does not fit into an argument, and may not go another way.
+    /// SLV-53: it does not fit into an argument, and cannot go another way.
     TooLong,
 }
 
@@ -105,32 +106,12 @@ pub fn claude(session: &ClaudeSession<'_>, prompt: &str) -> Result<Invocation, R
     if let Some(mode) = session.permission_mode.filter(is_allowed) {
         arguments.extend(["--permission-mode".to_owned(), mode.to_owned()]);
     }
-    arguments.extend(["-r".to_owned(), session.id.to_string()]);
-    let literal;
+    arguments.extend(["-r".to_owned(), session.id.to_string(), "-p".to_owned()]);
     let prompt = match session.newlines {
-        ClaudeNewlines::Keep => prompt,
-        ClaudeNewlines::Literal => {
-            literal = prompt.replace("\r\n", "\n").replace(['\r', '\n'], "\\n");
-            if literal.len() > LONGEST_ARGUMENT {
-                return Err(Refusal::TooLong);
-            }
-            &literal
-        }
+        ClaudeNewlines::Keep => prompt.to_owned(),
+        ClaudeNewlines::Literal => prompt.replace("\r\n", "\n").replace(['\r', '\n'], "\\n"),
     };
-    if is_plain_argument(prompt) {
-        arguments.push(prompt.to_owned());
-        return Ok(Invocation { arguments, stdin: None });
-    }
-    arguments.push("-p".to_owned());
-    Ok(Invocation { arguments, stdin: Some(prompt.to_owned()) })
-}
-
-/// A line that can be nothing but a prompt: no option, no subcommand.
-fn is_plain_argument(prompt: &str) -> bool {
-    !prompt.starts_with('-')
-        && prompt.contains(' ')
-        && !prompt.contains(['\n', '\r', '\0'])
-        && prompt.len() <= LONGEST_ARGUMENT
+    Ok(Invocation { arguments, stdin: Some(prompt) })
 }
 
 /// Options stand before `resume`, where Codex reads them.
@@ -207,50 +188,26 @@ mod tests {
         claude(&session, prompt).unwrap()
     }
 
-    #[track_caller]
-    fn is_argument(prompt: &str) {
-        let invocation = of_claude(prompt);
-        assert_eq!(invocation.arguments, ["-r", ID, prompt]);
-        assert_eq!(invocation.stdin, None);
-    }
-
-    #[track_caller]
-    fn is_stdin(prompt: &str) {
-        let invocation = of_claude(prompt);
-        assert_eq!(invocation.arguments, ["-r", ID, "-p"], "{prompt}");
-        assert_eq!(invocation.stdin.as_deref(), Some(prompt));
-    }
-
     #[test]
-    fn slv_51_a_plain_line_is_one_argument() {
-        is_argument("go on");
-        is_argument("$(touch /tmp/x) `id` \"a\" 'b' \\ ; rm -rf *");
-        is_argument(" -x");
-        is_argument("/review the last commit");
-        is_argument("日本語で 返事して");
-    }
-
-    #[test]
-    fn x30_what_an_argument_parser_would_read_otherwise_goes_by_stdin() {
+    fn slv_51_x30_no_reply_is_an_argument_of_claude() {
         for prompt in [
+            "go on",
+            "$(touch /tmp/x) `id` \"a\" 'b' \\ ; rm -rf *",
+            "/review the last commit",
+            "日本語で 返事して",
             "--dangerously-skip-permissions",
-            "-x and y",
             "one\ntwo",
-            "one two\r\n",
-            // Names of subcommands, now or in a later version.
             "mcp",
-            "update",
-            "yes",
-            "/compact",
             "",
         ] {
-            is_stdin(prompt);
+            let invocation = of_claude(prompt);
+            assert_eq!(invocation.arguments, ["-r", ID, "-p"], "{prompt}");
+            assert_eq!(invocation.stdin.as_deref(), Some(prompt));
         }
-        is_stdin(&"long ".repeat(30_000));
     }
 
     #[test]
-    fn slv_52_53_literal_newlines_are_two_characters_in_one_argument() {
+    fn slv_52_literal_newlines_are_two_characters() {
         let id = id();
         let session = ClaudeSession {
             id: &id,
@@ -260,11 +217,8 @@ mod tests {
             newlines: ClaudeNewlines::Literal,
         };
         let invocation = claude(&session, "one\r\ntwo three\rfour\n").unwrap();
-        assert_eq!(invocation.arguments, ["-r", ID, "one\\ntwo three\\nfour\\n"]);
-        let long = "a b\n".repeat(30_000);
-        assert_eq!(claude(&session, &long), Err(Refusal::TooLong));
-        // Not even then does a reply become an option.
-        assert_eq!(claude(&session, "-x y").unwrap().stdin.as_deref(), Some("-x y"));
+        assert_eq!(invocation.arguments, ["-r", ID, "-p"]);
+        assert_eq!(invocation.stdin.as_deref(), Some("one\\ntwo three\\nfour\\n"));
     }
 
     #[test]
@@ -280,9 +234,9 @@ mod tests {
             };
             claude(&session, "go on").unwrap().arguments.join("|")
         };
-        let plain = format!("--plugin-dir=/plug in|-r|{ID}|go on");
+        let plain = format!("--plugin-dir=/plug in|-r|{ID}|-p");
         let with =
-            |mode: &str| format!("--plugin-dir=/plug in|--permission-mode|{mode}|-r|{ID}|go on");
+            |mode: &str| format!("--plugin-dir=/plug in|--permission-mode|{mode}|-r|{ID}|-p");
         assert_eq!(arguments("plan", false), with("plan"));
         assert_eq!(arguments("bypassPermissions", true), with("bypassPermissions"));
         assert_eq!(arguments("bypassPermissions", false), plain);

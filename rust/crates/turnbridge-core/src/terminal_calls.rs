@@ -30,6 +30,35 @@ pub enum Pane {
     WindowsTerminal,
 }
 
+/// The calls that type a text. None has it as an argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paste {
+    /// Gives the text to the terminal; nothing is typed by it.
+    pub load: Option<Call>,
+    pub text: Call,
+    pub enter: Call,
+    /// Takes a text back that was loaded and not typed.
+    pub unload: Option<Call>,
+}
+
+/// What tmux answers to `Pane::look`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TmuxPane<'a> {
+    /// As `/dev/pts/3`.
+    pub terminal: &'a str,
+    /// What is typed reaches the program: the pane is in no mode of tmux's own, as for scrolling.
+    pub takes_keys: bool,
+}
+
+impl TmuxPane<'_> {
+    /// `None`: there is no such pane, or its program has ended.
+    pub fn parse(answer: &str) -> Option<TmuxPane<'_>> {
+        let mut words = answer.trim().strip_prefix("alive ")?.split(' ');
+        let terminal = words.next()?;
+        Some(TmuxPane { terminal, takes_keys: words.all(|word| word == "0") })
+    }
+}
+
 /// One program, what it is told, and what it reads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Call {
@@ -142,7 +171,8 @@ impl Pane {
     pub fn look(&self) -> Option<Call> {
         match self {
             Pane::Tmux { socket, pane } => {
-                let format = "#{?pane_dead,dead,alive} #{pane_pid}";
+                let format =
+                    "#{?pane_dead,dead,alive} #{pane_tty} #{pane_in_mode} #{pane_input_off}";
                 Some(tmux(socket, &["display-message", "-p", "-t", pane, format]))
             }
             Pane::WezTerm { socket, pane } => {
@@ -236,26 +266,32 @@ impl Pane {
 
     /// Pastes a text, which has no control characters but line ends and tabs, and sends it off, as if
     /// somebody had. `None`: this terminal cannot.
-    pub fn paste(&self, text: &str) -> Option<Vec<Call>> {
+    pub fn paste(&self, text: &str) -> Option<Paste> {
         match self {
             Pane::Tmux { socket, pane } => {
                 let buffer = format!("turnbridge-{}", pane.trim_start_matches('%'));
-                Some(vec![
-                    tmux(socket, &["load-buffer", "-b", &buffer, "-"]).reading(text),
-                    // In brackets, so that line ends send nothing off; and deleted afterwards.
-                    tmux(socket, &["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", pane]),
-                    tmux(socket, &["send-keys", "-t", pane, "Enter"]),
-                ])
+                // In brackets, so that line ends send nothing off; and deleted afterwards.
+                let text_call = ["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", pane];
+                Some(Paste {
+                    load: Some(tmux(socket, &["load-buffer", "-b", &buffer, "-"]).reading(text)),
+                    text: tmux(socket, &text_call),
+                    enter: tmux(socket, &["send-keys", "-t", pane, "Enter"]),
+                    unload: Some(tmux(socket, &["delete-buffer", "-b", &buffer])),
+                })
             }
-            Pane::WezTerm { socket, pane } => Some(vec![
-                wezterm(socket, &["send-text", "--pane-id", pane]).reading(text),
-                wezterm_keys(socket, pane, "\r"),
-            ]),
+            Pane::WezTerm { socket, pane } => Some(Paste {
+                load: None,
+                text: wezterm(socket, &["send-text", "--pane-id", pane]).reading(text),
+                enter: wezterm_keys(socket, pane, "\r"),
+                unload: None,
+            }),
             // Its own option for brackets is newer than some that are in use.
-            Pane::Kitty { address, window } => Some(vec![
-                kitty_keys(address, window, &format!("\x1b[200~{text}\x1b[201~")),
-                kitty_keys(address, window, "\r"),
-            ]),
+            Pane::Kitty { address, window } => Some(Paste {
+                load: None,
+                text: kitty_keys(address, window, &format!("\x1b[200~{text}\x1b[201~")),
+                enter: kitty_keys(address, window, "\r"),
+                unload: None,
+            }),
             Pane::Zellij { .. } | Pane::Iterm { .. } | Pane::WindowsTerminal => None,
         }
     }
@@ -337,7 +373,8 @@ mod tests {
     #[test]
     fn a_text_is_pasted_whole_and_sent_off_once() {
         let tmux = Pane::Tmux { socket: "/s".into(), pane: "%3".into() };
-        let calls = tmux.paste("a\n$(b) 'c'").unwrap();
+        let paste = tmux.paste("a\n$(b) 'c'").unwrap();
+        let calls = [paste.load.unwrap(), paste.text, paste.enter, paste.unload.unwrap()];
         let shown: Vec<_> =
             calls.iter().map(|call| (call.arguments.join(" "), call.stdin.clone())).collect();
         assert_eq!(
@@ -346,12 +383,24 @@ mod tests {
                 ("-S /s load-buffer -b turnbridge-3 -".to_owned(), Some("a\n$(b) 'c'".to_owned())),
                 ("-S /s paste-buffer -p -r -d -b turnbridge-3 -t %3".to_owned(), None),
                 ("-S /s send-keys -t %3 Enter".to_owned(), None),
+                ("-S /s delete-buffer -b turnbridge-3".to_owned(), None),
             ]
         );
         let kitty = Pane::Kitty { address: None, window: "2".into() };
-        let sent: Vec<_> =
-            kitty.paste("a\nb").unwrap().into_iter().filter_map(|call| call.stdin).collect();
+        let paste = kitty.paste("a\nb").unwrap();
+        let sent = [paste.text, paste.enter].map(|call| call.stdin.unwrap());
         assert_eq!(sent, ["\x1b[200~a\nb\x1b[201~", "\r"]);
+    }
+
+    #[test]
+    fn a_pane_of_tmux_says_which_terminal_it_shows_and_whether_it_passes_keys_on() {
+        let pane = |takes_keys| Some(TmuxPane { terminal: "/dev/pts/3", takes_keys });
+        assert_eq!(TmuxPane::parse("alive /dev/pts/3 0 0\n"), pane(true));
+        assert_eq!(TmuxPane::parse("alive /dev/pts/3 1 0\n"), pane(false));
+        assert_eq!(TmuxPane::parse("alive /dev/pts/3 0 1\n"), pane(false));
+        for gone in ["", "dead /dev/pts/3 0 0\n", "alive\n"] {
+            assert_eq!(TmuxPane::parse(gone), None, "{gone}");
+        }
     }
 
     #[test]

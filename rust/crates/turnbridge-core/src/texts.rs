@@ -70,6 +70,10 @@ catalogue! {
     ReplyUncertain:
         "この返信が実行されたかどうかを確認できませんでした。二重実行を避けるため、再実行しません。必要であればもう一度送信してください。",
         "It could not be determined whether this reply was run. It is not run again, so that nothing happens twice; please send it once more if it is needed.";
+    /// The process that ran a reply died in its turn; with a reason, see `interrupted`.
+    ReplyInterrupted:
+        "この返信の実行は途中で途切れました（ターンが終わる前にプロセスが終了しました）。それまでに行われたことは残っています。再実行はしません。必要であればもう一度送信してください。",
+        "The run of this reply was cut off: its process ended before its turn did. What it had done by then stays done. It is not run again; please send it once more if it is needed.";
     /// `resume.live = "hold"` and `"pane"`.
     ReplyHeld:
         "このセッションは対話CLIで開かれています。終了後、または入力できるようになり次第、この返信を実行します。",
@@ -156,7 +160,17 @@ pub fn resume_failed(language: Language, reason: &str) -> String {
     }
 }
 
-/// What stands behind "Reason" in `resume_failed`; `code` is the exit code or the signal.
+/// A run that was cut off, and why, if that is known.
+pub fn interrupted(language: Language, reason: Option<&str>) -> String {
+    let text = Text::ReplyInterrupted.text(language);
+    match (language, reason) {
+        (_, None) => text.to_owned(),
+        (Language::Japanese, Some(reason)) => format!("{text}\n（理由：{reason}）"),
+        (Language::English, Some(reason)) => format!("{text}\n(Reason: {reason})"),
+    }
+}
+
+/// What stands behind "Reason" in `resume_failed` and `interrupted`; `code` is the exit code or the signal.
 pub fn failure_reason(
     language: Language,
     tool: Option<Tool>,
@@ -178,6 +192,7 @@ pub fn failure_reason(
         Reason::CommandRefused => Text::CommandRefused,
         Reason::ExitCode => Text::ExitCode,
         Reason::Signal => Text::KilledBySignal,
+        Reason::TurnFailed => Text::TurnFailed,
     };
     with_code(language, text, value.as_deref())
 }
@@ -284,6 +299,7 @@ mod tests {
         `/clear` と `/exit` は Slack からは実行できません。CLIで実行してください。
         終了コード：`1`
         シグナルで終了しました：`1`
+        エラーで終了しました
         the program was not found: `codex`
         the program could not be started: `codex`
         the session's folder is gone
@@ -293,6 +309,7 @@ mod tests {
         `/clear` and `/exit` cannot be run from Slack. Please use the CLI for them.
         exit code: `1`
         ended by signal: `1`
+        Ended with an error
         ");
     }
 

@@ -1,58 +1,137 @@
-//! What the daemon does for replies beside talking: starts runners, looks for prompts after a crash,
-//! and sees whether somebody has a session open. What to do when is `reply_plan`'s.
+//! What the daemon does for replies beside talking: starts runners, finds out after a crash what came
+//! of a run, and sees whether somebody has a session open. What to do when is `reply_plan`'s.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
+use turnbridge_core::event::ProcessKey;
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::prompt_search::{is_in_rollout, is_in_transcript};
-use turnbridge_core::reply_wire::{Outcome, Reply, RunResult};
+use turnbridge_core::reply_wire::{Reply, Way};
+use turnbridge_core::run_end::{Evidence, judge};
 use turnbridge_core::session::{Run, State};
 use turnbridge_core::terminal_calls::Pane;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::turn_trace::{Trace, TurnEnd, in_rollout, in_transcript};
+use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::companion::{self, Apart};
-use turnbridge_store::inbox;
+use turnbridge_store::inbox::{self, Streams};
 use turnbridge_store::paths::{StatePaths, claude_config_dir, codex_home};
 use turnbridge_store::process::{Liveness, liveness};
-use turnbridge_store::{bounded_file, clock, codex_rollouts, session_store};
+use turnbridge_store::terminal_holder;
+use turnbridge_store::{
+    bounded_file, clock, codex_rollouts, pending_turns, session_store, turn_store,
+};
 
 use crate::signals::with_signals;
 
-/// More than is said in the moments between a claim and a crash.
+/// More than is said between a claim and a crash.
 const TAIL: u64 = 16 << 20;
+
+/// More than any slash command prints.
+pub const LONGEST_OUTPUT: u64 = 1 << 20;
 
 /// Starts the runner of a reply. It claims the reply itself; the child is to be waited for.
 pub fn launch(id: &str) -> io::Result<Child> {
     companion::start("turnbridge", &["run-reply", "--", id], Apart::ByItself)
 }
 
-/// Does `Step::LookForPrompt`: finished when the agent has the prompt, else uncertain.
-pub fn look_for_prompt(paths: &StatePaths, reply: &Reply) -> io::Result<()> {
-    if has_prompt(paths, reply) {
-        return inbox::finish(paths, &reply.id);
-    }
-    let result = RunResult::new(Outcome::Uncertain, clock::now().to_string());
-    inbox::save_result(paths, &reply.id, &result)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundOut {
+    /// The result is written down.
+    Saved,
+    /// Somebody is still at it: ask again later.
+    NotYet,
 }
 
-fn has_prompt(paths: &StatePaths, reply: &Reply) -> bool {
+/// Does `Step::FindOut`.
+pub fn find_out(paths: &StatePaths, reply: &Reply) -> io::Result<FoundOut> {
+    if inbox::is_hook_running(&reply.id) {
+        return Ok(FoundOut::NotYet);
+    }
+    let evidence = evidence(paths, reply);
+    // Looked at again, behind the evidence: whoever was alive has written all of it.
+    if inbox::is_running(paths, &reply.id) || is_thread_in_work(paths, reply, &evidence) {
+        return Ok(FoundOut::NotYet);
+    }
+    let result = judge(&evidence, clock::now().to_string());
+    inbox::save_result(paths, &reply.id, &result).map(|()| FoundOut::Saved)
+}
+
+/// A Codex has the thread open in the turn of this reply. What was started for it may have been only
+/// the wrapper that npm installs.
+fn is_thread_in_work(paths: &StatePaths, reply: &Reply, evidence: &Evidence) -> bool {
+    let Some((Tool::Codex, id)) = reply.session() else { return false };
+    let home = record_of(paths, Tool::Codex, &id).and_then(|path| codex_rollouts::home_of(&path));
+    evidence.trace == Trace::Open
+        && home.is_some_and(|home| codex_lock::writer(&home, id.as_str()) == Writer::Held)
+}
+
+/// What a run has left behind.
+pub fn evidence(paths: &StatePaths, reply: &Reply) -> Evidence {
+    let id = reply.id.as_str();
+    let acks = inbox::acks(paths, id);
+    let streams = Streams::of(paths, id);
+    let tool = reply.session().map(|(tool, _)| tool);
+    let printed = streams.map(|streams| streams.read_stdout(LONGEST_OUTPUT)).unwrap_or_default();
+    let way = inbox::way(paths, id);
+    Evidence {
+        // Codex's turns are told by its rollouts.
+        printed: if tool == Some(Tool::Claude) || way == Some(Way::Queue) {
+            printed
+        } else {
+            String::new()
+        },
+        way,
+        is_acknowledged: acks.has_prompt,
+        seen_end: acks.end.or_else(|| recorded_end(paths, reply)),
+        trace: trace(paths, reply),
+        is_stop_requested: inbox::is_stop_requested(paths, id),
+        is_command: tool == Some(Tool::Claude) && reply.text.trim_start().starts_with('/'),
+    }
+}
+
+/// How its turn ended, if a hook has recorded it, or has left it to be recorded: the hook may have been
+/// killed before its acknowledgement.
+fn recorded_end(paths: &StatePaths, reply: &Reply) -> Option<TurnEnd> {
+    let (tool, id) = reply.session()?;
+    let since = inbox::claimed_at(paths, &reply.id)?;
+    let left = pending_turns::of_session(paths, tool, &id).into_iter();
+    let turns = turn_store::read_turns(paths, tool, &id).into_iter();
+    let own = turns.chain(left.map(|pending| pending.turn.record)).find(|turn| {
+        let started_at = turn.started_at.as_deref().and_then(Timestamp::parse);
+        started_at.is_some_and(|at| at >= since)
+            && turn.prompt.as_deref().is_some_and(|prompt| prompt.trim() == reply.text.trim())
+    })?;
+    match own.detail.as_str() {
+        "ok" => Some(TurnEnd::Ok),
+        "failed" => Some(TurnEnd::Failed),
+        _ => Some(TurnEnd::Interrupted),
+    }
+}
+
+fn trace(paths: &StatePaths, reply: &Reply) -> Trace {
     let (Some((tool, id)), Some(since)) = (reply.session(), inbox::claimed_at(paths, &reply.id))
     else {
-        return false;
+        return Trace::Absent;
     };
-    let record = match tool {
-        Tool::Claude => {
-            let session = session_store::read(paths, tool, &id);
-            session.and_then(|session| session.transcript_path).map(PathBuf::from)
-        }
-        Tool::Codex => codex_home().and_then(|home| codex_rollouts::find(&home, id.as_str())),
-    };
-    let Some(record) = record else { return false };
-    let Ok((tail, _)) = bounded_file::read_tail(&record, TAIL) else { return false };
+    let Some(record) = record_of(paths, tool, &id) else { return Trace::Absent };
+    let Ok((tail, _)) = bounded_file::read_tail(&record, TAIL) else { return Trace::Absent };
     match tool {
-        Tool::Claude => is_in_transcript(&tail, &reply.text, since),
-        Tool::Codex => is_in_rollout(&tail, &reply.text, since),
+        Tool::Claude => in_transcript(&tail, &reply.text, since),
+        Tool::Codex => in_rollout(&tail, &reply.text, since),
+    }
+}
+
+/// The agent's own record of the session.
+fn record_of(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<PathBuf> {
+    let session = session_store::read(paths, tool, id);
+    let known = session.and_then(|session| session.transcript_path).map(PathBuf::from);
+    match tool {
+        Tool::Claude => known,
+        Tool::Codex => known
+            .filter(|path| path.exists())
+            .or_else(|| codex_home().and_then(|home| codex_rollouts::find(&home, id.as_str()))),
     }
 }
 
@@ -62,32 +141,44 @@ pub fn is_open(paths: &StatePaths, tool: Tool, id: &SessionId, now: Timestamp) -
     is_open_with(paths, tool, id, claude_config_dir().as_deref(), now)
 }
 
-/// The same, and nothing can be typed there now: the agent works or asks something, or its pane is
-/// not known.
+/// The same, and nothing can be typed there now: the agent works or asks something, it does not have
+/// its terminal for itself, or its pane is not known.
 pub fn is_open_and_busy(paths: &StatePaths, tool: Tool, id: &SessionId, now: Timestamp) -> bool {
     is_open(paths, tool, id, now)
-        && pane_to_type_into(paths, tool, id, claude_config_dir().as_deref(), now).is_none()
+        && place_to_type_into(paths, tool, id, claude_config_dir().as_deref(), now).is_none()
 }
 
-/// The pane in which a person's Claude waits for the next prompt.
-pub fn pane_to_type_into(
+/// A pane in which a person's Claude waits for the next prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypingPlace {
+    pub pane: Pane,
+    /// The agent that would read it.
+    pub agent: ProcessKey,
+    /// Its terminal, as `/dev/pts/3`, where the system tells.
+    pub terminal: Option<String>,
+}
+
+/// Where a prompt can be typed now: the agent is idle, and reads its terminal alone. Not so while it
+/// is suspended (Ctrl-Z) and a shell reads there, nor while an editor does that it has opened.
+pub fn place_to_type_into(
     paths: &StatePaths,
     tool: Tool,
     id: &SessionId,
     config_dir: Option<&Path>,
     now: Timestamp,
-) -> Option<Pane> {
+) -> Option<TypingPlace> {
     let session = with_signals(session_store::read(paths, tool, id)?, config_dir, now);
     let is_ready = |run: &&Run| {
         run.host.is_interactive()
             && run.state() == State::Completed
             && liveness(run.process) == Liveness::Alive
     };
-    let mut panes = session
-        .live_runs()
-        .filter(is_ready)
-        .filter_map(|run| Pane::of(|name| run.host.env(name)).filter(Pane::can_be_pasted_into));
-    panes.next()
+    let mut places = session.live_runs().filter(is_ready).filter_map(|run| {
+        let pane = Pane::of(|name| run.host.env(name)).filter(Pane::can_be_pasted_into)?;
+        let held = terminal_holder::held_by(run.process)?;
+        Some(TypingPlace { pane, agent: run.process, terminal: held.name })
+    });
+    places.next()
 }
 
 fn is_open_with(
@@ -111,9 +202,9 @@ fn is_open_with(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::event::{Event, EventKind, Facts, ProcessKey, SessionSource};
+    use turnbridge_core::event::{Event, EventKind, Facts, SessionSource};
     use turnbridge_core::reply_plan::Progress;
-    use turnbridge_core::reply_wire::ReplySource;
+    use turnbridge_core::reply_wire::{Outcome, ReplySource};
     use turnbridge_core::session::Host;
     use turnbridge_store::process::identify;
 
@@ -175,30 +266,42 @@ mod tests {
         }
     }
 
-    #[test]
-    fn after_a_crash_a_prompt_that_is_in_the_transcript_is_done_and_any_other_uncertain() {
-        for (said, is_found) in [("go on", true), ("something else", false)] {
-            let folder = tempfile::tempdir().unwrap();
-            let paths = StatePaths::below(folder.path());
-            let transcript = folder.path().join("transcript.jsonl");
-            begin(&paths, ProcessKey::UNKNOWN, "sdk-cli", &transcript);
-            inbox::accept(&paths, &reply(), clock::now()).unwrap();
-            inbox::claim(&paths, "r1", clock::now()).unwrap();
-            let at = clock::now();
-            let record = format!(
-                "{{\"type\":\"user\",\"timestamp\":\"{at}\",\"message\":{{\"content\":\"{said}\"}}}}\n"
-            );
-            std::fs::write(&transcript, record).unwrap();
-            look_for_prompt(&paths, &reply()).unwrap();
-            let left = inbox::entry(&paths, "r1").unwrap().map(|entry| entry.progress);
-            match left {
-                None => assert!(is_found),
-                Some(Progress::Ended(result)) => {
-                    assert!(!is_found);
-                    assert_eq!(result.outcome, Outcome::Uncertain);
-                }
-                other => panic!("{other:?}"),
-            }
+    /// What a run is said to have come to that left this transcript behind, and this note of an agent.
+    fn found_out(records: &str, way: Option<Way>) -> Outcome {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        let transcript = folder.path().join("transcript.jsonl");
+        begin(&paths, ProcessKey::UNKNOWN, "sdk-cli", &transcript);
+        inbox::accept(&paths, &reply(), clock::now()).unwrap();
+        inbox::claim(&paths, "r1", clock::now()).unwrap();
+        if let Some(way) = way {
+            // A pid that no process has.
+            inbox::save_agent(&paths, "r1", u32::MAX - 1, way, clock::now()).unwrap();
         }
+        let at = clock::now().to_string();
+        std::fs::write(&transcript, records.replace("NOW", &at)).unwrap();
+        assert_eq!(find_out(&paths, &reply()).unwrap(), FoundOut::Saved);
+        match inbox::entry(&paths, "r1").unwrap().unwrap().progress {
+            Progress::Ended(result) => result.outcome,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn after_a_crash_the_transcript_tells_how_far_a_run_has_come() {
+        let said = |text: &str| {
+            format!(
+                "{{\"type\":\"user\",\"uuid\":\"a\",\"timestamp\":\"NOW\",\"message\":{{\"content\":\"{text}\"}}}}\n"
+            )
+        };
+        let ended = "{\"type\":\"assistant\",\"uuid\":\"b\",\"parentUuid\":\"a\",\"timestamp\":\"NOW\",\
+            \"message\":{\"model\":\"m\",\"stop_reason\":\"end_turn\",\"content\":[]}}\n";
+        let agent = Some(Way::Agent);
+        assert_eq!(found_out(&said("go on"), agent), Outcome::Interrupted);
+        assert_eq!(found_out(&(said("go on") + ended), agent), Outcome::Done);
+        assert_eq!(found_out(&said("something else"), agent), Outcome::Uncertain);
+        // Nobody was started: it was typed into a terminal.
+        assert_eq!(found_out(&said("go on"), None), Outcome::HandedOver);
+        assert_eq!(found_out("", None), Outcome::Uncertain);
     }
 }

@@ -26,8 +26,9 @@ use crate::folder_trust;
 use crate::paths::StatePaths;
 
 pub use run::{
-    Claim, Streams, acknowledge, claim, claimed_at, has_ended, is_running, is_stop_requested, lock,
-    read_result, request_stop, save_agent, save_result,
+    Acks, Claim, REPLY_ID, Streams, acknowledge, acks, claim, claimed_at, has_ended,
+    is_hook_running, is_running, is_stop_requested, lock, read_result, request_stop, save_agent,
+    save_result, way,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +105,7 @@ pub fn entry(paths: &StatePaths, id: &str) -> io::Result<Option<Entry>> {
 }
 
 /// Whether an unfinished reply by this id is for this session.
-pub fn is_for(paths: &StatePaths, id: &str, tool: Tool, session: &SessionId) -> bool {
+fn is_for(paths: &StatePaths, id: &str, tool: Tool, session: &SessionId) -> bool {
     let reply = place(paths, id).ok().and_then(|place| read_reply(paths, &place));
     reply
         .and_then(|reply| reply.session())

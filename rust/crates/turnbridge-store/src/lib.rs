@@ -39,6 +39,7 @@ pub mod sinks;
 pub mod slack_place;
 pub mod speech_mark;
 pub mod system_home;
+pub mod terminal_holder;
 pub mod test_switch;
 pub mod thread_marks;
 pub mod turn_completion;

@@ -1,8 +1,8 @@
 //! Runs one reply: claims it, resumes the session with it, waits, and writes down what came of it.
 //!
 //! The order is what makes a reply run at most once: lock, claim, agent. What the agent prints goes
-//! into files and nowhere else; the log has their lengths. A prompt is an argument or a file that
-//! the agent reads, never part of a command line.
+//! into files and nowhere else; the log has their lengths. A prompt is a file that the agent reads; only
+//! `codex queue` takes it as an argument. It is never part of a command line that a shell reads.
 
 pub mod agent;
 mod codex_holder;
@@ -16,12 +16,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use turnbridge_config::{Config, Resume};
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::reply_wire::{Outcome, Reason, Reply, RunResult};
+use turnbridge_core::reply_wire::{Outcome, Reason, Reply, RunResult, Way};
 use turnbridge_core::resume::{
     self, ClaudeSession, CodexThread, CodexWriter, Invocation, Live, Refusal, says_session_unknown,
     says_thread_held,
 };
+use turnbridge_core::run_end::judge_failure;
 use turnbridge_core::session::Session;
+use turnbridge_daemon::replies::{LONGEST_OUTPUT, evidence};
 use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::inbox::{self, Claim, Streams};
 use turnbridge_store::log::{Field, write_log};
@@ -33,9 +35,6 @@ use crate::plugin_layout::to_load_again;
 use crate::programs;
 use agent::End;
 use codex_holder::{Holder, holder_of};
-
-/// More than any slash command prints.
-const LONGEST_OUTPUT: u64 = 1 << 20;
 
 /// Enough of what an agent complains about to know its own words.
 const LONGEST_COMPLAINT: u64 = 16 << 10;
@@ -88,6 +87,7 @@ struct Call<'a> {
     cwd: Option<&'a str>,
     session: Option<&'a Session>,
     invocation: Invocation,
+    way: Way,
 }
 
 impl Runner<'_> {
@@ -120,6 +120,7 @@ impl Runner<'_> {
             cwd,
             session: session.as_ref(),
             invocation: invocation.map_err(reason_of)?,
+            way: Way::Agent,
         };
         match tool {
             Tool::Claude => self.call(&call),
@@ -160,7 +161,7 @@ impl Runner<'_> {
     fn hand_over(&self, id: &SessionId, call: &Call<'_>) -> Result<RunResult, Reason> {
         let invocation = codex(id, call.cwd, CodexWriter::Held, &self.reply.text);
         let invocation = invocation.map_err(reason_of)?;
-        let result = self.call(&Call { invocation, ..*call })?;
+        let result = self.call(&Call { invocation, way: Way::Queue, ..*call })?;
         let is_handed_over = result.outcome == Outcome::Done;
         let outcome = if is_handed_over { Outcome::HandedOver } else { result.outcome };
         Ok(RunResult { outcome, ..result })
@@ -176,7 +177,6 @@ impl Runner<'_> {
     }
 
     fn call(&self, call: &Call<'_>) -> Result<RunResult, Reason> {
-        let (paths, id) = (self.paths, self.reply.id.as_str());
         if self.is_stopping() {
             return Ok(RunResult::new(Outcome::Stopped, now()));
         }
@@ -186,8 +186,9 @@ impl Runner<'_> {
             std::io::ErrorKind::NotFound => Reason::ProgramMissing,
             _ => Reason::NotStarted,
         })?;
-        // Only for those who come after a crash of ours; the run goes on without it.
-        let _ = inbox::save_agent(paths, id, child.id(), clock::now());
+        // Elsewhere the child has done so itself, before it became the agent.
+        #[cfg(windows)]
+        let _ = inbox::save_agent(self.paths, &self.reply.id, child.id(), call.way, clock::now());
         let end = agent::wait(child, || self.is_stopping()).map_err(|_| Reason::NotStarted)?;
         let (stdout_bytes, stderr_bytes) = streams.lengths();
         let result = match end {
@@ -201,11 +202,26 @@ impl Runner<'_> {
                 let said = [streams.read_stderr(LONGEST_COMPLAINT), streams.read_stdout(4_096)];
                 let is_unknown = said.iter().any(|text| says_session_unknown(text));
                 let reason = if is_unknown { Reason::SessionUnknown } else { Reason::ExitCode };
-                RunResult::failed(reason, Some(code), now())
+                self.by_evidence(call, RunResult::failed(reason, Some(code), now()))
             }
-            End::Signal(signal) => RunResult::failed(Reason::Signal, Some(signal), now()),
+            End::Signal(signal) => {
+                self.by_evidence(call, RunResult::failed(Reason::Signal, Some(signal), now()))
+            }
         };
         Ok(RunResult { stdout_bytes, stderr_bytes, ..result })
+    }
+
+    /// How an agent ended says less than what its turn has left behind.
+    fn by_evidence(&self, call: &Call<'_>, result: RunResult) -> RunResult {
+        let never_ran = matches!(result.reason, Some(Reason::SessionUnknown));
+        if call.way == Way::Queue || never_ran {
+            return result;
+        }
+        // Hooks outlive an agent that is killed.
+        while inbox::is_hook_running(&self.reply.id) {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        judge_failure(&evidence(self.paths, self.reply), result)
     }
 
     /// What Claude printed when no hook has seen a turn end: a slash command, or a Claude without
@@ -241,8 +257,15 @@ impl Runner<'_> {
         if let (Tool::Codex, Some(home)) = (call.tool, home_of(call.session)) {
             command.env("CODEX_HOME", home);
         }
-        command.env("TURNBRIDGE_REPLY_ID", &self.reply.id);
+        command.env(inbox::REPLY_ID, &self.reply.id);
         agent::in_its_own_group(&mut command);
+        #[cfg(unix)]
+        {
+            let (paths, id, way) = (self.paths.clone(), self.reply.id.clone(), call.way);
+            agent::name_itself(&mut command, move |pid| {
+                inbox::save_agent(&paths, &id, pid, way, clock::now())
+            });
+        }
         Ok(command)
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use turnbridge_core::panes::Panes;
 use turnbridge_core::session::{Run, Session};
-use turnbridge_core::terminal_calls::{Call, Pane};
+use turnbridge_core::terminal_calls::{Call, Pane, TmuxPane};
+use turnbridge_daemon::replies::TypingPlace;
 
 use crate::programs;
 
@@ -60,16 +61,53 @@ pub fn open(pane: &Pane, folder: &str, argv: &[String]) -> Result<()> {
     make(&pane.open(folder, argv)).map(drop)
 }
 
+/// Whether the pane shows the agent's own terminal, and passes on what is typed. Not so when another
+/// terminal runs inside of it (`screen`), whose programs have the same variables, nor in tmux's copy
+/// mode. What cannot be asked is taken for one that does.
+pub fn is_agents(place: &TypingPlace) -> bool {
+    let Pane::Tmux { .. } = place.pane else { return is_there(&place.pane) };
+    let answer = place.pane.look().and_then(|call| make(&call).ok());
+    let Some(seen) = answer.as_deref().and_then(TmuxPane::parse) else { return false };
+    seen.takes_keys && place.terminal.as_deref().is_none_or(|terminal| terminal == seen.terminal)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pasted {
+    Yes,
+    /// Nothing has reached the terminal.
+    Not,
+    /// It was not sent off, or it is not known.
+    Partly,
+}
+
 /// Pastes a prompt into Claude and sends it off. A draft that stands there is there again afterwards.
-pub fn paste(pane: &Pane, text: &str) -> Result<()> {
-    let calls =
-        pane.paste(text).ok_or_else(|| anyhow!("{} cannot be typed into", pane.terminal()))?;
-    if let Some(call) = pane.put_draft_aside() {
-        make(&call)?;
-        // Keys that come with a paste may be taken for a part of it.
-        std::thread::sleep(APART);
+/// `is_ready` is asked before every key: the user may suspend the agent at any moment, and what is
+/// typed then goes to a shell.
+pub fn paste(pane: &Pane, text: &str, is_ready: &dyn Fn() -> bool) -> Pasted {
+    let Some(paste) = pane.paste(text) else { return Pasted::Not };
+    let make_if_ready = |call: &Call| is_ready() && make(call).is_ok();
+    let typed = || {
+        if paste.load.iter().any(|call| make(call).is_err()) {
+            return Pasted::Not;
+        }
+        if let Some(call) = pane.put_draft_aside() {
+            if !make_if_ready(&call) {
+                return Pasted::Not;
+            }
+            // Keys that come with a paste may be taken for a part of it.
+            std::thread::sleep(APART);
+        }
+        if !is_ready() {
+            return Pasted::Not;
+        }
+        let is_typed = make(&paste.text).is_ok() && make_if_ready(&paste.enter);
+        if is_typed { Pasted::Yes } else { Pasted::Partly }
+    };
+    let pasted = typed();
+    if let (Some(call), Pasted::Not) = (&paste.unload, pasted) {
+        let _ = make(call);
     }
-    calls.iter().try_for_each(|call| make(call).map(drop))
+    pasted
 }
 
 /// What the program has printed.

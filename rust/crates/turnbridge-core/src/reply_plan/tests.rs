@@ -1,5 +1,7 @@
 use super::*;
-use crate::reply_wire::Reason;
+use crate::reply_wire::{Reason, Way};
+use crate::run_end::{Evidence, judge};
+use crate::turn_trace::{Trace, TurnEnd};
 
 const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 const OTHER: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
@@ -72,14 +74,25 @@ fn replies_of_one_session_run_one_at_a_time_and_those_of_others_beside_them() {
 
 #[test]
 fn what_was_claimed_is_never_run_again() {
-    let lost = |is_acknowledged| Progress::Lost { is_acknowledged };
     assert_eq!(steps(&[reply("a", "x", Progress::Running)]), "");
-    assert_eq!(steps(&[reply("a", "x", lost(true)), waiting("b")]), "Finish a, Run b");
-    let pending = [reply("a", "x", lost(false)), waiting("b")];
-    assert_eq!(steps(&pending), "LookForPrompt a, TellQueued b");
+    let pending = [reply("a", "x", Progress::Lost), waiting("b")];
+    assert_eq!(steps(&pending), "FindOut a, TellQueued b");
     let uncertain = reply("a", "x", ended(Outcome::Uncertain));
     assert_eq!(step_of(&uncertain), "TellUncertain a");
     assert_eq!(steps(&[told(uncertain, &[Told::Uncertain])]), "Finish a");
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_told_so_and_not_run_again() {
+    let cut = reply("a", "x", ended(Outcome::Interrupted));
+    assert_eq!(steps(&[cut.clone(), waiting("b")]), "TellInterrupted a, Run b");
+    assert_eq!(steps(&[told(cut, &[Told::Interrupted]), waiting("b")]), "Finish a, Run b");
+}
+
+#[test]
+fn an_agent_whose_runner_died_before_it_could_stop_it_is_stopped_all_the_same() {
+    let pending = [reply("a", "x", Progress::Unstopped), waiting("b")];
+    assert_eq!(steps(&pending), "Stop a, TellQueued b");
 }
 
 #[test]
@@ -170,7 +183,6 @@ enum Runner {
     None,
     Started,
     Claimed,
-    Spawned,
     Waiting,
 }
 
@@ -202,7 +214,7 @@ impl World {
             Some(result) => Progress::Ended(result.clone()),
             None if !self.is_claimed => Progress::Waiting,
             None if self.runner != Runner::None || is_agent_seen => Progress::Running,
-            None => Progress::Lost { is_acknowledged: self.is_acknowledged },
+            None => Progress::Lost,
         };
         Pending { told: self.told.clone(), ..reply(&id.to_string(), "go on", progress) }
     }
@@ -221,9 +233,10 @@ impl World {
             }
             Runner::Claimed => {
                 assert_eq!(self.agent, Agent::None, "run twice");
-                (self.agent, self.runner) = (Agent::Starting, Runner::Spawned);
+                // The child writes down its name before it becomes the agent.
+                (self.agent, self.runner) = (Agent::Starting, Runner::Waiting);
+                self.has_agent_file = true;
             }
-            Runner::Spawned => (self.has_agent_file, self.runner) = (true, Runner::Waiting),
             Runner::Waiting => {
                 if let Agent::Over(is_well) = self.agent {
                     let outcome = if is_well { Outcome::Done } else { Outcome::Failed };
@@ -258,10 +271,22 @@ impl World {
                     self.runner = Runner::Started;
                 }
             }
-            Step::LookForPrompt(_) => match self.runs {
-                0 => self.result = Some(RunResult::new(Outcome::Uncertain, String::new())),
-                _ => self.is_finished = true,
-            },
+            Step::FindOut(_) => {
+                let evidence = Evidence {
+                    way: self.has_agent_file.then_some(Way::Agent),
+                    is_acknowledged: self.is_acknowledged,
+                    seen_end: None,
+                    trace: match (self.runs, self.agent) {
+                        (0, _) => Trace::Absent,
+                        (_, Agent::Over(true)) => Trace::Ended(TurnEnd::Ok),
+                        _ => Trace::Open,
+                    },
+                    is_stop_requested: false,
+                    printed: String::new(),
+                    is_command: false,
+                };
+                self.result = Some(judge(&evidence, String::new()));
+            }
             Step::Finish(_) => self.is_finished = true,
             other => {
                 let told = other.told().expect("a thing that is said");
@@ -278,8 +303,8 @@ impl World {
 
 /// X12, DESIGN 10.7: whoever is killed at whatever moment.
 #[test]
-fn every_reply_runs_at_most_once_and_every_one_ran_or_was_told_after_any_kills() {
-    let mut outcomes = [0; 3];
+fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kills() {
+    let mut outcomes = [0; 4];
     for seed in 1..=4_000_u64 {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut worlds = vec![World::default(); 3];
@@ -316,14 +341,21 @@ fn every_reply_runs_at_most_once_and_every_one_ran_or_was_told_after_any_kills()
         }
         for world in &worlds {
             assert!(world.runs <= 1, "{world:#?}");
-            let ends = [Told::Failed, Told::Uncertain];
-            let is_told = ends.iter().any(|end| world.said.contains(end));
-            // An agent that is only seen later was told as uncertain.
-            assert!(world.runs == 1 || is_told, "neither run nor told: {world:#?}");
-            outcomes[match (world.runs, is_told) {
-                (1, false) => 0,
-                (1, true) => 1,
-                _ => 2,
+            let is_told = |ends: &[Told]| ends.iter().any(|end| world.said.contains(end));
+            let is_well = world.agent == Agent::Over(true);
+            match world.runs {
+                0 => assert!(is_told(&[Told::Failed, Told::Uncertain]), "{world:#?}"),
+                _ if is_well => {
+                    let ends = [Told::Failed, Told::Uncertain, Told::Interrupted];
+                    assert!(!is_told(&ends), "told a falsehood: {world:#?}");
+                }
+                _ => assert!(is_told(&[Told::Failed, Told::Interrupted]), "{world:#?}"),
+            }
+            outcomes[match (world.runs, is_well) {
+                (1, true) => 0,
+                (1, false) if is_told(&[Told::Interrupted]) => 1,
+                (1, false) => 2,
+                _ => 3,
             }] += 1;
         }
     }

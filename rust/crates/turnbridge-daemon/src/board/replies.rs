@@ -81,7 +81,7 @@ struct Standing {
 fn standing(entry: &Entry) -> Standing {
     let word = match &entry.progress {
         Progress::Ended(result) => return end(&entry.reply, Some(result)),
-        Progress::Running | Progress::Lost { .. } => "running",
+        Progress::Running | Progress::Unstopped | Progress::Lost => "running",
         Progress::Waiting => {
             let last = entry.told.iter().rev().find_map(|told| match told {
                 Told::Held => Some("held"),
@@ -94,7 +94,7 @@ fn standing(entry: &Entry) -> Standing {
     Standing { word, result: None }
 }
 
-/// One without a result was acknowledged by its agent, or was no prompt.
+/// One without a result was no prompt, or is of 0.1, which wrote none for a run whose runner was killed.
 fn end(reply: &Reply, result: Option<&RunResult>) -> Standing {
     let is_refused =
         || reply.session().is_some_and(|(tool, _)| resume::is_refused(tool, &reply.text));
@@ -103,7 +103,7 @@ fn end(reply: &Reply, result: Option<&RunResult>) -> Standing {
         None if is_refused() => "refused",
         None if reply.session().is_none() => "no_route",
         None if is_stop(&reply.text) => "stop",
-        None => Outcome::Done.as_str(),
+        None => Outcome::Uncertain.as_str(),
     };
     Standing { word, result: result.cloned() }
 }

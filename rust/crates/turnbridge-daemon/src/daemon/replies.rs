@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::notice_wire::{Notice, NoticeKind, ThreadPlace};
-use turnbridge_core::reply_plan::{Pending, Step, Surroundings, Told, plan};
+use turnbridge_core::reply_plan::{self, Pending, Step, Surroundings, Told, plan};
 use turnbridge_core::reply_texts::text_of;
 use turnbridge_core::reply_wire::ReplySource;
 use turnbridge_core::resume::Live;
@@ -23,7 +23,7 @@ use turnbridge_store::outbox::{self, Fate, Queued};
 use turnbridge_store::paths::StatePaths;
 
 use super::log::DaemonLog;
-use crate::replies;
+use crate::replies::{self, FoundOut};
 
 pub struct Replies {
     paths: StatePaths,
@@ -127,11 +127,12 @@ impl Replies {
             Step::Stop(_) => {
                 self.log.info("a run is to be stopped", &[("reply", Field::Text(id.to_owned()))]);
                 inbox::request_stop(&self.paths, id)?;
+                if entry.progress == reply_plan::Progress::Unstopped {
+                    // It has been asked, and is looked at again.
+                    return Ok(Progress::Idle);
+                }
             }
-            Step::LookForPrompt(_) => {
-                self.log.warn("a runner was killed", &[("reply", Field::Text(id.to_owned()))]);
-                replies::look_for_prompt(&self.paths, &entry.reply)?;
-            }
+            Step::FindOut(_) => return self.find_out(entry),
             Step::Finish(_) => {
                 inbox::finish(&self.paths, id)?;
                 self.again_at.remove(id);
@@ -139,6 +140,19 @@ impl Replies {
             }
             _ => return Ok(Progress::Idle),
         }
+        Ok(Progress::Moved { queued: false })
+    }
+
+    fn find_out(&self, entry: &Entry) -> io::Result<Progress> {
+        if replies::find_out(&self.paths, &entry.reply)? == FoundOut::NotYet {
+            return Ok(Progress::Idle);
+        }
+        let id = entry.reply.id.as_str();
+        let result = inbox::read_result(&self.paths, id);
+        let outcome = result.map_or("unknown", |result| result.outcome.as_str());
+        let fields =
+            [("reply", Field::Text(id.to_owned())), ("outcome", Field::Text(outcome.to_owned()))];
+        self.log.warn("a run has died", &fields);
         Ok(Progress::Moved { queued: false })
     }
 

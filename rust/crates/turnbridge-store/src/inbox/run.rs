@@ -1,7 +1,9 @@
 //! The run of one reply, as its files tell. The runner takes `<id>.lock` and holds it while it
-//! lives; then it claims `<id>.run`, which can be done once; `<id>.agent` names the agent that it
+//! lives; then it claims `<id>.run`, which can be done once; `<id>.agent` names the process that it
 //! has started, which may outlive it; the agent's hooks write `<id>.ack`; `<id>.result` is the end.
 //! `<id>.stop` asks the runner to end it, on systems without signals too.
+//!
+//! A process is known by its pid, its start time and the start of the machine that this counts from.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,17 +12,22 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use turnbridge_core::event::ProcessKey;
+use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::reply_plan::Progress;
-use turnbridge_core::reply_wire::{Holder, RunResult};
+use turnbridge_core::reply_wire::{Holder, RunResult, Way};
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::turn_trace::TurnEnd;
 
-use super::place;
+use super::{is_for, place};
 use crate::append::append_line;
 use crate::atomic_file::{open_making_folders, sync_folder_of, write_atomically, write_durably};
 use crate::bounded_file;
 use crate::file_lock::{self, FileLock};
 use crate::paths::StatePaths;
-use crate::process::{Liveness, identify, liveness};
+use crate::process::{self, Liveness, identify, liveness};
+
+/// The variable by which an agent's hooks know the reply that it runs.
+pub const REPLY_ID: &str = "TURNBRIDGE_REPLY_ID";
 
 /// Longer than it takes to see whether a lock is held.
 const LOOK: Duration = Duration::from_millis(300);
@@ -40,28 +47,45 @@ pub fn progress(paths: &StatePaths, id: &str) -> Progress {
     let is_running = is_claimed && is_running(paths, id);
     match read_result(paths, id) {
         Some(result) => Progress::Ended(result),
-        None if is_running => Progress::Running,
-        None if is_claimed => {
-            let is_acknowledged = sibling(paths, id, "ack").is_ok_and(|path| path.exists());
-            Progress::Lost { is_acknowledged }
+        None if is_running && is_stop_requested(paths, id) && !is_runner_alive(paths, id) => {
+            Progress::Unstopped
         }
+        None if is_running => Progress::Running,
+        None if is_claimed => Progress::Lost,
         None => Progress::Waiting,
     }
 }
 
 /// Its runner lives, or the agent that it has started.
 pub fn is_running(paths: &StatePaths, id: &str) -> bool {
+    is_runner_alive(paths, id) || is_agent_alive(paths, id)
+}
+
+fn is_runner_alive(paths: &StatePaths, id: &str) -> bool {
     sibling(paths, id, "lock").is_ok_and(|path| file_lock::is_held(&path))
-        || is_agent_alive(paths, id)
 }
 
+/// The process that its runner has started lives, or the one whose hooks have acknowledged it: what
+/// was started may only be a wrapper around the agent.
 pub fn is_agent_alive(paths: &StatePaths, id: &str) -> bool {
-    agent(paths, id).is_some_and(|agent| liveness(agent) == Liveness::Alive)
+    agents(paths, id).next().is_some()
 }
 
-fn agent(paths: &StatePaths, id: &str) -> Option<ProcessKey> {
-    let holder: Holder = read(paths, id, "agent")?;
-    Some(ProcessKey { pid: holder.pid, start: holder.start })
+fn agents(paths: &StatePaths, id: &str) -> impl Iterator<Item = ProcessKey> + use<> {
+    let started = read::<Holder>(paths, id, "agent");
+    started.into_iter().chain(acks(paths, id).by).filter_map(|holder| alive(&holder))
+}
+
+fn alive(holder: &Holder) -> Option<ProcessKey> {
+    let is_of_this_boot = holder.boot.is_none() || holder.boot == process::boot();
+    let process = ProcessKey { pid: holder.pid, start: holder.start };
+    (is_of_this_boot && liveness(process) == Liveness::Alive).then_some(process)
+}
+
+/// What the runner has started. `None`: nothing, or it is not known.
+pub fn way(paths: &StatePaths, id: &str) -> Option<Way> {
+    let started: Holder = read(paths, id, "agent")?;
+    Some(started.way.unwrap_or(Way::Agent))
 }
 
 /// Held by the runner while it lives. `None`: another one does.
@@ -106,7 +130,8 @@ pub fn claim(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Claim> 
 }
 
 fn holder(pid: u32, now: Timestamp) -> Holder {
-    Holder { pid, start: identify(pid).start, at: now.to_string() }
+    let (start, boot) = (identify(pid).start, process::boot());
+    Holder { pid, start, at: now.to_string(), boot, way: None }
 }
 
 /// When it was claimed.
@@ -114,25 +139,84 @@ pub fn claimed_at(paths: &StatePaths, id: &str) -> Option<Timestamp> {
     Timestamp::parse(&read::<Holder>(paths, id, "run")?.at)
 }
 
-/// The agent that works on it.
-pub fn save_agent(paths: &StatePaths, id: &str, pid: u32, now: Timestamp) -> io::Result<()> {
-    let bytes = serde_json::to_vec(&holder(pid, now))?;
-    write_atomically(&sibling(paths, id, "agent")?, &bytes)
+/// The process that works on it. On the disk before it returns: that an agent was started must be
+/// known even after a power cut.
+pub fn save_agent(
+    paths: &StatePaths,
+    id: &str,
+    pid: u32,
+    way: Way,
+    now: Timestamp,
+) -> io::Result<()> {
+    let holder = Holder { way: Some(way), ..holder(pid, now) };
+    write_durably(&sibling(paths, id, "agent")?, &serde_json::to_vec(&holder)?)
 }
 
 /// A hook of the agent has seen the prompt, or the end of its turn. Nothing is written for an id
-/// that nobody waits for: it came by the environment.
-pub fn acknowledge(paths: &StatePaths, id: &str, event: &str) -> io::Result<()> {
-    if !place(paths, id)?.exists() {
+/// that nobody waits for, or of another session: it came by the environment, which an agent hands on
+/// to every agent that it starts itself.
+pub fn acknowledge(
+    paths: &StatePaths,
+    id: &str,
+    session: (Tool, &SessionId),
+    event: &str,
+    agent: ProcessKey,
+) -> io::Result<()> {
+    let place = place(paths, id)?;
+    if !is_for(paths, id, session.0, session.1) {
         return Ok(());
     }
-    append_line(&sibling(paths, id, "ack")?, format!("{event}\n").as_bytes()).map(|_| ())
+    let mut lines = format!("{event}\n");
+    if agent != ProcessKey::UNKNOWN {
+        let boot = process::boot().unwrap_or_default();
+        lines += &format!("by {} {} {boot}\n", agent.pid, agent.start);
+    }
+    append_line(&place.with_extension("ack"), lines.as_bytes()).map(|_| ())
+}
+
+/// What the agent's hooks have seen.
+#[derive(Debug, Default)]
+pub struct Acks {
+    pub has_prompt: bool,
+    /// The first end of a turn: what follows in the same process (a background task has ended) is no
+    /// longer the reply's own turn.
+    pub end: Option<TurnEnd>,
+    /// The agents whose hooks they were.
+    by: Vec<Holder>,
+}
+
+pub fn acks(paths: &StatePaths, id: &str) -> Acks {
+    let text = sibling(paths, id, "ack").and_then(fs::read_to_string).unwrap_or_default();
+    let mut acks = Acks::default();
+    for line in text.lines() {
+        match line {
+            "UserPromptSubmit" => acks.has_prompt = true,
+            "Stop" => acks.end = acks.end.or(Some(TurnEnd::Ok)),
+            "StopFailure" => acks.end = acks.end.or(Some(TurnEnd::Failed)),
+            other => acks.by.extend(read_agent(other)),
+        }
+    }
+    acks
+}
+
+/// `by PID START BOOT`.
+fn read_agent(line: &str) -> Option<Holder> {
+    let mut words = line.strip_prefix("by ")?.split(' ');
+    let pid = words.next()?.parse().ok()?;
+    let start = words.next()?.parse().ok()?;
+    let boot = words.next().filter(|boot| !boot.is_empty()).map(str::to_owned);
+    Some(Holder { pid, start, at: String::new(), boot, way: None })
+}
+
+/// A hook of the agent is at work: what it has seen is not written down yet. It outlives its agent.
+pub fn is_hook_running(id: &str) -> bool {
+    let hooks = ["turnbridge-status", "turnbridge-stop-gate"];
+    process::is_any_running(&hooks, &format!("{REPLY_ID}={id}"))
 }
 
 /// The agent's hooks have seen a turn end: it will be told of by itself.
 pub fn has_ended(paths: &StatePaths, id: &str) -> bool {
-    let text = sibling(paths, id, "ack").and_then(fs::read_to_string).unwrap_or_default();
-    text.lines().any(|event| ["Stop", "StopFailure"].contains(&event))
+    acks(paths, id).end.is_some()
 }
 
 /// The agent's streams: files, because an agent that outlives its runner must neither miss the rest
@@ -197,14 +281,11 @@ pub fn read_result(paths: &StatePaths, id: &str) -> Option<RunResult> {
 /// Asks for the end of a run. Its runner ends the agent; an agent without one is asked itself.
 pub fn request_stop(paths: &StatePaths, id: &str) -> io::Result<()> {
     write_atomically(&sibling(paths, id, "stop")?, b"")?;
-    if sibling(paths, id, "lock").is_ok_and(|path| file_lock::is_held(&path)) {
+    if is_runner_alive(paths, id) {
         let runner = read::<Holder>(paths, id, "run");
-        let runner = runner.map(|holder| ProcessKey { pid: holder.pid, start: holder.start });
-        if let Some(runner) = runner.filter(|runner| liveness(*runner) == Liveness::Alive) {
-            terminate(runner);
-        }
-    } else if let Some(agent) = agent(paths, id).filter(|_| is_agent_alive(paths, id)) {
-        terminate(agent);
+        runner.as_ref().and_then(alive).into_iter().for_each(terminate);
+    } else {
+        agents(paths, id).for_each(terminate);
     }
     Ok(())
 }

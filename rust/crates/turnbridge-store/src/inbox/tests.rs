@@ -1,5 +1,8 @@
 use super::*;
-use turnbridge_core::reply_wire::ReplySource;
+use turnbridge_core::event::ProcessKey;
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::reply_wire::{ReplySource, Way};
+use turnbridge_core::turn_trace::TurnEnd;
 
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
@@ -104,22 +107,78 @@ fn a_reply_is_claimed_once_and_its_files_tell_how_far_it_has_come() {
     assert_eq!(progress(&paths, id), Progress::Running);
     assert!(lock(&paths, id).unwrap().is_none());
     drop_lock(held);
-    assert_eq!(progress(&paths, id), Progress::Lost { is_acknowledged: false });
+    assert_eq!(progress(&paths, id), Progress::Lost);
     // An agent that outlives its runner: here, this process.
-    save_agent(&paths, id, std::process::id(), NOW).unwrap();
+    save_agent(&paths, id, std::process::id(), Way::Agent, NOW).unwrap();
     assert_eq!(progress(&paths, id), Progress::Running);
+    request_stop_file(&paths, id);
+    assert_eq!(progress(&paths, id), Progress::Unstopped);
     fs::remove_file(paths.inbox_dir().join(format!("{id}.agent"))).unwrap();
-    acknowledge(&paths, id, "UserPromptSubmit").unwrap();
-    assert_eq!(progress(&paths, id), Progress::Lost { is_acknowledged: true });
-    assert!(!has_ended(&paths, id));
-    acknowledge(&paths, id, "Stop").unwrap();
-    assert!(has_ended(&paths, id));
+    let acknowledge = |event, agent| acknowledge(&paths, id, session().key(), event, agent);
+    acknowledge("UserPromptSubmit", ProcessKey::UNKNOWN).unwrap();
+    assert_eq!(progress(&paths, id), Progress::Lost);
+    assert!(acks(&paths, id).has_prompt && !has_ended(&paths, id));
+    acknowledge("Stop", ProcessKey::UNKNOWN).unwrap();
+    acknowledge("StopFailure", ProcessKey::UNKNOWN).unwrap();
+    assert_eq!(acks(&paths, id).end, Some(TurnEnd::Ok), "the first end is the reply's own");
+    // The agent itself, which a wrapper has started that is gone.
+    let own = crate::process::identify(std::process::id());
+    acknowledge("UserPromptSubmit", own).unwrap();
+    assert_eq!(progress(&paths, id), Progress::Unstopped);
     let result = RunResult::new(Outcome::Done, NOW.to_string());
     save_result(&paths, id, &result).unwrap();
     assert_eq!(progress(&paths, id), Progress::Ended(result));
     finish(&paths, id).unwrap();
     // A runner that was started twice comes too late.
     assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Taken);
+}
+
+/// Without a signal to anybody.
+fn request_stop_file(paths: &StatePaths, id: &str) {
+    fs::write(paths.inbox_dir().join(format!("{id}.stop")), "").unwrap();
+}
+
+/// A reboot: pids and start times come again.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_of_an_earlier_start_of_the_machine_is_not_alive() {
+    let (_folder, paths) = inbox();
+    accept(&paths, &reply("1.0"), NOW).unwrap();
+    let id = "slack-D1-1.0";
+    claim(&paths, id, NOW).unwrap();
+    save_agent(&paths, id, std::process::id(), Way::Agent, NOW).unwrap();
+    assert_eq!(progress(&paths, id), Progress::Running);
+    let path = paths.inbox_dir().join(format!("{id}.agent"));
+    let mut holder: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    holder["boot"] = "0d7b4b6d-9b0e-4e1a-8b3c-4d5e6e0c1b2a".into();
+    fs::write(&path, holder.to_string()).unwrap();
+    assert_eq!(progress(&paths, id), Progress::Lost);
+}
+
+/// An agent hands its environment on to the agents that it starts itself.
+#[test]
+fn hooks_of_another_session_acknowledge_nothing() {
+    let (_folder, paths) = inbox();
+    accept(&paths, &reply("1.0"), NOW).unwrap();
+    let id = "slack-D1-1.0";
+    let other = SessionId::parse("01a1e18e-2062-79f1-b187-979e8f997b9c").unwrap();
+    for (tool, session) in [(Tool::Claude, &other), (Tool::Codex, &session().0)] {
+        acknowledge(&paths, id, (tool, session), "Stop", ProcessKey::UNKNOWN).unwrap();
+    }
+    assert!(!has_ended(&paths, id));
+}
+
+struct Session(SessionId);
+
+impl Session {
+    fn key(&self) -> (Tool, &SessionId) {
+        (Tool::Claude, &self.0)
+    }
+}
+
+/// The one that the replies are for.
+fn session() -> Session {
+    Session(SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap())
 }
 
 fn drop_lock(lock: FileLock) {
@@ -179,7 +238,8 @@ fn an_id_that_is_no_name_reaches_no_file() {
     let bad = Reply { id: "../x".into(), ..reply("1.0") };
     assert!(accept(&paths, &bad, NOW).is_err());
     assert!(claim(&paths, "a/b", NOW).is_err());
-    assert!(acknowledge(&paths, "..", "Stop").is_err());
-    acknowledge(&paths, "nobody-waits", "Stop").unwrap();
+    let acknowledge = |id| acknowledge(&paths, id, session().key(), "Stop", ProcessKey::UNKNOWN);
+    assert!(acknowledge("..").is_err());
+    acknowledge("nobody-waits").unwrap();
     assert!(!paths.inbox_dir().join("nobody-waits.ack").exists());
 }

@@ -70,8 +70,8 @@ fn shown(paths: &StatePaths) -> Result<Vec<Shown>> {
     for entry in inbox::entries(paths).with_context(folder)? {
         let (state, result) = match entry.progress {
             Progress::Waiting => ("waiting", None),
-            Progress::Running => ("running", None),
-            Progress::Lost { .. } => ("lost", None),
+            Progress::Running | Progress::Unstopped => ("running", None),
+            Progress::Lost => ("lost", None),
             Progress::Ended(result) => ("ended", Some(result)),
         };
         shown.push(Shown { reply: entry.reply, state, told: entry.told, result });

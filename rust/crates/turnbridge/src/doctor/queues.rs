@@ -85,9 +85,9 @@ fn look_at_inbox(paths: &StatePaths, now: Timestamp) -> Inbox {
     let entries = inbox::entries(paths).unwrap_or_default();
     let waiting = entries.iter().filter(|entry| entry.progress == Progress::Waiting);
     let uncertain = entries.iter().filter(|entry| match &entry.progress {
-        Progress::Lost { .. } => true,
+        Progress::Lost => true,
         Progress::Ended(result) => result.outcome == Outcome::Uncertain,
-        Progress::Waiting | Progress::Running => false,
+        Progress::Waiting | Progress::Running | Progress::Unstopped => false,
     });
     Inbox {
         unreadable: files.saturating_sub(entries.len()),

@@ -4,6 +4,8 @@ use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+use turnbridge_core::foreign_environment::is_anothers;
+
 /// How often its end, and a wish that it end, are looked for.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -49,37 +51,32 @@ enum Word {
     Kill,
 }
 
-/// What the daemon that started us found around it, and an agent would take for its own: it may
-/// have been started from a terminal in which another agent runs.
+/// What the daemon that started us found around it, and an agent would take for its own.
 pub fn forget_surroundings(command: &mut Command) {
-    const NAMES: [&str; 17] = [
-        "CLAUDECODE",
-        "CLAUDE_CODE_ENTRYPOINT",
-        "CLAUDE_CODE_SESSION_ID",
-        "CLAUDE_CODE_CHILD_SESSION",
-        "CLAUDE_PROJECT_DIR",
-        "CLAUDE_PLUGIN_ROOT",
-        "CLAUDE_PLUGIN_DATA",
-        "CLAUDE_ENV_FILE",
-        "CLAUDE_EFFORT",
-        "AI_AGENT",
-        "TMUX",
-        "TMUX_PANE",
-        "WEZTERM_PANE",
-        "KITTY_WINDOW_ID",
-        "ITERM_SESSION_ID",
-        "WT_SESSION",
-        "ZELLIJ_PANE_ID",
-    ];
-    for name in NAMES {
-        command.env_remove(name);
-    }
     for (name, _) in std::env::vars_os() {
-        let is_hosts = |prefix: &&str| name.to_string_lossy().starts_with(*prefix);
-        if ["TVINE_", "KAWAII_"].iter().any(is_hosts) {
+        if is_anothers(&name.to_string_lossy()) {
             command.env_remove(&name);
         }
     }
+}
+
+/// Has the child call `save` with its own pid before it becomes the agent: whoever is killed at
+/// whatever moment, an agent that runs is known. A child whose runner has died meanwhile does not
+/// become one.
+#[cfg(unix)]
+pub fn name_itself(
+    command: &mut Command,
+    save: impl Fn(u32) -> io::Result<()> + Send + Sync + 'static,
+) {
+    use std::os::unix::process::{CommandExt, parent_id};
+    let runner = std::process::id();
+    let name = move || {
+        save(std::process::id())?;
+        if parent_id() == runner { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
+    };
+    // SAFETY: the closure runs between fork and exec. This process has one thread, so that no lock
+    // of the allocator or of the standard library can be held by another.
+    unsafe { command.pre_exec(name) };
 }
 
 #[cfg(unix)]

@@ -1,18 +1,17 @@
 //! A reply typed into the terminal in which its session is open (`resume.live = "pane"`): pasted, so
-//! that line ends send nothing off, once the agent there has nothing to do.
+//! that line ends send nothing off, once the agent there has nothing to do and reads its terminal alone.
 
 use std::time::{Duration, Instant};
 
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::reply_wire::{Outcome, RunResult};
-use turnbridge_core::terminal_calls::Pane;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_daemon::replies::{is_open, pane_to_type_into};
+use turnbridge_daemon::replies::{TypingPlace, is_open, place_to_type_into};
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::{clock, session_store};
 
 use super::{LOOK_AGAIN, Runner, now};
-use crate::terminals;
+use crate::terminals::{self, Pasted};
 
 /// For a prompt to be seen by its hook after it was pasted.
 const SEEN_WITHIN: Duration = Duration::from_secs(15);
@@ -25,27 +24,40 @@ impl Runner<'_> {
             if self.is_stopping() {
                 return Some(RunResult::new(Outcome::Stopped, now()));
             }
-            let config_dir = claude_config_dir();
-            let pane = pane_to_type_into(self.paths, tool, id, config_dir.as_deref(), clock::now());
-            match pane.filter(terminals::is_there) {
-                Some(pane) => return Some(self.paste(tool, id, &pane)),
-                None => std::thread::sleep(LOOK_AGAIN),
+            if let Some(result) =
+                self.place(tool, id).and_then(|place| self.paste(tool, id, &place))
+            {
+                return Some(result);
             }
+            std::thread::sleep(LOOK_AGAIN);
         }
         None
     }
 
+    /// Where it can be typed now.
+    fn place(&self, tool: Tool, id: &SessionId) -> Option<TypingPlace> {
+        let config_dir = claude_config_dir();
+        place_to_type_into(self.paths, tool, id, config_dir.as_deref(), clock::now())
+    }
+
     /// Pasting half of it and pasting all of it look alike from here, so that only what a hook has
-    /// seen counts as done.
-    fn paste(&self, tool: Tool, id: &SessionId, pane: &Pane) -> RunResult {
+    /// seen counts as done. `None`: nothing was typed, because the agent has left its terminal to
+    /// somebody else.
+    fn paste(&self, tool: Tool, id: &SessionId, place: &TypingPlace) -> Option<RunResult> {
         let begun = clock::now();
         let text = typed(&self.reply.text);
-        let is_pasted = terminals::paste(pane, &text).is_ok();
+        let is_ready =
+            || terminals::is_agents(place) && self.place(tool, id).as_ref() == Some(place);
+        let is_pasted = match terminals::paste(&place.pane, &text, &is_ready) {
+            Pasted::Yes => true,
+            Pasted::Partly => false,
+            Pasted::Not => return None,
+        };
         // A command of Claude's own fires no hook.
         let is_command = text.starts_with('/');
         let is_seen = is_pasted && (is_command || self.wait_until_seen(tool, id, begun));
         let outcome = if is_seen { Outcome::HandedOver } else { Outcome::Uncertain };
-        RunResult::new(outcome, now())
+        Some(RunResult::new(outcome, now()))
     }
 
     fn wait_until_seen(&self, tool: Tool, id: &SessionId, since: Timestamp) -> bool {

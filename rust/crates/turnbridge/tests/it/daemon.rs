@@ -1,5 +1,6 @@
 //! The daemon: what it hears becomes a run, what is queued arrives, and whoever stops it loses nothing.
 
+mod deaths;
 mod machines;
 mod soak;
 
@@ -90,14 +91,16 @@ impl Service {
         serde_json::from_str(&shown).unwrap()
     }
 
-    /// An agent that writes down how it was called, and then does what `script` says.
+    /// An agent that writes down how it was called, and then does what `script` says; it has the
+    /// prompt in `$prompt`.
     fn be_agent(&self, name: &str, script: &str) {
         use std::os::unix::fs::PermissionsExt;
         let path = self.world.hermetic.root().join("bin").join(name);
         let calls = self.calls_file();
         let text = format!(
-            "#!/bin/sh\n{{ printf 'cwd=%s' \"$PWD\"; for a; do printf '|%s' \"$a\"; done; \
-             printf '|stdin='; [ -t 0 ] || cat; printf '\\036'; }} >> '{}'\n{script}\n",
+            "#!/bin/sh\nprompt=; [ -t 0 ] || prompt=$(cat)\n\
+             {{ printf 'cwd=%s' \"$PWD\"; for a; do printf '|%s' \"$a\"; done; \
+             printf '|stdin=%s\\036' \"$prompt\"; }} >> '{}'\n{script}\n",
             calls.display()
         );
         fs::write(&path, text).unwrap();
@@ -180,7 +183,7 @@ fn slv_t3_t4_a_reply_is_received_and_becomes_the_next_prompt_of_its_session() {
     service.wait_for_words(&thread, &["Your reply was received."]);
     let call = wait_until(PATIENCE, "the agent", || service.calls().pop());
     let cwd = service.world.hermetic.project();
-    assert_eq!(call, format!("cwd={}|-r|{SESSION}|now the tests, please|stdin=", cwd.display()));
+    assert_eq!(call, format!("cwd={}|-r|{SESSION}|-p|stdin=now the tests, please", cwd.display()));
     service.slack.wait_for_all_acked(PATIENCE);
     assert_eq!(service.slack.violations(), Vec::<String>::new());
 }
@@ -331,6 +334,20 @@ fn it_goes_into_the_background_and_ends_on_a_signal() {
         (&json!("the daemon has stopped"), &json!("signal"))
     );
     assert!(service.slack.open_sockets().is_empty());
+}
+
+#[test]
+fn a_suspended_daemon_says_so_and_can_be_stopped() {
+    let mut service = Service::without_daemon("[gate]\nenabled = false\n");
+    service.start_daemon();
+    assert_eq!(service.status()["suspended"], false);
+    let pid = service.status()["daemon"]["pid"].to_string();
+    assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
+    wait_until(PATIENCE, "the signal", || (service.status()["suspended"] == true).then_some(()));
+    let shown = service.world.turnbridge(&["daemon", "status"]);
+    assert!(shown.contains("suspended by a signal"), "{shown}");
+    assert!(shown.contains(&format!("hint: `kill -CONT {pid}` lets it go on")), "{shown}");
+    assert_eq!(service.world.turnbridge(&["daemon", "stop"]), "the daemon has stopped\n");
 }
 
 /// X36: what is queued while it stops is not forgotten.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbridge_core::reply_plan::{Step, Surroundings, Told, plan};
 use turnbridge_core::resume::Live;
-use turnbridge_daemon::replies::look_for_prompt;
+use turnbridge_daemon::replies::find_out;
 use turnbridge_store::inbox as store;
 use turnbridge_store::paths::StatePaths;
 
@@ -188,7 +188,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn slv_51_54_claude_gets_the_prompt_as_one_argument_in_the_sessions_folder() {
+fn slv_51_54_claude_gets_the_prompt_by_stdin_in_the_sessions_folder() {
     let inbox = Inbox::new();
     let text = "go on: $(touch pwned) `touch pwned` \"double\" 'single' \\ ; touch pwned & * ~";
     inbox.add("r1", text, json!({}));
@@ -198,9 +198,9 @@ fn slv_51_54_claude_gets_the_prompt_as_one_argument_in_the_sessions_folder() {
     assert_eq!(result["output"], "answer\n");
     let called = inbox.called();
     assert!(called.program.ends_with("/bin/claude"), "{}", called.program);
-    assert_eq!(called.arguments, ["-r", SESSION, text]);
+    assert_eq!(called.arguments, ["-r", SESSION, "-p"]);
     assert_eq!(called.cwd, inbox.world.hermetic.project().to_str().unwrap());
-    assert_eq!((called.reply.as_str(), called.stdin.as_str()), ("r1", ""));
+    assert_eq!((called.reply.as_str(), called.stdin.as_str()), ("r1", text));
     assert!(!inbox.world.hermetic.project().join("pwned").exists());
     let log = inbox.log();
     assert_eq!(log.len(), 1, "{log:?}");
@@ -233,7 +233,43 @@ fn slv_52_literal_newlines_are_two_characters() {
     inbox.world.configure("[resume]\nclaude_newlines = \"literal\"\n");
     inbox.add("r1", "one\r\ntwo three\n", json!({}));
     inbox.result("r1");
-    assert_eq!(inbox.called().arguments, ["-r", SESSION, "one\\ntwo three\\n"]);
+    let called = inbox.called();
+    assert_eq!(called.arguments, ["-r", SESSION, "-p"]);
+    assert_eq!(called.stdin, "one\\ntwo three\\n");
+}
+
+/// Everybody on the machine can read them.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_word_of_a_reply_is_in_the_arguments_of_any_process() {
+    // Nobody else's, should the tests run twice on this machine.
+    let needle = format!("needle-{}", std::process::id());
+    for (tool, text) in [
+        ("claude", format!("a short {needle}")),
+        ("claude", format!("long {needle} ").repeat(2_500)),
+        ("codex", format!("a short {needle}")),
+    ] {
+        let inbox = Inbox::new();
+        inbox.behave(
+            "while [ -e \"$STUB_RECORD\" ] && [ ! -e \"$STUB_RECORD/go\" ]; do sleep 0.05; done",
+        );
+        inbox.add("r1", &text, json!({"tool": tool}));
+        let mut runner = inbox.spawn("r1");
+        wait_until("the agent", || !inbox.runs().is_empty());
+        assert_eq!(processes_with(&needle), Vec::<String>::new(), "{tool}");
+        fs::write(inbox.record().join("go"), "").unwrap();
+        runner.wait().unwrap();
+        assert_eq!(inbox.called().stdin, text);
+    }
+}
+
+/// The command lines of all processes that have these words in them.
+#[cfg(target_os = "linux")]
+fn processes_with(words: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(words)).collect()
 }
 
 #[test]
@@ -314,14 +350,25 @@ fn what_the_session_was_started_with_is_passed_on_and_what_is_around_the_daemon_
     );
     inbox.add("r1", "go on", json!({}));
     let mut command = inbox.command(&["run-reply", "r1"]);
-    command.envs([("CLAUDECODE", "1"), ("TVINE_SESSION_ID", "other"), ("TMUX_PANE", "%9")]);
+    let others = [
+        ("CLAUDECODE", "1"),
+        ("CLAUDE_CODE_SSE_PORT", "4711"),
+        ("CODEX_SANDBOX", "seatbelt"),
+        ("CODEX_SANDBOX_NETWORK_DISABLED", "1"),
+        ("TVINE_SESSION_ID", "other"),
+        ("TMUX_PANE", "%9"),
+    ];
+    command.envs(others).env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "7").env("NO_PROXY", "x");
     assert!(command.output().unwrap().status.success());
     let called = inbox.called();
-    let expected = ["--plugin-dir=/plug in", "--permission-mode", "plan", "-r", SESSION, "go on"];
+    let expected = ["--plugin-dir=/plug in", "--permission-mode", "plan", "-r", SESSION, "-p"];
     assert_eq!(called.arguments, expected);
     assert_eq!(called.cwd, session_dir.to_str().unwrap(), "not the route's folder");
-    for name in ["CLAUDECODE=", "TVINE_SESSION_ID=", "TMUX_PANE="] {
-        assert!(!called.env.contains(name), "{name}");
+    for (name, _) in others {
+        assert!(!called.env.contains(&format!("{name}=")), "{name}");
+    }
+    for own in ["CLAUDE_CODE_MAX_OUTPUT_TOKENS=7\n", "NO_PROXY=x\n"] {
+        assert!(called.env.contains(own), "{own}");
     }
     let config_dir =
         format!("CLAUDE_CONFIG_DIR={}", inbox.world.hermetic.claude_config_dir().display());
@@ -425,7 +472,8 @@ fn the_hooks_acknowledge_the_reply_and_then_the_output_is_nobodys() {
     let result = inbox.result("r1");
     assert_eq!((&result["outcome"], &result["output"]), (&json!("done"), &Value::Null));
     let acknowledged = fs::read_to_string(inbox.file("r1", "ack")).unwrap();
-    assert_eq!(acknowledged, "UserPromptSubmit\nStop\n");
+    let events: Vec<_> = acknowledged.lines().filter(|line| !line.starts_with("by ")).collect();
+    assert_eq!(events, ["UserPromptSubmit", "Stop"]);
     // Codex's hooks do the same; an id that nobody waits for, or that is no name, does nothing.
     let inbox = Inbox::new();
     inbox.add("r2", "go on", json!({"tool": "codex"}));
@@ -566,9 +614,9 @@ impl Driver<'_> {
                     assert!(self.said.contains(&(id.clone(), Told::Receipt)), "{id}: SLV-37");
                     self.launched.push((id.clone(), self.inbox.spawn(&id)));
                 }
-                Step::LookForPrompt(_) => {
+                Step::FindOut(_) => {
                     let entry = entries.iter().find(|entry| entry.reply.id == id).unwrap();
-                    look_for_prompt(&self.paths, &entry.reply).unwrap();
+                    find_out(&self.paths, &entry.reply).unwrap();
                 }
                 Step::Finish(_) => store::finish(&self.paths, &id).unwrap(),
                 _ => {}
@@ -625,7 +673,7 @@ fn whoever_is_killed_every_reply_runs_at_most_once_and_every_one_ran_or_was_told
     for number in 0..replies {
         let id = format!("r{number}");
         let count = runs.iter().filter(|run| **run == id).count();
-        let is_told = [Told::Failed, Told::Uncertain]
+        let is_told = [Told::Failed, Told::Uncertain, Told::Interrupted]
             .iter()
             .any(|told| driver.said.contains(&(id.clone(), *told)));
         assert!(count <= 1, "{id} ran {count} times");

@@ -31,6 +31,7 @@ mod manifest;
 mod mcp;
 mod no_network;
 mod own_speak;
+mod pane_typing;
 mod panes;
 mod plugin_folder;
 #[cfg(unix)]

@@ -23,7 +23,7 @@ fn x36_a_reply_without_slack_is_the_next_prompt_of_its_session_once() {
     let done = told.into_iter().find(|reply| reply["state"] == "done").unwrap();
     assert_eq!((&done["id"], &done["source"]), (&json!(ONE), &json!("board")));
     let cwd = site.world.hermetic.project();
-    let call = format!("cwd={}|-r|{SESSION}|now the tests, please", cwd.display());
+    let call = format!("cwd={}|-r|{SESSION}|-p|stdin=now the tests, please", cwd.display());
     assert_eq!(site.calls(), [call]);
     // A page that has heard no answer sends it again.
     let again = site.reply(ONE, "now the tests, please").json();

@@ -96,8 +96,9 @@ impl Site {
         use std::os::unix::fs::PermissionsExt;
         let path = self.world.hermetic.root().join("bin/claude");
         let text = format!(
-            "#!/bin/sh\n{{ printf 'cwd=%s' \"$PWD\"; for a; do printf '|%s' \"$a\"; done; \
-             printf '\\036'; }} >> '{}'\n{script}\n",
+            "#!/bin/sh\nprompt=$(cat)\n\
+             {{ printf 'cwd=%s' \"$PWD\"; for a; do printf '|%s' \"$a\"; done; \
+             printf '|stdin=%s\\036' \"$prompt\"; }} >> '{}'\n{script}\n",
             self.calls_file().display()
         );
         fs::write(&path, text).unwrap();

@@ -79,11 +79,11 @@ impl Soak {
         });
         let hook = self.service.world.command("turnbridge-status");
         let script = format!(
-            "printf '%s\\n' \"$3\" >> '{runs}'\n\
-             case \"$3\" in *acknowledged*)\n  \
+            "printf '%s\\n' \"$prompt\" >> '{runs}'\n\
+             case \"$prompt\" in *acknowledged*)\n  \
                printf '%s' '{payload}' | sed \"s/@/$2/\" | '{hook}' --origin plugin;;\nesac\n\
-             case \"$3\" in *slow*) sleep 0.4;; esac\n\
-             case \"$3\" in *fails*) exit 3;; esac\n",
+             case \"$prompt\" in *slow*) sleep 0.4;; esac\n\
+             case \"$prompt\" in *fails*) exit 3;; esac\n",
             runs = self.runs_file().display(),
             hook = hook.get_program().to_string_lossy(),
         );
@@ -194,7 +194,7 @@ impl Soak {
             let was_told = |word: &str| words.iter().any(|told| told.starts_with(word));
             let count = runs.iter().filter(|run| **run == said.text).count();
             assert!(count <= 1, "`{}` ran {count} times", said.text);
-            let is_told = was_told("uncertain") || was_told("failed");
+            let is_told = ["uncertain", "failed", "interrupted"].into_iter().any(was_told);
             assert!(count == 1 || is_told, "`{}` neither ran nor was told: {words:?}", said.text);
             assert!(was_told("receipt"), "`{}` has no receipt: {words:?}", said.text);
         }

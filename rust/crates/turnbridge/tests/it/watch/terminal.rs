@@ -142,7 +142,7 @@ fn a_reply_becomes_the_next_prompt_when_a_daemon_runs() {
     tmux.send_text("go on");
     tmux.send_key("Enter");
     tmux.wait_for("the reply to project was run", PATIENCE);
-    assert_eq!(claude.calls(), [["-r", SESSION, "go on"]]);
+    assert_eq!(claude.calls(), [["-r", SESSION, "-p"]]);
 }
 
 /// Killed when the test is over, however it ends.

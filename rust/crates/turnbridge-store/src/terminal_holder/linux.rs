@@ -1,0 +1,85 @@
+//! Linux: `/proc/<pid>/stat` has the terminal's foreground group, `/proc/<pid>/fd` who reads it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use turnbridge_core::event::ProcessKey;
+
+use super::Held;
+use crate::process::{ProcessInfo, Standing, inspect};
+
+/// More than any chain of shells and wrappers has.
+const MOST_ANCESTORS: usize = 64;
+
+pub fn held_by(process: ProcessKey) -> Option<Held> {
+    let own = inspect(process.pid)?;
+    let is_in_front = own.start == process.start
+        && own.standing == Standing::Running
+        && own.terminal != 0
+        && own.foreground == Some(own.group);
+    if !is_in_front || is_shared(process.pid, &own) {
+        return None;
+    }
+    let name = name_of(process.pid, own.terminal)?;
+    Some(Held { name: Some(name) })
+}
+
+/// Another process of the same group reads the terminal too. Those that have started this one wait
+/// for it; only members of the foreground group can read at all.
+fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
+    let ancestors = ancestors_of(own);
+    let Ok(processes) = fs::read_dir("/proc") else { return true };
+    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut others = pids.filter(|other: &u32| *other != pid && !ancestors.contains(other));
+    others.any(|other| {
+        inspect(other).is_some_and(|info| {
+            info.group == own.group
+                && info.terminal == own.terminal
+                && info.standing != Standing::Ended
+                && reads(other, own.terminal)
+        })
+    })
+}
+
+fn ancestors_of(process: &ProcessInfo) -> Vec<u32> {
+    let mut ancestors = Vec::new();
+    let mut next = Some(process.parent);
+    while let Some(pid) = next.filter(|pid| *pid > 0 && ancestors.len() < MOST_ANCESTORS) {
+        ancestors.push(pid);
+        next = inspect(pid).map(|info| info.parent);
+    }
+    ancestors
+}
+
+/// By its standard input, or because it has opened `/dev/tty`. What cannot be looked at (`sudo`)
+/// may read.
+fn reads(pid: u32, terminal: u32) -> bool {
+    let folder = folder_of(pid);
+    let Ok(files) = fs::read_dir(&folder) else { return folder.exists() };
+    is_terminal(&folder.join("0"), terminal)
+        || files
+            .flatten()
+            .any(|file| fs::read_link(file.path()).is_ok_and(|to| to == Path::new("/dev/tty")))
+}
+
+fn name_of(pid: u32, terminal: u32) -> Option<String> {
+    let folder = folder_of(pid);
+    let mut streams = ["0", "1", "2"].into_iter().map(|stream| folder.join(stream));
+    let stream = streams.find(|stream| is_terminal(stream, terminal))?;
+    fs::read_link(stream).ok()?.into_os_string().into_string().ok()
+}
+
+fn folder_of(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/fd"))
+}
+
+fn is_terminal(stream: &Path, terminal: u32) -> bool {
+    fs::metadata(stream).is_ok_and(|metadata| as_in_stat(metadata.rdev()) == terminal)
+}
+
+/// `stat` has the device as the kernel writes it in 32 bits.
+fn as_in_stat(device: u64) -> u32 {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
+}

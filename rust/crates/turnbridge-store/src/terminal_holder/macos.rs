@@ -1,0 +1,86 @@
+//! macOS: `proc_pidinfo` has the terminal's foreground group, `proc_pidfdinfo` who reads it.
+
+use turnbridge_core::event::ProcessKey;
+
+use super::Held;
+use crate::process::{ProcessInfo, Standing, inspect};
+
+const MOST_ANCESTORS: usize = 64;
+const MOST_MEMBERS: usize = 1_024;
+
+/// `PROC_PIDFDVNODEINFO` of `sys/proc_info.h`, which `libc` does not have.
+const VNODE_INFO: libc::c_int = 1;
+
+/// `vnode_fdinfo` of `sys/proc_info.h`.
+#[repr(C)]
+struct VnodeOfFile {
+    open_flags: u32,
+    status: u32,
+    offset: i64,
+    kind: i32,
+    guard_flags: u32,
+    stat: libc::vinfo_stat,
+    vnode_kind: libc::c_int,
+    padding: libc::c_int,
+    file_system: [i32; 2],
+}
+
+pub fn held_by(process: ProcessKey) -> Option<Held> {
+    let own = inspect(process.pid)?;
+    let is_in_front = own.start == process.start
+        && own.standing == Standing::Running
+        && own.terminal != 0
+        && own.foreground == Some(own.group);
+    if !is_in_front || is_shared(process.pid, &own) {
+        return None;
+    }
+    // Its name is not needed where the terminal is asked by its own id.
+    Some(Held { name: None })
+}
+
+fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
+    let ancestors = ancestors_of(own);
+    let Some(members) = members_of(own.group) else { return true };
+    let mut others =
+        members.into_iter().filter(|other| *other != pid && !ancestors.contains(other));
+    others.any(|other| {
+        inspect(other).is_some_and(|info| {
+            info.terminal == own.terminal
+                && info.standing != Standing::Ended
+                && reads(other, own.terminal)
+        })
+    })
+}
+
+fn ancestors_of(process: &ProcessInfo) -> Vec<u32> {
+    let mut ancestors = Vec::new();
+    let mut next = Some(process.parent);
+    while let Some(pid) = next.filter(|pid| *pid > 0 && ancestors.len() < MOST_ANCESTORS) {
+        ancestors.push(pid);
+        next = inspect(pid).map(|info| info.parent);
+    }
+    ancestors
+}
+
+fn members_of(group: u32) -> Option<Vec<u32>> {
+    let mut pids = vec![0_u32; MOST_MEMBERS];
+    let group = libc::pid_t::try_from(group).ok()?;
+    let size = libc::c_int::try_from(pids.len() * size_of::<u32>()).ok()?;
+    // SAFETY: the buffer is ours and `size` is its length; the call writes at most that.
+    let count = unsafe { libc::proc_listpgrppids(group, pids.as_mut_ptr().cast(), size) };
+    let count = usize::try_from(count).ok()?;
+    pids.truncate(count);
+    Some(pids.into_iter().filter(|pid| *pid > 0).collect())
+}
+
+/// By its standard input. What cannot be looked at is no reader: a file that is no vnode is a pipe
+/// or a socket.
+fn reads(pid: u32, terminal: u32) -> bool {
+    let Ok(pid) = libc::c_int::try_from(pid) else { return false };
+    // SAFETY: all-zero is a valid value of this plain C struct.
+    let mut info: VnodeOfFile = unsafe { std::mem::zeroed() };
+    let size = size_of::<VnodeOfFile>() as libc::c_int;
+    // SAFETY: the buffer is ours and `size` is its length; the call writes at most that.
+    let written = unsafe { libc::proc_pidfdinfo(pid, 0, VNODE_INFO, (&raw mut info).cast(), size) };
+    written == size && info.stat.vst_rdev == terminal
+}

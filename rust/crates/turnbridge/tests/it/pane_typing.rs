@@ -1,0 +1,219 @@
+//! `resume.live = "pane"`: a reply is typed into the terminal of an open Claude, and nobody else ever
+//! gets it: neither the shell behind a suspended Claude nor an editor that it has opened. With a real
+//! tmux and a real shell; Claude is a script that calls the hooks and reads lines.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::{StandIn, Tmux, skipped, wait_until};
+
+use crate::world::{SESSION, World, payload};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const REPLY: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
+
+/// A terminal in which a shell has started the agent.
+struct Desk {
+    world: World,
+    tmux: Tmux,
+    daemon: Child,
+}
+
+impl Desk {
+    fn start() -> Option<Desk> {
+        if Command::new("tmux").arg("-V").output().is_err()
+            || Command::new("bash").arg("--version").output().is_err()
+        {
+            skipped("`tmux` or `bash` is not installed");
+            return None;
+        }
+        let world = World::new();
+        world.configure("[resume]\nlive = \"pane\"\n[gate]\nenabled = false\n");
+        let bin = world.hermetic.root().join("bin");
+        StandIn::new(&bin, "claude", &agent(&world));
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        let mut shell = world.hermetic.command("bash");
+        shell.args(["--norc", "--noprofile", "-i"]).env("PATH", &path).env("PS1", "shell> ");
+        let tmux = Tmux::start(&world.hermetic, &shell);
+        tmux.wait_for("shell>", PATIENCE);
+        tmux.send_text("claude");
+        tmux.send_key("Enter");
+        tmux.wait_for("agent is ready", PATIENCE);
+        let mut daemon = world.command("turnbridge");
+        daemon.env("PATH", path).args(["daemon", "--foreground"]).stdin(Stdio::null());
+        let daemon = daemon.spawn().unwrap();
+        Some(Desk { world, tmux, daemon })
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.world.hermetic.project().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.file(name)).unwrap_or_default()
+    }
+
+    /// Ctrl-Z. The terminal is then as a real Claude leaves it: Ctrl-S, which is pressed before a reply
+    /// is pasted, stops the shell's output and nothing else.
+    fn suspend(&self) {
+        self.tmux.send_key("C-z");
+        self.tmux.wait_for("Stopped", PATIENCE);
+        self.tmux.send_text("stty ixon; touch suspended");
+        self.tmux.send_key("Enter");
+        wait_until(PATIENCE, "the shell", || self.file("suspended").exists().then_some(()));
+    }
+
+    /// As the board does.
+    fn reply(&self, text: &str) {
+        let reply = json!({
+            "version": 1, "id": REPLY, "source": "board", "ts": "1700000001.000200", "text": text,
+            "received_at": "2026-01-01T00:00:00.000000Z", "tool": "claude",
+            "session_id": SESSION, "cwd": self.world.hermetic.project(),
+        });
+        let folder = self.world.hermetic.state_dir().join("inbox");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("new"), reply.to_string()).unwrap();
+        fs::rename(folder.join("new"), folder.join(format!("{REPLY}.json"))).unwrap();
+    }
+
+    fn shown(&self) -> Value {
+        let list = self.world.turnbridge(&["inbox", "--json"]);
+        let list: Value = serde_json::from_str(&list).unwrap();
+        list["replies"][0].clone()
+    }
+
+    /// Waits until the daemon has said that the reply waits for the terminal.
+    fn wait_until_held(&self) {
+        wait_until(PATIENCE, "the word that it waits", || {
+            let shown = self.shown();
+            // What has gone wrong is told by the assertions of the test.
+            let is_over = shown["state"] == "finished";
+            let told = shown["told"].as_array().is_some_and(|told| told.contains(&json!("held")));
+            (told || is_over).then_some(())
+        });
+    }
+
+    fn wait_until_handed_over(&self) {
+        let result = wait_until(PATIENCE, "the end of the reply", || {
+            let shown = self.shown();
+            (shown["state"] == "finished").then(|| shown["result"].clone())
+        });
+        assert_eq!(result["outcome"], "handed_over", "{}", self.tmux.screen());
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let _ = self.world.command("turnbridge").args(["daemon", "stop"]).output();
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+/// Reads prompts and tells its hooks of each; `edit` opens an editor, which reads a line of its own.
+fn agent(world: &World) -> String {
+    let project = world.hermetic.project();
+    let hook = |event: &str, more: Value| {
+        let mut payload = payload(event, more);
+        payload["cwd"] = json!(project);
+        let hook = env!("CARGO_BIN_EXE_turnbridge-status");
+        format!("printf '%s' '{payload}' | sed \"s/@/$line/\" | '{hook}' --origin settings\n")
+    };
+    format!(
+        "export CLAUDE_CODE_ENTRYPOINT=cli CLAUDE_PROJECT_DIR='{project}'\nstty -ixon\n\
+         cd '{project}'\n{begin}echo agent is ready\n\
+         while IFS= read -r line; do\n\
+           line=$(printf %s \"$line\" | tr -d '\\023')\n\
+           if [ \"$line\" = edit ]; then\n\
+             echo editor is open\n\
+             sh -c 'IFS= read -r line; printf %s \"$line\" > edited'\n\
+             echo editor is closed\n\
+             continue\n\
+           fi\n\
+           printf '%s\\n' \"$line\" >> prompts\n{prompt}{stop}\
+         done\n",
+        project = project.display(),
+        begin = hook("SessionStart", json!({"source": "startup"})),
+        prompt = hook("UserPromptSubmit", json!({"prompt": "@"})),
+        stop = hook("Stop", json!({"last_assistant_message": "done", "stop_hook_active": false})),
+    )
+}
+
+#[test]
+fn a_reply_is_typed_into_the_terminal_of_an_agent_that_waits_there() {
+    let Some(desk) = Desk::start() else { return };
+    desk.reply("touch pwned");
+    desk.wait_until_handed_over();
+    assert_eq!(desk.read("prompts"), "touch pwned\n");
+    assert!(!desk.file("pwned").exists());
+}
+
+#[test]
+fn a_reply_is_not_typed_into_the_shell_behind_a_suspended_agent() {
+    let Some(desk) = Desk::start() else { return };
+    desk.suspend();
+    desk.reply("touch pwned");
+    desk.wait_until_held();
+    // The shell is asked for something of its own, and does it behind whatever was typed before.
+    desk.tmux.send_text("touch asked");
+    desk.tmux.send_key("Enter");
+    wait_until(PATIENCE, "the shell", || desk.file("asked").exists().then_some(()));
+    assert!(!desk.file("pwned").exists(), "{}", desk.tmux.screen());
+    assert_eq!(desk.shown()["state"], "waiting");
+    desk.tmux.send_text("fg");
+    desk.tmux.send_key("Enter");
+    desk.wait_until_handed_over();
+    assert_eq!(desk.read("prompts"), "touch pwned\n");
+    assert!(!desk.file("pwned").exists());
+}
+
+/// In the background it has not left its terminal for good.
+#[test]
+fn a_reply_is_not_typed_while_the_agent_is_in_the_background() {
+    let Some(desk) = Desk::start() else { return };
+    desk.suspend();
+    desk.tmux.send_text("bg; touch asked");
+    desk.tmux.send_key("Enter");
+    wait_until(PATIENCE, "the shell", || desk.file("asked").exists().then_some(()));
+    desk.reply("touch pwned");
+    desk.wait_until_held();
+    assert!(!desk.file("pwned").exists(), "{}", desk.tmux.screen());
+    assert_eq!(desk.shown()["state"], "waiting");
+}
+
+#[test]
+fn a_reply_is_not_typed_into_an_editor_that_the_agent_has_opened() {
+    let Some(desk) = Desk::start() else { return };
+    desk.tmux.send_text("edit");
+    desk.tmux.send_key("Enter");
+    desk.tmux.wait_for("editor is open", PATIENCE);
+    desk.reply("not for the editor");
+    desk.wait_until_held();
+    assert_eq!(desk.shown()["state"], "waiting");
+    desk.tmux.send_text("typed by hand");
+    desk.tmux.send_key("Enter");
+    desk.tmux.wait_for("editor is closed", PATIENCE);
+    desk.wait_until_handed_over();
+    assert_eq!(desk.read("edited"), "typed by hand");
+    assert_eq!(desk.read("prompts"), "not for the editor\n");
+}
+
+/// Its process has ended, so that it is run as everywhere else.
+#[test]
+fn a_held_reply_is_run_when_the_suspended_agent_has_ended() {
+    let Some(desk) = Desk::start() else { return };
+    desk.suspend();
+    desk.reply("touch pwned");
+    desk.wait_until_held();
+    let bin = desk.world.hermetic.root().join("bin");
+    let run = StandIn::new(&bin, "claude", "cat > prompts");
+    desk.tmux.send_text("kill -KILL %1");
+    desk.tmux.send_key("Enter");
+    wait_until(PATIENCE, "the run", || (desk.read("prompts") == "touch pwned").then_some(()));
+    assert_eq!(run.calls().last().unwrap(), &["-r", SESSION, "-p"]);
+    assert!(!desk.file("pwned").exists());
+}
