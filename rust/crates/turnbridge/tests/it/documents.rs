@@ -112,6 +112,42 @@ fn every_document_and_every_schema_can_be_found_from_the_readme() {
     assert_eq!(lost, [""; 0]);
 }
 
+/// The tests that the table of `docs/security.md` names.
+fn proofs(text: &str) -> Vec<&str> {
+    let rows = text.lines().filter(|line| line.starts_with("| ") && line.contains("` |"));
+    let cells = rows.filter_map(|row| row.trim_end_matches(" |").rsplit_once(" | "));
+    let names = cells.flat_map(|(_, cell)| cell.split(", ")).map(|name| name.trim_matches('`'));
+    // A test's name is a sentence.
+    names.filter(|name| name.matches('_').count() >= 4 && !name.contains(' ')).collect()
+}
+
+/// All Rust files below a folder, one after the other, without what was built or installed.
+fn sources(folder: &std::path::Path, text: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let is_made = path.ends_with("target") || path.ends_with("node_modules");
+        if path.is_dir() && !is_made {
+            sources(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text.push_str(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_security_page_names_exists() {
+    let page = std::fs::read_to_string(repository().join("docs/security.md")).unwrap();
+    let proofs = proofs(&page);
+    assert!(proofs.len() > 30, "the table was not understood: {proofs:?}");
+    let mut text = String::new();
+    for folder in ["rust", "tests/e2e"] {
+        sources(&repository().join(folder), &mut text);
+    }
+    let is_missing = |name: &&str| !text.contains(&format!("fn {name}()"));
+    let missing: Vec<_> = proofs.into_iter().filter(is_missing).collect();
+    assert_eq!(missing, [""; 0]);
+}
+
 #[test]
 fn headings_are_linked_to_as_github_does() {
     let text = "# The `--json` outputs, and files\n\n## What's new?\n\n## What's new?\n\n```sh\n# no heading\n```\n";
