@@ -12,5 +12,13 @@ pub fn now() -> Timestamp {
 
 fn system_time() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
+    let micros = i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(micros.saturating_add(seconds_ahead().saturating_mul(1_000_000)))
+}
+
+/// Zero, but in tests of clocks that are set while everything runs.
+fn seconds_ahead() -> i64 {
+    let file = test_switch::value(TestSwitch::ClockAheadFile);
+    let text = file.and_then(|file| std::fs::read_to_string(file).ok());
+    text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }

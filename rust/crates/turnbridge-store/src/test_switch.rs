@@ -12,6 +12,8 @@ pub enum TestSwitch {
     Now,
     /// Where the process kills itself; see `kill_point`.
     KillAt,
+    /// A file with the seconds that the clock is ahead of the system's. Tests change it while processes run.
+    ClockAheadFile,
     /// Another address of Slack's Web API than the config names.
     SlackApiUrl,
     /// How many times faster than the real Slack wants it.
@@ -67,6 +69,7 @@ const fn name(switch: TestSwitch) -> &'static str {
     match switch {
         TestSwitch::Now => "TURNBRIDGE_NOW",
         TestSwitch::KillAt => "TURNBRIDGE_TEST_KILL_AT",
+        TestSwitch::ClockAheadFile => "TURNBRIDGE_CLOCK_AHEAD_FILE",
         TestSwitch::SlackApiUrl => "TURNBRIDGE_SLACK_API_URL",
         TestSwitch::SlackHaste => "TURNBRIDGE_SLACK_HASTE",
         TestSwitch::DoctorTimeout => "TURNBRIDGE_DOCTOR_PATIENCE_MS",

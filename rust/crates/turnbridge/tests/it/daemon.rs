@@ -2,7 +2,7 @@
 
 mod deaths;
 mod machines;
-mod soak;
+mod sockets;
 
 use std::fs;
 use std::path::PathBuf;

@@ -52,6 +52,8 @@ mod setup;
 mod shells;
 mod sinks;
 mod slack;
+#[cfg(target_os = "linux")]
+mod soak;
 mod speak;
 #[cfg(target_os = "linux")]
 mod strangers;

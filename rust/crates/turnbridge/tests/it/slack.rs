@@ -2,7 +2,6 @@
 
 mod clocks;
 mod codex;
-mod soak;
 
 use std::fs;
 use std::time::Duration;

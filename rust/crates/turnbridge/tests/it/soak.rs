@@ -1,0 +1,89 @@
+//! The soak: one or two machines on one Slack, with stand-in agents, while everything that can fail
+//! does: daemon, notifier, runner, agent and hooks are killed, Slack fails, clocks are set, disks are
+//! full, processes are suspended. At the end a ledger compares what was done with what was told.
+//!
+//! `TURNBRIDGE_TEST_SEED=7 cargo test -p turnbridge --test it soak::a_short -- --nocapture` runs one
+//! seed again. Choices are the same then; the moments are the machine's.
+
+mod agents;
+mod driver;
+mod faults;
+mod ledger;
+mod machine;
+mod person;
+mod random;
+mod replies;
+mod story;
+mod turns;
+mod victims;
+
+use std::time::Duration;
+
+use driver::{Plan, Soak};
+use faults::Trouble;
+use ledger::Ledger;
+
+/// How a test wants it, as far as the environment does not say otherwise.
+fn plan(seed: u64, machines: usize, kills: usize) -> Plan {
+    let variable = |name: &str| std::env::var(name).ok();
+    let without = variable("TURNBRIDGE_TEST_SOAK_WITHOUT").unwrap_or_default();
+    let is_left_out = |trouble: &Trouble| without.contains(&format!("{trouble:?}"));
+    Plan {
+        seed: variable("TURNBRIDGE_TEST_SEED").and_then(|it| it.parse().ok()).unwrap_or(seed),
+        machines,
+        kills,
+        longest: Duration::from_secs(2 * kills as u64),
+        rest: Duration::from_secs(90),
+        without: Trouble::ALL.into_iter().filter(is_left_out).collect(),
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the ledger is what the slow gate shows of a soak")]
+fn soak(plan: Plan) {
+    let seed = plan.seed;
+    let mut soak = Soak::start(plan);
+    soak.run();
+    let ledger = Ledger::of(&soak);
+    let table = story::table(&soak, &ledger);
+    eprintln!("{table}");
+    assert!(
+        ledger.violations.is_empty(),
+        "run it again with TURNBRIDGE_TEST_SEED={seed}\n{}{table}",
+        story::violations(&soak, &ledger)
+    );
+}
+
+/// A thousand kills in all, split by seed, so that each shows by itself and they run side by side.
+const KILLS: usize = 250;
+
+fn slow(plan: Plan) {
+    if std::env::var("TURNBRIDGE_TEST_SLOW").as_deref() != Ok("1") {
+        return testkit::skipped("it is slow; set TURNBRIDGE_TEST_SLOW=1 to run it");
+    }
+    soak(plan);
+}
+
+#[test]
+fn a_short_soak_loses_doubles_and_misreports_nothing() {
+    soak(plan(1, 2, 10));
+}
+
+#[test]
+fn a_long_soak_of_one_machine_loses_doubles_and_misreports_nothing() {
+    slow(plan(2, 1, KILLS));
+}
+
+#[test]
+fn a_long_soak_of_two_machines_loses_doubles_and_misreports_nothing() {
+    slow(plan(3, 2, KILLS));
+}
+
+#[test]
+fn a_second_long_soak_of_two_machines_loses_doubles_and_misreports_nothing() {
+    slow(plan(4, 2, KILLS));
+}
+
+#[test]
+fn a_third_long_soak_of_two_machines_loses_doubles_and_misreports_nothing() {
+    slow(plan(5, 2, KILLS));
+}

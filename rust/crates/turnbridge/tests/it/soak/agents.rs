@@ -1,0 +1,157 @@
+//! The stand-in agent: a program `claude` that does what the real one does as far as Turnbridge can
+//! see. It calls the real hooks with payloads made from recorded ones, writes a transcript, works
+//! for a while, answers, and ends as its prompt says. What it did stands in its own log.
+//!
+//! A prompt is `<name>, <words>`: `work=300` (milliseconds), `exit=3` (fails without a hook),
+//! `api-error` (fails with StopFailure), `no-hooks`, `long` (an answer of many parts) and
+//! `kill-hook=Stop/0.0031`, which kills that hook after so many seconds, and `freeze-hook=…`, which
+//! suspends it then, for longer than others wait for what it holds.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::machine::Machine;
+use crate::world::recordings;
+
+/// Paragraphs of a long answer: some ten messages in Slack.
+pub const PARAGRAPHS: usize = 120;
+
+/// One line of an agent's log.
+#[derive(Clone, Debug)]
+pub struct Noted {
+    /// Microseconds since 1970 by the real clock.
+    pub at: u64,
+    /// The name in the prompt: `turn 3`, `reply 7`.
+    pub name: String,
+    pub what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The agent has its prompt.
+    Began,
+    /// A hook call has returned with this exit code; 137: it was killed.
+    Hook(String, i32),
+    /// The turn is over; the Stop hook is called next.
+    Ended,
+    /// The turn failed; the StopFailure hook is called next.
+    Failed,
+    /// The last thing that the agent did.
+    Exit(i32),
+}
+
+/// Returns what agents have written so far. A last line that is not whole is left out.
+pub fn read_log(path: &Path) -> Vec<Noted> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    whole.lines().filter_map(read_line).collect()
+}
+
+fn read_line(line: &str) -> Option<Noted> {
+    let [at, name, what]: [&str; 3] = line.splitn(3, '|').collect::<Vec<_>>().try_into().ok()?;
+    let words: Vec<_> = what.split(' ').collect();
+    let what = match words.as_slice() {
+        ["began"] => What::Began,
+        ["hook", event, code] => What::Hook((*event).to_owned(), code.parse().ok()?),
+        ["ended"] => What::Ended,
+        ["failed"] => What::Failed,
+        ["exit", code] => What::Exit(code.parse().ok()?),
+        _ => return None,
+    };
+    Some(Noted { at: at.parse().ok()?, name: name.to_owned(), what })
+}
+
+pub fn prompt(name: &str, words: &str) -> String {
+    format!("{name}, {words}")
+}
+
+/// Returns the name in a prompt or at the head of an answer.
+pub fn name_in(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches("Answer to ");
+    let end = text.find([',', ':'])?;
+    let (kind, number) = text[..end].split_once(' ')?;
+    let is_name = ["turn", "reply"].contains(&kind) && number.parse::<usize>().is_ok();
+    is_name.then_some(&text[..end])
+}
+
+pub fn install(machine: &Machine) {
+    let bin = machine.world.hermetic.root().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let path = bin.join("claude");
+    fs::write(&path, script(machine)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+fn script(machine: &Machine) -> String {
+    let program = |name| machine.world.command(name).get_program().to_str().unwrap().to_owned();
+    include_str!("agent.sh")
+        .replace("@LOG@", machine.agent_log().to_str().unwrap())
+        .replace("@CLOCK@", machine.clock_file().to_str().unwrap())
+        .replace("@PROJECTS@", machine.world.hermetic.root().to_str().unwrap())
+        .replace("@STATUS@", &program("turnbridge-status"))
+        .replace("@GATE@", &program("turnbridge-stop-gate"))
+        .replace("@PARAGRAPHS@", &PARAGRAPHS.to_string())
+        .replace("@user@", &record("user", &[("/message/content", "$prompt")]))
+        .replace("@assistant@", &record("assistant", &[("/message/content/0/text", "$answer")]))
+        .replace("@SessionStart@", &payload("SessionStart.resume", &[]))
+        .replace("@UserPromptSubmit@", &payload("UserPromptSubmit", &[("/prompt", "$prompt")]))
+        .replace("@PreToolUse@", &payload("PreToolUse.Bash", &[]))
+        .replace("@PostToolUse@", &payload("PostToolUse.Bash", &[]))
+        .replace("@Stop@", &payload("Stop", &[("/last_assistant_message", "$answer")]))
+        .replace(
+            "@StopFailure@",
+            &payload("StopFailure.rate_limit", &[("/last_assistant_message", "$answer")]),
+        )
+        .replace("@SessionEnd@", &payload("SessionEnd.other", &[]))
+}
+
+/// Returns a recorded payload of a hook, for the shell.
+fn payload(recording: &str, more: &[(&str, &str)]) -> String {
+    let file = format!("{recording}.json");
+    let (_, bytes) = recordings().into_iter().find(|(name, _)| *name == file).expect(&file);
+    let common = [
+        ("/session_id", "$session"),
+        ("/transcript_path", "$transcript"),
+        ("/cwd", "$PWD"),
+        ("/prompt_id", "$prompt_id"),
+    ];
+    for_shell(&bytes, &[&common, more].concat())
+}
+
+/// Returns the last record of that type in a recorded transcript, for the shell.
+fn record(kind: &str, more: &[(&str, &str)]) -> String {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../turnbridge-core/testdata/claude/transcripts/plain.jsonl"
+    );
+    let text = fs::read_to_string(file).unwrap();
+    let is_it = |line: &&str| {
+        line.contains(&format!("\"type\":\"{kind}\",\"uuid\""))
+            || line.contains(&format!("\"type\":\"{kind}\",\"message\""))
+    };
+    let line = text.lines().rfind(is_it).expect(kind);
+    let common = [
+        ("/parentUuid", "$parent"),
+        ("/uuid", "$uuid"),
+        ("/promptId", "$prompt_id"),
+        ("/timestamp", "$at"),
+        ("/sessionId", "$session"),
+        ("/cwd", "$PWD"),
+    ];
+    for_shell(line.as_bytes(), &[&common, more].concat())
+}
+
+/// Returns JSON as the inside of a double-quoted string of the shell, with the shell's variables in
+/// place of what differs between calls.
+fn for_shell(json: &[u8], variables: &[(&str, &str)]) -> String {
+    let mut value: Value = serde_json::from_slice(json).unwrap();
+    for (place, variable) in variables {
+        if let Some(field) = value.pointer_mut(place) {
+            *field = Value::from(*variable);
+        }
+    }
+    value.to_string().replace('\\', "\\\\").replace('"', "\\\"")
+}

@@ -1,0 +1,221 @@
+//! Drives a soak: the person works, replies and says `stop`; others say things too; processes are
+//! killed and everything else goes wrong, until enough was killed. Then all comes to rest.
+
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use testkit::{SlackApi, SlackSetup};
+
+use super::agents::What;
+use super::faults::{Faults, Trouble};
+use super::machine::{Machine, now_micros};
+use super::person::{Said, Turn};
+use super::random::Random;
+use super::victims::{self, Found, Kill, Kind};
+
+/// How much is to happen.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    pub machines: usize,
+    pub kills: usize,
+    /// After that the soak ends, however few were killed.
+    pub longest: Duration,
+    /// How long everything may take to come to rest.
+    pub rest: Duration,
+    /// What is not to go wrong.
+    pub without: Vec<Trouble>,
+}
+
+pub struct Soak {
+    pub plan: Plan,
+    pub slack: SlackApi,
+    pub channel: String,
+    pub machines: Arc<Vec<Machine>>,
+    pub said: Vec<Said>,
+    pub turns: Vec<Turn>,
+    pub kills: Arc<Mutex<Vec<Kill>>>,
+    pub faults: Faults,
+    /// What was done, in order, with the real time in microseconds.
+    pub journal: Vec<(u64, String)>,
+    /// Processes that were there when all daemons had stopped.
+    pub left: Vec<Found>,
+    pub intruders: usize,
+    pub random: Random,
+    pub at_keyboard: Vec<Child>,
+}
+
+/// Sessions of one machine.
+pub const SESSIONS: usize = 3;
+/// More would only wait for each other.
+const MOST_TURNS_AT_ONCE: usize = 3;
+const MOST_OPEN_REPLIES: usize = 20;
+
+impl Soak {
+    pub fn start(plan: Plan) -> Soak {
+        let setup =
+            SlackSetup { disconnect_grace: Duration::from_millis(500), ..SlackSetup::default() };
+        let slack = SlackApi::start(setup);
+        let url = slack.base_url();
+        let machines = (0..plan.machines).map(|number| Machine::new(number, &url, SESSIONS));
+        let random = Random::new(plan.seed);
+        Soak {
+            plan,
+            channel: slack.direct_message(),
+            machines: Arc::new(machines.collect()),
+            slack,
+            said: Vec::new(),
+            turns: Vec::new(),
+            kills: Arc::default(),
+            faults: Faults::new(),
+            journal: Vec::new(),
+            left: Vec::new(),
+            intruders: 0,
+            random,
+            at_keyboard: Vec::new(),
+        }
+    }
+
+    /// The whole of it.
+    pub fn run(&mut self) {
+        self.machines.iter().for_each(|machine| machine.look_after_daemon(true));
+        self.machines.iter().for_each(Machine::wait_until_it_listens);
+        for machine in 0..self.machines.len() {
+            for session in 0..SESSIONS {
+                self.begin_turn(machine, session, "work=10");
+            }
+        }
+        self.strike(Trouble::Weather);
+        let begun = Instant::now();
+        let is_over = AtomicBool::new(false);
+        let mut random = self.random.fork();
+        let (machines, kills) = (Arc::clone(&self.machines), Arc::clone(&self.kills));
+        thread::scope(|scope| {
+            let _ends = AtEnd(&is_over);
+            scope.spawn(|| {
+                while !is_over.load(Ordering::SeqCst) {
+                    let kill = victims::kill_somebody(&machines, &mut random);
+                    kills.lock().unwrap().extend(kill);
+                }
+            });
+            while begun.elapsed() < self.plan.longest && self.killed() < self.plan.kills {
+                machines.iter().for_each(Machine::tick);
+                for _ in 0..10 {
+                    self.random.pause(90);
+                    machines.iter().for_each(|machine| machine.look_after_daemon(false));
+                    self.faults.tick(&self.slack, &machines);
+                    self.act();
+                }
+            }
+        });
+        self.come_to_rest();
+        self.machines.iter().for_each(Machine::stop_daemon);
+        self.left = victims::find(&self.machines);
+    }
+
+    fn killed(&self) -> usize {
+        let noted = self.machines.iter().flat_map(Machine::noted);
+        let hooks = noted.filter(|noted| matches!(noted.what, What::Hook(_, 137))).count();
+        self.kills.lock().unwrap().len() + hooks
+    }
+
+    pub fn note(&mut self, what: String) {
+        self.journal.push((now_micros(), what));
+    }
+
+    fn act(&mut self) {
+        self.at_keyboard.retain_mut(|child| child.try_wait().unwrap().is_none());
+        match self.random.below(100) {
+            0..22 if self.at_keyboard.len() < MOST_TURNS_AT_ONCE => self.begin_any_turn(),
+            22..72 if self.open_replies() < MOST_OPEN_REPLIES => self.reply(),
+            72..74 => self.intrude(),
+            74..75 => self.speak_elsewhere(),
+            75..77 => self.stop_a_daemon(),
+            77..84 => self.strike(Trouble::Weather),
+            84..89 => self.strike(Trouble::Sockets),
+            89..91 => self.strike(Trouble::Down),
+            91..94 => self.strike(Trouble::Clock),
+            94..95 => self.strike(Trouble::Disk),
+            95.. => self.strike(Trouble::Suspended),
+            _ => {}
+        }
+    }
+
+    fn stop_a_daemon(&mut self) {
+        let number = self.random.below(self.machines.len());
+        let machine = &self.machines[number];
+        machine.keep_down_until(Instant::now() + self.random.milliseconds(0, 2_500));
+        machine.stop_daemon();
+        self.note(format!("machine {number}: daemon stopped"));
+    }
+
+    fn strike(&mut self, trouble: Trouble) {
+        if self.plan.without.contains(&trouble) {
+            return;
+        }
+        let what = self.faults.strike(trouble, &self.slack, &self.machines, &mut self.random);
+        self.note(what);
+    }
+
+    /// No more faults; all daemons run until nothing is left to do, or the time is up.
+    fn come_to_rest(&mut self) {
+        self.faults.rest(&self.slack, &self.machines);
+        self.note("everything comes to rest".to_owned());
+        let deadline = Instant::now() + self.plan.rest;
+        let mut ahead = 0;
+        while Instant::now() < deadline {
+            self.machines.iter().for_each(|machine| machine.look_after_daemon(true));
+            let next_look = Instant::now() + Duration::from_millis(1_500);
+            while Instant::now() < next_look {
+                if self.is_at_rest() {
+                    return self.note("everything is at rest".to_owned());
+                }
+                thread::sleep(Duration::from_millis(50));
+            }
+            // What waits for its next attempt waits no longer.
+            ahead += 1_900;
+            for machine in self.machines.iter() {
+                machine.set_clock(ahead);
+            }
+        }
+        self.note("the time is up".to_owned());
+    }
+
+    fn is_at_rest(&mut self) -> bool {
+        self.at_keyboard.retain_mut(|child| child.try_wait().unwrap().is_none());
+        let is_empty = |machine: &Machine, folder| {
+            !machine.files(folder).iter().any(|name| name.ends_with(".json"))
+        };
+        self.at_keyboard.is_empty()
+            && self.machines.iter().all(|machine| is_empty(machine, "inbox"))
+            && self.machines.iter().all(|machine| is_empty(machine, "outbox"))
+            && self.open_replies() == 0
+            && !victims::find(&self.machines).iter().any(|it| it.kind != Kind::Daemon)
+    }
+}
+
+/// Says that it is over, also when the driver panics.
+struct AtEnd<'a>(&'a AtomicBool);
+
+impl Drop for AtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Makes sure that no agent of the soak outlives it.
+impl Drop for Soak {
+    fn drop(&mut self) {
+        for child in &mut self.at_keyboard {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        for machine in self.machines.iter() {
+            machine.stop_daemon();
+        }
+        victims::kill_all(&self.machines);
+    }
+}

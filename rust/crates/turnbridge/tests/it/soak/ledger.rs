@@ -1,0 +1,227 @@
+//! The ledger: compares what was done, what the agents say that they ran, and what stands in Slack.
+//! Every turn is told once; every reply ran once or its thread says why not; no thread was told a
+//! falsehood; nothing is left over.
+
+use std::collections::BTreeMap;
+
+use testkit::slack::{SlackMessage, SlackThread};
+
+use super::agents::{Noted, What, name_in};
+use super::driver::Soak;
+use super::person::Said;
+use super::replies;
+use super::turns;
+
+/// Something that must not be.
+pub struct Violation {
+    /// The turn or reply that it is about; its story is told.
+    pub about: String,
+    pub what: String,
+}
+
+pub struct Ledger<'a> {
+    pub soak: &'a Soak,
+    pub threads: Vec<SlackThread>,
+    /// What the agents did, by machine and in order.
+    pub noted: Vec<Vec<Noted>>,
+    pub violations: Vec<Violation>,
+    /// What became of things, for the table.
+    pub outcomes: BTreeMap<String, usize>,
+}
+
+impl<'a> Ledger<'a> {
+    /// Goes through everything. To be called when all is at rest.
+    pub fn of(soak: &'a Soak) -> Ledger<'a> {
+        let noted = soak.machines.iter().map(|machine| machine.noted()).collect();
+        let threads = soak.slack.threads();
+        let (violations, outcomes) = (Vec::new(), BTreeMap::new());
+        let mut ledger = Ledger { soak, threads, noted, violations, outcomes };
+        turns::check(&mut ledger);
+        replies::check(&mut ledger);
+        ledger.check_messages();
+        ledger.check_intruders();
+        ledger.check_leftovers();
+        for left in &soak.left {
+            ledger.violate("a process", format!("left running: {left:?}"));
+        }
+        for broken in soak.slack.violations() {
+            ledger.violate("the socket", broken);
+        }
+        ledger
+    }
+
+    pub fn violate(&mut self, about: &str, what: impl Into<String>) {
+        self.violations.push(Violation { about: about.to_owned(), what: what.into() });
+    }
+
+    pub fn count(&mut self, outcome: &str) {
+        *self.outcomes.entry(outcome.to_owned()).or_default() += 1;
+    }
+
+    /// What the agents of all machines did with this turn or reply: machine, and what.
+    pub fn noted_of(&self, name: &str) -> Vec<(usize, Noted)> {
+        let machines = self.noted.iter().enumerate();
+        let of_machine = |(machine, noted): (usize, &Vec<Noted>)| {
+            let own: Vec<_> = noted.iter().filter(|noted| noted.name == name).cloned().collect();
+            own.into_iter().map(move |noted| (machine, noted))
+        };
+        machines.flat_map(of_machine).collect()
+    }
+
+    /// Every message of ours is a part of a turn's notice, or a word about a reply of its thread;
+    /// and none is there twice.
+    fn check_messages(&mut self) {
+        let mut seen = BTreeMap::new();
+        let mut wrong = Vec::new();
+        for thread in &self.threads {
+            let parent_id = thread.parent.payload_id().map(notice_of);
+            for message in std::iter::once(&thread.parent).chain(&thread.replies) {
+                if message.bot_id.as_deref() != Some("B0BOT") {
+                    continue;
+                }
+                let Some(id) = message.payload_id() else {
+                    wrong.push((message.text.clone(), "a message without an id".to_owned()));
+                    continue;
+                };
+                if let Some(before) = seen.insert(id.to_owned(), message.ts.clone()) {
+                    let about = self.subject(message);
+                    wrong.push((
+                        about,
+                        format!("`{id}` was posted twice: {before}, {}", message.ts),
+                    ));
+                }
+                let is_word = Word::read(message).is_some_and(|word| {
+                    let said =
+                        self.soak.said.iter().find(|it| it.id(&self.soak.channel) == word.reply);
+                    said.is_some_and(|said| said.thread_ts == thread.parent.ts)
+                });
+                let is_part = !id.starts_with("word-") && Some(notice_of(id)) == parent_id;
+                if !is_word && !is_part {
+                    wrong.push((self.subject(message), format!("an unexpected word: {message:?}")));
+                }
+            }
+        }
+        for (about, what) in wrong {
+            self.violate(&about, what);
+        }
+    }
+
+    /// Whom a message is about, as far as can be told.
+    fn subject(&self, message: &SlackMessage) -> String {
+        let word = Word::read(message);
+        let of_word = word.and_then(|word| {
+            self.soak.said.iter().find(|it| it.id(&self.soak.channel) == word.reply)
+        });
+        let name = of_word.map(|said| said.name.as_str()).or_else(|| name_in(&message.text));
+        name.unwrap_or("nobody").to_owned()
+    }
+
+    fn check_intruders(&mut self) {
+        let ran = self.noted.iter().flatten().find(|noted| noted.name.starts_with("intruder"));
+        if let Some(name) = ran.map(|noted| noted.name.clone()) {
+            self.violate(&name, "a stranger's text ran");
+        }
+    }
+
+    fn check_leftovers(&mut self) {
+        for (number, machine) in self.soak.machines.iter().enumerate() {
+            for folder in ["inbox", "outbox"] {
+                for name in machine.files(folder) {
+                    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+                    if ends(&[".json", ".progress"]) {
+                        self.violate(&name, format!("left in the {folder} of machine {number}"));
+                    } else if ends(&[".tmp", ".new"]) {
+                        self.count("files of killed writers");
+                    }
+                }
+            }
+        }
+    }
+
+    /// The words about a reply that stand in its thread, in order. One of many parts is one word.
+    pub fn words_of(&self, said: &Said) -> Vec<Word> {
+        let id = said.id(&self.soak.channel);
+        let mut words: Vec<Word> = Vec::new();
+        let messages = self.threads.iter().flat_map(|thread| &thread.replies);
+        for word in messages.filter_map(Word::read).filter(|word| word.reply == id) {
+            match words.iter_mut().find(|known| known.told == word.told) {
+                Some(known) => known.text += &word.text,
+                None => words.push(word),
+            }
+        }
+        words
+    }
+}
+
+/// The id of the notice that a message belongs to.
+fn notice_of(id: &str) -> &str {
+    id.rsplit_once('/').map_or(id, |(notice, _)| notice)
+}
+
+/// Something that a thread was told about a reply.
+#[derive(Clone, Debug)]
+pub struct Word {
+    pub reply: String,
+    /// `receipt`, `failed`, …
+    pub told: String,
+    pub text: String,
+    /// Microseconds since 1970, by Slack's clock, which is the real one.
+    pub at: u64,
+}
+
+impl Word {
+    fn read(message: &SlackMessage) -> Option<Word> {
+        let id = notice_of(message.payload_id()?).strip_prefix("word-")?;
+        let (reply, told) = id.rsplit_once('-')?;
+        let (seconds, micros) = message.ts.split_once('.')?;
+        let at = seconds.parse::<u64>().ok()? * 1_000_000 + micros.parse::<u64>().ok()?;
+        let (reply, told) = (reply.to_owned(), told.to_owned());
+        Some(Word { reply, told, text: message.text.clone(), at })
+    }
+}
+
+/// What an agent did with one prompt.
+pub struct Run {
+    pub machine: usize,
+    pub began_at: u64,
+    /// The last moment that is known of it.
+    pub last_at: u64,
+    noted: Vec<Noted>,
+}
+
+impl Run {
+    pub fn of(noted: &[(usize, Noted)]) -> Option<Run> {
+        let (machine, first) = noted.first()?;
+        let last_at = noted.last()?.1.at;
+        let noted = noted.iter().map(|(_, noted)| noted.clone()).collect();
+        Some(Run { machine: *machine, began_at: first.at, last_at, noted })
+    }
+
+    pub fn did(&self, what: &What) -> bool {
+        self.noted.iter().any(|noted| noted.what == *what)
+    }
+
+    /// The exit code of a hook; `None` if it never returned.
+    pub fn hook(&self, event: &str) -> Option<i32> {
+        self.noted.iter().find_map(|noted| match &noted.what {
+            What::Hook(own, code) if own == event => Some(*code),
+            _ => None,
+        })
+    }
+
+    /// From when to when the hook ran that tells of the turn's end.
+    pub fn end_hook(&self) -> Option<(u64, u64)> {
+        let is_end = |noted: &&Noted| matches!(noted.what, What::Ended | What::Failed);
+        let from = self.noted.iter().find(is_end)?.at;
+        let is_hook = |noted: &&Noted| matches!(&noted.what, What::Hook(event, _) if event.starts_with("Stop"));
+        let to = self.noted.iter().find(is_hook).map_or(from + 1_000_000, |noted| noted.at);
+        Some((from, to))
+    }
+
+    pub fn exit(&self) -> Option<i32> {
+        self.noted.iter().find_map(|noted| match noted.what {
+            What::Exit(code) => Some(code),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! What people do during a soak: the owner has agents work at the keyboard, replies in their
+//! threads, says `stop`, and talks elsewhere; a stranger and another app talk too.
+
+use serde_json::json;
+use testkit::slack::SlackThread;
+
+use super::agents::{name_in, prompt};
+use super::driver::{SESSIONS, Soak};
+use super::machine::now_micros;
+use super::random::Random;
+
+/// What a person said in Slack.
+#[derive(Clone, Debug)]
+pub struct Said {
+    pub name: String,
+    pub text: String,
+    pub kind: SaidKind,
+    pub machine: usize,
+    pub session: String,
+    pub thread_ts: String,
+    pub ts: String,
+    /// Microseconds since 1970.
+    pub at: u64,
+}
+
+impl Said {
+    pub fn id(&self, channel: &str) -> String {
+        format!("slack-{channel}-{}", self.ts)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SaidKind {
+    Prompt,
+    Stop,
+    /// A command that cannot be run from afar.
+    Refused,
+    /// In a thread that is not of ours.
+    Elsewhere,
+}
+
+/// A turn that the person began at the keyboard.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub name: String,
+    pub machine: usize,
+    pub session: String,
+}
+
+impl Soak {
+    /// The owner begins a turn at the keyboard of a machine.
+    pub fn begin_any_turn(&mut self) {
+        let machine = self.random.below(self.machines.len());
+        let (session, words) = (self.random.below(SESSIONS), words(&mut self.random));
+        self.begin_turn(machine, session, &words);
+    }
+
+    pub fn begin_turn(&mut self, machine: usize, session: usize, words: &str) {
+        let name = format!("turn {}", self.turns.len());
+        let session = self.machines[machine].sessions[session].clone();
+        let prompt = prompt(&name, words);
+        self.note(format!("machine {machine}: {prompt}"));
+        self.at_keyboard.push(self.machines[machine].begin_turn(&session, &prompt));
+        self.turns.push(Turn { name, machine, session });
+    }
+
+    /// Replies that are not done with, as far as their files tell.
+    pub fn open_replies(&self) -> usize {
+        let is_open = |said: &&Said| {
+            let done = format!("inbox/{}.done", said.id(&self.channel));
+            let is_ours = said.kind != SaidKind::Elsewhere;
+            is_ours && !self.machines[said.machine].state(&done).exists()
+        };
+        self.said.iter().filter(is_open).count()
+    }
+
+    pub fn reply(&mut self) {
+        let threads = self.slack.threads();
+        let owned = |thread: SlackThread| Some((self.owner_of(&thread)?, thread.parent.ts));
+        let known: Vec<_> = threads.into_iter().filter_map(owned).collect();
+        if known.is_empty() {
+            return;
+        }
+        let random = &mut self.random;
+        // Mostly the newest: those are what people answer.
+        let recent = if random.percent(80) { 10.min(known.len()) } else { known.len() };
+        let ((machine, session), thread_ts) = known[known.len() - 1 - random.below(recent)].clone();
+        let name = format!("reply {}", self.said.len());
+        let (kind, text) = match random.below(100) {
+            0..6 => (SaidKind::Stop, "stop".to_owned()),
+            6..8 => (SaidKind::Refused, "/clear".to_owned()),
+            _ => (SaidKind::Prompt, prompt(&name, &words(random))),
+        };
+        let at = now_micros();
+        // Some reach nobody: Slack has tried, and given up.
+        let ts = match random.percent(5) {
+            true => self.slack.post_as_user(Some(&thread_ts), &text),
+            false => self.slack.say(Some(&thread_ts), &text),
+        };
+        self.note(format!("machine {machine}: {name} ({ts} in {thread_ts}): {text}"));
+        self.said.push(Said { name, text, kind, machine, session, thread_ts, ts, at });
+    }
+
+    /// Which session a thread of ours is about.
+    fn owner_of(&self, thread: &SlackThread) -> Option<(usize, String)> {
+        thread.parent.bot_id.as_ref()?;
+        let texts = std::iter::once(&thread.parent).chain(&thread.replies);
+        let name = texts.filter(|it| it.bot_id.is_some()).find_map(|it| name_in(&it.text))?;
+        let turn = self.turns.iter().find(|turn| turn.name == name);
+        let reply = self.said.iter().find(|said| said.name == name);
+        turn.map(|turn| (turn.machine, turn.session.clone()))
+            .or_else(|| reply.map(|said| (said.machine, said.session.clone())))
+    }
+
+    /// A stranger, and another app, in one of our threads: by a forged event, and by a real one.
+    pub fn intrude(&mut self) {
+        let Some(thread) = self.slack.threads().pop() else { return };
+        self.intruders += 1;
+        let text = format!("intruder {}, work=1", self.intruders);
+        if self.random.percent(50) {
+            let ts = format!("{}.{:06}", now_micros() / 1_000_000, self.intruders);
+            self.slack.raise(json!({
+                "type": "message", "channel_type": "im", "channel": self.channel,
+                "user": "U0STRANGER", "text": text, "ts": ts, "thread_ts": thread.parent.ts,
+            }));
+        } else {
+            self.slack.say_as_bot("B0OTHER", Some(&thread.parent.ts), &text);
+        }
+        self.note(text);
+    }
+
+    /// The owner replies in a thread that is not of ours.
+    pub fn speak_elsewhere(&mut self) {
+        let thread_ts = self.slack.say(None, "a note to myself");
+        let name = format!("reply {}", self.said.len());
+        let text = prompt(&name, "work=1");
+        let at = now_micros();
+        let ts = self.slack.say(Some(&thread_ts), &text);
+        self.note(format!("{name} elsewhere ({ts} in {thread_ts})"));
+        let (machine, kind, session) = (usize::MAX, SaidKind::Elsewhere, String::new());
+        self.said.push(Said { name, text, kind, machine, session, thread_ts, ts, at });
+    }
+}
+
+/// How an agent is to behave.
+fn words(random: &mut Random) -> String {
+    let mut words = format!("work={}", random.between(0, 700));
+    match random.below(100) {
+        0..8 => words += " exit=3",
+        8..14 => words += " api-error",
+        14..20 => words += " no-hooks",
+        20..32 => words += " long",
+        _ => {}
+    }
+    if random.percent(45) {
+        let events = ["SessionStart", "UserPromptSubmit", "UserPromptSubmit", "PostToolUse"];
+        let event = if random.percent(60) { "Stop" } else { *random.pick(&events) };
+        let micros = random.between(500, 8_000);
+        words += &format!(" kill-hook={event}/0.{micros:06}");
+    }
+    if random.percent(4) {
+        let event = random.pick(&["UserPromptSubmit", "PreToolUse", "Stop"]);
+        words += &format!(" freeze-hook={event}/0.{:06}", random.between(500, 8_000));
+    }
+    words
+}

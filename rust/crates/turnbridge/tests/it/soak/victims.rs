@@ -1,0 +1,185 @@
+//! Processes that are killed or suspended, found in `/proc`: those of the soak's own homes, by pid
+//! and start time, and no others. Hooks live too briefly to be found there: the stand-in agent
+//! kills them itself (`kill-hook=`).
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::machine::{Machine, now_micros};
+use super::random::Random;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Daemon,
+    Notifier,
+    Runner,
+    Agent,
+    Hook,
+}
+
+/// One process of ours.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub kind: Kind,
+    pub machine: usize,
+    pub pid: u32,
+    /// The reply that a runner or an agent works on.
+    pub reply: Option<String>,
+    start: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Kill {
+    pub at: u64,
+    pub victim: Found,
+}
+
+/// All processes of these machines that can be victims.
+pub fn find(machines: &[Machine]) -> Vec<Found> {
+    let homes: Vec<_> =
+        machines.iter().map(|machine| machine.world.hermetic.root().to_str().unwrap()).collect();
+    let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = folders.filter_map(|folder| folder.file_name().to_str()?.parse().ok());
+    let mut found: Vec<_> = pids.filter_map(|pid| look_at(pid, &homes)).collect();
+    // A shell's own children look like it until they run something else.
+    let agents: Vec<_> =
+        found.iter().filter(|it| it.kind == Kind::Agent).map(|it| it.pid).collect();
+    found.retain(|it| {
+        it.kind != Kind::Agent || !parent(it.pid).is_some_and(|p| agents.contains(&p))
+    });
+    found
+}
+
+fn look_at(pid: u32, homes: &[&str]) -> Option<Found> {
+    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
+    if !name.starts_with(b"turnbridge") && !name.starts_with(b"claude") {
+        return None;
+    }
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let variable = |name: &str| {
+        let mut all = environment.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        all.find_map(|it| it.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
+    };
+    let home = variable("HOME")?;
+    let machine = homes.iter().position(|root| home.strip_prefix(root) == Some("/home"))?;
+    let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let line: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    let has = |word: &str| line.iter().any(|argument| argument == word);
+    let program = line[0].rsplit('/').next().unwrap_or_default();
+    let (kind, reply) = match program {
+        "turnbridge" if has("--foreground") => (Kind::Daemon, None),
+        "turnbridge" if has("run-reply") => {
+            (Kind::Runner, line.iter().rev().find(|it| !it.is_empty()).map(|it| it.to_string()))
+        }
+        "turnbridge-notify" => (Kind::Notifier, None),
+        "turnbridge-status" | "turnbridge-stop-gate" => (Kind::Hook, None),
+        _ if line.get(1).is_some_and(|it| it.ends_with("/bin/claude")) => {
+            (Kind::Agent, variable("TURNBRIDGE_REPLY_ID"))
+        }
+        _ => return None,
+    };
+    Some(Found { kind, machine, pid, reply, start: start(pid)? })
+}
+
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = text.rsplit_once(')')?;
+    Some(rest.split_ascii_whitespace().map(str::to_owned).collect())
+}
+
+/// `None` for one that has ended and was not waited for yet.
+fn start(pid: u32) -> Option<u64> {
+    let fields = stat(pid).filter(|fields| fields[0] != "Z")?;
+    fields.get(19)?.parse().ok()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    stat(pid)?.get(1)?.parse().ok()
+}
+
+/// A handle that stays with this process, whoever gets its pid later.
+fn hold(found: &Found) -> Option<OwnedFd> {
+    let pid = Pid::from_raw(i32::try_from(found.pid).ok()?)?;
+    let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+    (start(found.pid) == Some(found.start)).then_some(handle)
+}
+
+/// Kills one process, after some moments of its life. `None`: there was none of that kind.
+pub fn kill_somebody(machines: &[Machine], random: &mut Random) -> Option<Kill> {
+    random.pause(250);
+    let kind = random.weighted(&[
+        (3, Kind::Daemon),
+        (4, Kind::Notifier),
+        (4, Kind::Runner),
+        (4, Kind::Agent),
+    ]);
+    for _ in 0..20 {
+        if find(machines).iter().any(|it| it.kind == kind) {
+            random.pause(if kind == Kind::Notifier { 30 } else { 120 });
+            let kill = kill(machines, kind, random)?;
+            if kind == Kind::Daemon {
+                let longest = if random.percent(25) { 6_000 } else { 1_200 };
+                let back_at = Instant::now() + random.milliseconds(0, longest);
+                machines[kill.victim.machine].keep_down_until(back_at);
+            }
+            return Some(kill);
+        }
+        thread::sleep(Duration::from_millis(15));
+    }
+    None
+}
+
+/// Kills one of that kind, if one lives.
+fn kill(machines: &[Machine], kind: Kind, random: &mut Random) -> Option<Kill> {
+    let mut found = find(machines);
+    found.retain(|it| it.kind == kind);
+    // Those that work on a reply are the rarer ones, and the better victims.
+    if found.iter().any(|it| it.reply.is_some()) && random.percent(80) {
+        found.retain(|it| it.reply.is_some());
+    }
+    let victim = (!found.is_empty()).then(|| random.pick(&found).clone())?;
+    let handle = hold(&victim)?;
+    pidfd_send_signal(&handle, Signal::KILL).ok()?;
+    Some(Kill { at: now_micros(), victim })
+}
+
+/// A process that was suspended; it goes on when this is dropped.
+pub struct Suspended {
+    pub victim: Found,
+    pub until: Instant,
+    handle: OwnedFd,
+}
+
+impl Drop for Suspended {
+    fn drop(&mut self) {
+        let _ = pidfd_send_signal(&self.handle, Signal::CONT);
+    }
+}
+
+pub fn suspend(machines: &[Machine], time: Duration, random: &mut Random) -> Option<Suspended> {
+    let found = find(machines);
+    let victim = (!found.is_empty()).then(|| random.pick(&found).clone())?;
+    let handle = hold(&victim)?;
+    pidfd_send_signal(&handle, Signal::STOP).ok()?;
+    Some(Suspended { victim, until: Instant::now() + time, handle })
+}
+
+/// Lets those go on whom a killed agent has left suspended.
+pub fn resume_all(machines: &[Machine]) {
+    signal_all(machines, Signal::CONT);
+}
+
+/// Ends what is left of a soak.
+pub fn kill_all(machines: &[Machine]) {
+    signal_all(machines, Signal::KILL);
+}
+
+fn signal_all(machines: &[Machine], signal: Signal) {
+    for handle in find(machines).iter().filter_map(hold) {
+        let _ = pidfd_send_signal(&handle, signal);
+    }
+}
