@@ -180,8 +180,9 @@ impl Place {
         Ok(Place { notice: file("json"), progress: file("progress"), done: file("done") })
     }
 
+    /// The notice goes last: while it is there, whoever comes next clears the rest away.
     fn clear(&self) -> io::Result<()> {
-        for path in [&self.notice, &self.progress] {
+        for path in [&self.progress, &self.notice] {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -253,6 +254,20 @@ mod tests {
         write_atomically(&paths.outbox_dir().join("a.done"), b"").unwrap();
         assert!(ids(&paths).unwrap().is_empty());
         assert!(!paths.outbox_dir().join("a.json").exists());
+    }
+
+    #[test]
+    fn a_kill_while_a_notice_is_cleared_away_leaves_no_progress_without_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        queue(&paths, &notice("a", "1")).unwrap();
+        // Something that cannot be removed stops it half-way, as a kill does.
+        let progress = paths.outbox_dir().join("a.progress");
+        fs::create_dir(&progress).unwrap();
+        assert!(finish(&paths, "a").is_err());
+        assert!(paths.outbox_dir().join("a.json").exists());
+        fs::remove_dir(&progress).unwrap();
+        assert_eq!(fate(&paths, "a").unwrap(), Fate::Arrived);
     }
 
     #[test]
