@@ -73,7 +73,15 @@ pub fn is_agent_alive(paths: &StatePaths, id: &str) -> bool {
 
 fn agents(paths: &StatePaths, id: &str) -> impl Iterator<Item = ProcessKey> + use<> {
     let started = read::<Holder>(paths, id, "agent");
-    started.into_iter().chain(acks(paths, id).by).filter_map(|holder| alive(&holder))
+    let runner = read::<Holder>(paths, id, "run");
+    // A hook whose agent was killed is adopted, by init or by the user's service manager. They were
+    // there before the runner, so they are no agent of its.
+    let can_be_agent = move |holder: &Holder| {
+        let is_older = |runner: &Holder| runner.boot == holder.boot && holder.start < runner.start;
+        !runner.as_ref().is_some_and(is_older)
+    };
+    let acknowledged = acks(paths, id).by.into_iter().filter(can_be_agent);
+    started.into_iter().chain(acknowledged).filter_map(|holder| alive(&holder))
 }
 
 fn alive(holder: &Holder) -> Option<ProcessKey> {

@@ -156,6 +156,23 @@ fn a_process_of_an_earlier_start_of_the_machine_is_not_alive() {
 }
 
 /// An agent hands its environment on to the agents that it starts itself.
+/// A hook whose agent was killed while it started has another parent: init, or the user's service
+/// manager. That one lives for ever, and must neither keep the reply running nor be stopped.
+#[cfg(unix)]
+#[test]
+fn whoever_adopted_a_hook_is_not_taken_for_the_agent() {
+    let (_folder, paths) = inbox();
+    let id = "slack-D1-1.0";
+    accept(&paths, &reply("1.0"), NOW).unwrap();
+    claim(&paths, id, NOW).unwrap();
+    let adopter = crate::process::identify(1);
+    assert_ne!(adopter, ProcessKey::UNKNOWN, "process 1 cannot be seen");
+    acknowledge(&paths, id, session().key(), "UserPromptSubmit", adopter).unwrap();
+    assert!(acks(&paths, id).has_prompt);
+    assert!(!run::is_agent_alive(&paths, id));
+    assert_eq!(progress(&paths, id), Progress::Lost);
+}
+
 #[test]
 fn hooks_of_another_session_acknowledge_nothing() {
     let (_folder, paths) = inbox();
