@@ -214,5 +214,6 @@ fn a_turn_of_another_session_does_not_acknowledge_a_reply() {
     world.status(&payload("Stop", json!({"last_assistant_message": "x"})));
     assert!(!inbox.join("r1.ack").exists());
     world.status(&payload("UserPromptSubmit", json!({"prompt": "x", "session_id": other})));
-    assert_eq!(fs::read_to_string(inbox.join("r1.ack")).unwrap(), "UserPromptSubmit\n");
+    let ack = fs::read_to_string(inbox.join("r1.ack")).unwrap();
+    assert!(ack.starts_with("UserPromptSubmit\n"), "{ack}");
 }
