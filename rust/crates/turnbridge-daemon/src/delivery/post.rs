@@ -152,7 +152,9 @@ pub trait Keep {
 impl<S: Slack, P: Pace> Delivery<'_, S, P> {
     /// To the end, or to the first trouble.
     pub fn run(&mut self, user: &str, keep: &mut impl Keep) -> Result<(), Trouble> {
-        let channel = match self.progress.channel.clone() {
+        // Until something may have been posted, the config decides anew: it may name another user.
+        let is_begun = self.progress.intent || !self.progress.posted.is_empty();
+        let channel = match self.progress.channel.clone().filter(|_| is_begun) {
             Some(channel) => channel,
             None => self.begin(user)?,
         };

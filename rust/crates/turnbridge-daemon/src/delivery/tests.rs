@@ -180,6 +180,19 @@ fn every_part_arrives_once_and_in_order_whatever_fails_and_whoever_is_killed() {
 }
 
 #[test]
+fn a_notice_of_which_nothing_was_sent_goes_to_whom_the_config_names_now() {
+    let begun =
+        |intent| Progress { channel: Some("D0OLD".to_owned()), intent, ..Progress::default() };
+    for (progress, channel) in [(begun(false), "D1"), (begun(true), "D0OLD")] {
+        let (taken, dice) = (RefCell::new(Vec::new()), Dice(Cell::new(1)));
+        let slack = Faulty { taken: &taken, dice: &dice, faults: 0, life: Cell::new(u32::MAX) };
+        let disk = Disk { progress: RefCell::new(Some(progress)), ..Disk::default() };
+        assert!(matches!(attempt(&notice(), &disk, &slack), Some(Ok(()))));
+        assert_eq!(disk.progress.borrow().as_ref().unwrap().channel.as_deref(), Some(channel));
+    }
+}
+
+#[test]
 fn a_word_in_a_thread_arrives_once_in_that_thread() {
     let thread = ThreadPlace {
         channel: "D1".to_owned(),
