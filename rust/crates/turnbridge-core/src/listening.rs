@@ -89,8 +89,11 @@ impl Machines {
         }
     }
 
-    pub fn forget_old(&mut self, now: SlackTs) {
-        self.0.retain(|_, seen| seen.last >= now.minus(LATELY));
+    /// Forgets machines that were quiet while another one posted. Slack's clock alone counts: with
+    /// our own, which may be ahead, a machine would believe itself alone.
+    pub fn forget_old(&mut self) {
+        let newest = self.0.values().map(|seen| seen.last).max();
+        self.0.retain(|_, seen| newest.is_none_or(|newest| seen.last >= newest.minus(LATELY)));
     }
 
     pub fn all(&self) -> impl Iterator<Item = (&str, &Seen)> {
@@ -225,9 +228,13 @@ mod tests {
         let names: Vec<_> = machines.all().map(|(_, seen)| seen.name.clone()).collect();
         assert_eq!(names, ["desk", "laptop"]);
         assert_eq!(Company::of(&machines, OWN, 0, true).machines(), 2);
-        machines.forget_old(day(9));
+        machines.forget_old();
         assert_eq!(Company::of(&machines, OWN, 0, true).machines(), 2);
-        machines.forget_old(day(11));
+        machines.note(OWN, Some("desk"), day(10));
+        machines.forget_old();
+        assert_eq!(Company::of(&machines, OWN, 0, true).machines(), 2, "a week of quiet");
+        machines.note(OWN, Some("desk"), day(11));
+        machines.forget_old();
         assert!(Company::of(&machines, OWN, 0, true).is_alone());
     }
 }

@@ -5,12 +5,17 @@ use serde::{Deserialize, Serialize};
 use crate::slack_ts::SlackTs;
 use crate::thread_marks::{MarkChange, ThreadKey};
 
-/// Exactly one of `since`, `taken` and `read_to` is there; the latter two with `thread_ts`.
+/// Exactly one of `begun`, `since`, `taken` and `read_to` is there; the latter two with their thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkLine {
-    channel: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    channel: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     thread_ts: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    begun: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    newest_thread: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,16 +27,19 @@ pub struct MarkLine {
 impl MarkLine {
     pub fn of(change: &MarkChange) -> MarkLine {
         let in_thread = |thread: &ThreadKey| MarkLine {
-            channel: thread.channel.clone(),
+            channel: Some(thread.channel.clone()),
             thread_ts: Some(thread.thread_ts.clone()),
             ..MarkLine::default()
         };
         match change {
-            MarkChange::Since { channel, ts } => MarkLine {
-                channel: channel.clone(),
-                since: Some(ts.to_string()),
+            MarkChange::Begun { wanted, newest_thread } => MarkLine {
+                begun: Some(wanted.to_string()),
+                newest_thread: newest_thread.map(|ts| ts.to_string()),
                 ..MarkLine::default()
             },
+            MarkChange::Since { ts } => {
+                MarkLine { since: Some(ts.to_string()), ..MarkLine::default() }
+            }
             MarkChange::Taken { thread, ts } => {
                 MarkLine { taken: Some(ts.to_string()), ..in_thread(thread) }
             }
@@ -44,10 +52,13 @@ impl MarkLine {
     /// `None` for a line that says nothing, or what only a newer version understands.
     pub fn change(&self) -> Option<MarkChange> {
         let ts = |text: &Option<String>| SlackTs::parse(text.as_deref()?);
-        if let Some(ts) = ts(&self.since) {
-            return Some(MarkChange::Since { channel: self.channel.clone(), ts });
+        if let Some(wanted) = ts(&self.begun) {
+            return Some(MarkChange::Begun { wanted, newest_thread: ts(&self.newest_thread) });
         }
-        let thread = ThreadKey::new(&self.channel, self.thread_ts.as_deref()?);
+        if let Some(ts) = ts(&self.since) {
+            return Some(MarkChange::Since { ts });
+        }
+        let thread = ThreadKey::new(self.channel.as_deref()?, self.thread_ts.as_deref()?);
         match (ts(&self.taken), ts(&self.read_to)) {
             (Some(ts), None) => Some(MarkChange::Taken { thread, ts }),
             (None, Some(ts)) => Some(MarkChange::ReadTo { thread, ts }),
@@ -66,9 +77,11 @@ mod tests {
         let ts = SlackTs::parse("2.000100").unwrap();
         for (change, line) in [
             (
-                MarkChange::Since { channel: "D1".into(), ts },
-                r#"{"channel":"D1","since":"2.000100"}"#,
+                MarkChange::Begun { wanted: ts, newest_thread: Some(ts) },
+                r#"{"begun":"2.000100","newest_thread":"2.000100"}"#,
             ),
+            (MarkChange::Begun { wanted: ts, newest_thread: None }, r#"{"begun":"2.000100"}"#),
+            (MarkChange::Since { ts }, r#"{"since":"2.000100"}"#),
             (
                 MarkChange::Taken { thread: thread.clone(), ts },
                 r#"{"channel":"D1","thread_ts":"1.000000","taken":"2.000100"}"#,

@@ -36,11 +36,21 @@ struct Mark {
     taken: BTreeSet<SlackTs>,
 }
 
+/// When this machine first wanted to listen for replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    pub wanted: SlackTs,
+    pub newest_thread: Option<SlackTs>,
+}
+
 /// One change, as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MarkChange {
-    /// Replies in this channel count from here on.
-    Since { channel: String, ts: SlackTs },
+    /// This machine wants to listen from now on, by its own clock; `newest_thread` is the newest
+    /// thread that it had then, by Slack's.
+    Begun { wanted: SlackTs, newest_thread: Option<SlackTs> },
+    /// Replies in the threads of that time count from here on, by Slack's clock.
+    Since { ts: SlackTs },
     /// A reply is kept.
     Taken { thread: ThreadKey, ts: SlackTs },
     /// A thread was read, and all that was found is kept.
@@ -49,14 +59,18 @@ pub enum MarkChange {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadMarks {
-    since: BTreeMap<String, SlackTs>,
+    begun: Option<Begun>,
+    since: Option<SlackTs>,
     threads: BTreeMap<ThreadKey, Mark>,
 }
 
 impl ThreadMarks {
     pub fn apply(&mut self, change: MarkChange) {
         match change {
-            MarkChange::Since { channel, ts } => drop(self.since.insert(channel, ts)),
+            MarkChange::Begun { wanted, newest_thread } => {
+                self.begun = Some(Begun { wanted, newest_thread });
+            }
+            MarkChange::Since { ts } => self.since = Some(ts),
             MarkChange::Taken { thread, ts } => {
                 let mark = self.threads.entry(thread).or_default();
                 if mark.read_to.is_none_or(|read_to| ts > read_to.minus(OVERLAP)) {
@@ -72,9 +86,13 @@ impl ThreadMarks {
         }
     }
 
-    /// `None` if nobody has listened in this channel before.
-    pub fn since(&self, channel: &str) -> Option<SlackTs> {
-        self.since.get(channel).copied()
+    pub fn begun(&self) -> Option<Begun> {
+        self.begun
+    }
+
+    /// Returns `None` if Slack has not been asked yet.
+    pub fn since(&self) -> Option<SlackTs> {
+        self.since
     }
 
     /// What is newer than this has to be asked for. A thread that was never read begins with its
@@ -102,17 +120,23 @@ impl ThreadMarks {
         self.threads.get(thread).is_some_and(|mark| mark.taken.contains(&ts))
     }
 
+    /// A thread that is younger than the wish to listen counts whole, whatever our clock said.
     fn begin(&self, thread: &ThreadKey) -> SlackTs {
         let zero = SlackTs::from_micros(0);
         let parent = SlackTs::parse(&thread.thread_ts).unwrap_or(zero);
-        parent.max(self.since(&thread.channel).unwrap_or(zero))
+        let is_younger = |begun: Begun| begun.newest_thread.is_none_or(|newest| parent > newest);
+        if self.begun.is_some_and(is_younger) {
+            return parent;
+        }
+        parent.max(self.since.unwrap_or(zero))
     }
 
     /// Everything, as changes that give the same marks.
     pub fn changes(&self) -> Vec<MarkChange> {
-        let since = self.since.iter();
-        let since =
-            since.map(|(channel, ts)| MarkChange::Since { channel: channel.clone(), ts: *ts });
+        let begun = self.begun.into_iter();
+        let begun = begun
+            .map(|Begun { wanted, newest_thread }| MarkChange::Begun { wanted, newest_thread });
+        let since = begun.chain(self.since.into_iter().map(|ts| MarkChange::Since { ts }));
         let threads = self.threads.iter().flat_map(|(thread, mark)| {
             let read = mark.read_to.map(|ts| MarkChange::ReadTo { thread: thread.clone(), ts });
             let taken = mark.taken.iter();
@@ -123,18 +147,18 @@ impl ThreadMarks {
     }
 }
 
-/// Where listening begins in a channel: replies that were made while nobody listened yet are not
-/// prompts. `heard` is what a 0.1 knew, which looked back ten minutes from there; else it is the
-/// moment at which listening was first wanted (`wanted`, by our own clock), or the channel's newest
-/// parent if that is older. A clock that is behind by more than an hour is not believed.
+/// Returns from when on replies in threads that were there before count: what was said before this
+/// machine listened is no prompt. `heard` is what a 0.1 knew, which looked back ten minutes from
+/// there; else it is `wanted`, or the newest message that Slack shows if that is older. A clock that
+/// is behind by more than an hour is not believed.
 pub fn begin_listening(
     heard: Option<SlackTs>,
-    newest_parent: Option<SlackTs>,
+    newest_message: Option<SlackTs>,
     wanted: SlackTs,
 ) -> SlackTs {
     const LOOKED_BACK: Duration = Duration::from_secs(10 * 60);
     const BELIEVED: Duration = Duration::from_secs(60 * 60);
-    match (heard, newest_parent) {
+    match (heard, newest_message) {
         (Some(heard), _) => heard.minus(LOOKED_BACK),
         (None, Some(newest)) => newest.min(wanted.max(newest.minus(BELIEVED))),
         (None, None) => SlackTs::from_micros(0),

@@ -21,7 +21,7 @@ fn read_to(seconds: u64) -> MarkChange {
 }
 
 fn since(seconds: u64) -> MarkChange {
-    MarkChange::Since { channel: "D1".to_owned(), ts: at(seconds) }
+    MarkChange::Since { ts: at(seconds) }
 }
 
 fn marks(changes: impl IntoIterator<Item = MarkChange>) -> ThreadMarks {
@@ -64,7 +64,8 @@ fn a_mark_that_has_passed_keeps_what_may_be_read_again() {
 
 #[test]
 fn marks_come_back_from_what_was_written() {
-    let all = [since(7), taken(2_000), read_to(3_000), taken(2_999), taken(9_000)];
+    let begun = MarkChange::Begun { wanted: at(6), newest_thread: Some(at(5)) };
+    let all = [begun, since(7), taken(2_000), read_to(3_000), taken(2_999), taken(9_000)];
     let written = marks(all);
     assert_eq!(marks(written.changes()), written);
 }
@@ -83,6 +84,19 @@ fn listening_begins_where_0_1_would_have_asked_or_when_it_was_wanted() {
         assert_eq!(found, at(begin), "{heard:?} {newest:?} {wanted}");
     }
     assert_eq!(begin_listening(None, None, at(5)), SlackTs::from_micros(0));
+}
+
+#[test]
+fn a_thread_that_came_after_the_wish_to_listen_counts_whole_whatever_the_clock_says() {
+    let begun = |newest_thread: Option<u64>| MarkChange::Begun {
+        wanted: at(90_000),
+        newest_thread: newest_thread.map(at),
+    };
+    let parent = ts("1000.000000");
+    for (newest_thread, from) in [(None, parent), (Some(900), parent), (Some(1_000), at(50_000))] {
+        let marks = marks([begun(newest_thread), since(50_000)]);
+        assert_eq!(marks.asked_from(&thread()), from, "{newest_thread:?}");
+    }
 }
 
 /// A daemon with its disk, a person who replies, a Slack that delivers when it likes; the daemon is

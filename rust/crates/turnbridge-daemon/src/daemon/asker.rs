@@ -20,8 +20,8 @@ use turnbridge_core::listening::{Parent, look_every, share, sweep_every};
 use turnbridge_core::slack_ts::SlackTs;
 use turnbridge_core::thread_marks::{MarkChange, ThreadKey, begin_listening};
 use turnbridge_slack::CallError;
-use turnbridge_store::clock;
 use turnbridge_store::log::Field;
+use turnbridge_store::{clock, routes};
 
 use super::hearing::Hearing;
 use crate::notifier::haste;
@@ -72,7 +72,6 @@ pub struct Asker {
     telling: Telling,
     /// Slack itself has named the direct message since we started.
     has_place: bool,
-    wanted_at: SlackTs,
     /// Where a sweep goes on; `None`: none is under way.
     sweep: Option<Sweep>,
     sweep_at: Instant,
@@ -110,7 +109,6 @@ pub fn start(hearing: Arc<Hearing>, orders: Receiver<Order>) -> std::io::Result<
         telling: Telling::new(Arc::clone(&hearing)),
         hearing,
         has_place: false,
-        wanted_at: SlackTs::from_micros(clock::now().as_micros()),
         sweep: None,
         sweep_at: now,
         look_at: now,
@@ -220,6 +218,7 @@ impl Asker {
     }
 
     fn ask(&mut self, now: Instant) -> Result<Asked, Trouble> {
+        self.begin()?;
         let channel = self.find_place()?;
         self.find_since(&channel)?;
         self.is_look_due = !self.hearing.hears_in_order() && !self.heard_threads()?.is_empty();
@@ -269,20 +268,35 @@ impl Asker {
         Ok(channel)
     }
 
-    /// From when on replies in this channel count.
-    fn find_since(&mut self, channel: &str) -> Result<(), Trouble> {
-        if self.hearing.marks().marks().since(channel).is_some() {
+    /// Writes down that this machine listens from now on, before anything is asked for: what is said
+    /// in the threads that come meanwhile counts, however late Slack answers.
+    fn begin(&mut self) -> Result<(), Trouble> {
+        let marks = self.hearing.marks();
+        if marks.marks().begun().is_some() || marks.marks().since().is_some() {
             return Ok(());
         }
+        drop(marks);
+        let routes = routes::read(&self.hearing.paths)?;
+        let threads = routes.iter().filter_map(|route| SlackTs::parse(&route.thread_ts));
+        let wanted = SlackTs::from_micros(clock::now().as_micros());
+        let begun = MarkChange::Begun { wanted, newest_thread: threads.max() };
+        Ok(self.hearing.marks().change(begun)?)
+    }
+
+    /// Finds out from when on replies in older threads count.
+    fn find_since(&mut self, channel: &str) -> Result<(), Trouble> {
+        let marks = self.hearing.marks();
+        let (begun, since) = (marks.marks().begun(), marks.marks().since());
+        drop(marks);
+        let (Some(begun), None) = (begun, since) else { return Ok(()) };
         let heard = std::fs::read_to_string(self.hearing.paths.slack_heard()).unwrap_or_default();
         let heard = SlackTs::parse(heard.trim());
         let newest = match heard {
             Some(_) => None,
-            None => self.hearing.api.latest_ts(&self.hearing.slack.bot_token, channel)?,
+            None => self.newest_message(channel)?,
         };
-        let newest = newest.as_deref().and_then(SlackTs::parse);
-        let ts = begin_listening(heard, newest, self.wanted_at);
-        self.hearing.marks().change(MarkChange::Since { channel: channel.to_owned(), ts })?;
+        let ts = begin_listening(heard, newest, begun.wanted);
+        self.hearing.marks().change(MarkChange::Since { ts })?;
         let fields = [("since", Field::Text(ts.to_string()))];
         self.hearing.log.info("replies are listened for", &fields);
         Ok(())

@@ -9,7 +9,6 @@ use turnbridge_core::reply_wire::{Reported, read_fetched};
 use turnbridge_core::slack_ts::SlackTs;
 use turnbridge_core::thread_marks::{MarkChange, ThreadKey, ThreadMarks};
 use turnbridge_slack::{CallError, Page};
-use turnbridge_store::clock;
 use turnbridge_store::log::Field;
 
 use super::{Asker, Sweep, Trouble};
@@ -45,6 +44,15 @@ impl Asker {
         let heard: Vec<_> =
             heard.into_iter().filter(|it| !is_read(self.hearing.marks().marks(), it)).collect();
         self.read_threads(heard)
+    }
+
+    /// Returns the time of the newest message among the newest threads, replies included.
+    pub(super) fn newest_message(&self, channel: &str) -> Result<Option<SlackTs>, Trouble> {
+        let token = &self.hearing.slack.bot_token;
+        let page = self.hearing.api.parents(token, channel, None, SWEEP)?;
+        let times =
+            page.parents.iter().flat_map(|parent| [Some(&parent.ts), parent.latest_reply.as_ref()]);
+        Ok(times.flatten().filter_map(|ts| SlackTs::parse(ts)).max())
     }
 
     /// Whether the sweep is over.
@@ -111,7 +119,7 @@ impl Asker {
                 state.machines.note(machine, tag.machine_name.as_deref(), ts);
             }
         }
-        state.machines.forget_old(SlackTs::from_micros(clock::now().as_micros()));
+        state.machines.forget_old();
         drop(state);
         for parent in &page.parents {
             self.remember(ThreadKey::new(channel, &parent.ts), &Some(parent.clone()));

@@ -158,6 +158,20 @@ fn a_reply_sent_while_the_daemon_was_down_runs_although_the_asking_failed_and_ot
 }
 
 #[test]
+fn what_was_said_before_replies_were_switched_on_is_no_prompt() {
+    let mut service = Service::without_daemon(CONFIG);
+    let thread = service.turn("fix it");
+    service.slack.post_as_user(Some(&thread.parent.ts), "thanks, looks good");
+    service.start_daemon();
+    service.wait_until_caught_up();
+    service.slack.say(Some(&thread.parent.ts), "go on");
+    assert_eq!(service.wait_for_prompts(1), ["go on"]);
+    service.restart_daemon();
+    service.wait_until_caught_up();
+    assert_eq!(service.prompts(), ["go on"]);
+}
+
+#[test]
 fn a_daemon_killed_while_it_asks_asks_again() {
     let mut service = Service::start();
     let threads = [service.turn("one"), service.turn_of(OTHER_SESSION, "two")];
