@@ -25,6 +25,7 @@ pub enum Liveness {
 }
 
 /// Linux lets a program have 6 MB of arguments and environment at most, unless its stack was made larger.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 const LONGEST_ENVIRONMENT: u64 = 8 << 20;
 
 /// Who called this process.
@@ -53,7 +54,6 @@ pub(crate) struct ProcessInfo {
 pub(crate) enum Standing {
     Running,
     /// By a signal (Ctrl-Z), until another one lets it go on.
-    #[cfg_attr(windows, expect(dead_code, reason = "there are no such signals"))]
     Stopped,
     /// Its parent has not asked yet: as good as gone.
     Ended,
