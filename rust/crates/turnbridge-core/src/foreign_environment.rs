@@ -65,11 +65,11 @@ const NAMES: [&str; 57] = [
     "TMUX_PANE",
     "WINDOW",
     "WINDOWID",
+    "WT_PROFILE_ID",
     "WT_SESSION",
     // Our own: the reply that runs, and the mark against calling Codex's notify program in a circle.
     "TURNBRIDGE_NOTIFY_CHAINED",
     "TURNBRIDGE_REPLY_ID",
-    "WT_PROFILE_ID",
 ];
 
 const PREFIXES: [&str; 20] = [

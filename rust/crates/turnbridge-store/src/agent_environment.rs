@@ -38,7 +38,8 @@ pub fn adopt(scope: Scope) {
     if !is_called_by_agent(caller, scope) {
         return;
     }
-    let start = caller.filter(|caller| !is_orphanage(caller));
+    // One that adopts orphans has not started the agent's hook: the agent has ended.
+    let start = caller.filter(|caller| !adopts_orphans(&caller.name));
     let ignored = match start.and_then(|caller| process::start_environment(caller.process)) {
         Some(start) => take_over(&start.into_iter().collect(), scope),
         None => distrust(scope),
@@ -58,11 +59,6 @@ pub fn ignored() -> &'static [String] {
 fn is_called_by_agent(caller: Option<&Caller>, scope: Scope) -> bool {
     let is_said = || std::env::var_os("CLAUDECODE").is_some_and(|value| !value.is_empty());
     caller.is_some_and(|caller| is_agent(&caller.name)) || scope != Scope::Command && is_said()
-}
-
-/// The agent has ended, and this process has got its children.
-fn is_orphanage(caller: &Caller) -> bool {
-    adopts_orphans(&caller.name) || caller.process.pid == 1 && !is_agent(&caller.name)
 }
 
 fn take_over(start: &BTreeMap<OsString, OsString>, scope: Scope) -> Vec<String> {

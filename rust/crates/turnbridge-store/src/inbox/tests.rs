@@ -155,7 +155,6 @@ fn a_process_of_an_earlier_start_of_the_machine_is_not_alive() {
     assert_eq!(progress(&paths, id), Progress::Lost);
 }
 
-/// An agent hands its environment on to the agents that it starts itself.
 /// A hook whose agent was killed while it started has another parent: init, or the user's service
 /// manager. That one lives for ever, and must neither keep the reply running nor be stopped.
 #[cfg(unix)]
@@ -173,6 +172,7 @@ fn whoever_adopted_a_hook_is_not_taken_for_the_agent() {
     assert_eq!(progress(&paths, id), Progress::Lost);
 }
 
+/// An agent hands its environment on to the agents that it starts itself.
 #[test]
 fn hooks_of_another_session_acknowledge_nothing() {
     let (_folder, paths) = inbox();

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
+use turnbridge_core::environment_rules::is_agent;
 use turnbridge_core::event::ProcessKey;
 
 #[cfg(target_os = "linux")]
@@ -71,17 +72,17 @@ pub fn calling_agent() -> ProcessKey {
 /// The same with its name. It is looked for once: later it may have ended, and another process be our parent.
 pub fn caller() -> Option<&'static Caller> {
     static CALLER: OnceLock<Option<Caller>> = OnceLock::new();
-    CALLER.get_or_init(find_caller).as_ref()
+    CALLER.get_or_init(|| find_caller(platform::parent_id(), platform::inspect)).as_ref()
 }
 
-fn find_caller() -> Option<Caller> {
-    let mut pid = platform::parent_id();
+fn find_caller(parent: u32, inspect: impl Fn(u32) -> Option<ProcessInfo>) -> Option<Caller> {
+    let mut pid = parent;
     for _ in 0..6 {
-        // The first process adopts a hook whose agent was killed. It is nobody's agent.
-        if cfg!(unix) && pid == 1 {
+        let info = inspect(pid)?;
+        // The first process adopts a hook whose agent was killed. In a container it may be the agent.
+        if cfg!(unix) && pid == 1 && !is_agent(&info.name) {
             return None;
         }
-        let info = platform::inspect(pid)?;
         if !is_wrapper(&info.name) {
             return Some(Caller {
                 process: ProcessKey { pid, start: info.start },
@@ -274,6 +275,32 @@ mod tests {
         assert_eq!(home.1, "/home/user");
         assert!(variables.contains(&("EMPTY".into(), "".into())));
         assert!(start_environment(ProcessKey::UNKNOWN).is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_first_process_is_the_caller_only_if_it_is_an_agent() {
+        let caller_below = |first: &'static str| {
+            let inspect = |pid| {
+                let name = if pid == 1 { first } else { "sh" };
+                Some(ProcessInfo {
+                    parent: pid - 1,
+                    start: 7,
+                    name: name.to_owned(),
+                    standing: Standing::Running,
+                    group: 1,
+                    terminal: 0,
+                    foreground: None,
+                })
+            };
+            [1, 2].map(|parent| find_caller(parent, inspect).map(|caller| caller.process))
+        };
+        for agent in ["claude", "codex"] {
+            assert_eq!(caller_below(agent), [Some(ProcessKey { pid: 1, start: 7 }); 2], "{agent}");
+        }
+        for adopter in ["systemd", "tini", "node", "sh"] {
+            assert_eq!(caller_below(adopter), [None; 2], "{adopter}");
+        }
     }
 
     #[test]
