@@ -4,6 +4,10 @@
 //! A pane is known by what its terminal puts into the environment, which hooks keep. Everything is
 //! an argument of its own: no shell sees a folder, an id or a text.
 
+mod reader;
+
+pub use reader::Reader;
+
 /// A pane, and the terminal that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pane {
@@ -39,24 +43,6 @@ pub struct Paste {
     pub enter: Call,
     /// Takes a text back that was loaded and not typed.
     pub unload: Option<Call>,
-}
-
-/// What tmux answers to `Pane::look`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TmuxPane<'a> {
-    /// As `/dev/pts/3`.
-    pub terminal: &'a str,
-    /// What is typed reaches the program: the pane is in no mode of tmux's own, as for scrolling.
-    pub takes_keys: bool,
-}
-
-impl TmuxPane<'_> {
-    /// `None`: there is no such pane, or its program has ended.
-    pub fn parse(answer: &str) -> Option<TmuxPane<'_>> {
-        let mut words = answer.trim().strip_prefix("alive ")?.split(' ');
-        let terminal = words.next()?;
-        Some(TmuxPane { terminal, takes_keys: words.all(|word| word == "0") })
-    }
 }
 
 /// One program, what it is told, and what it reads.
@@ -171,9 +157,7 @@ impl Pane {
     pub fn look(&self) -> Option<Call> {
         match self {
             Pane::Tmux { socket, pane } => {
-                let format =
-                    "#{?pane_dead,dead,alive} #{pane_tty} #{pane_in_mode} #{pane_input_off}";
-                Some(tmux(socket, &["display-message", "-p", "-t", pane, format]))
+                Some(tmux(socket, &["display-message", "-p", "-t", pane, reader::TMUX_FORMAT]))
             }
             Pane::WezTerm { socket, pane } => {
                 Some(wezterm(socket, &["get-text", "--pane-id", pane, "--end-line", "0"]))
@@ -390,17 +374,6 @@ mod tests {
         let paste = kitty.paste("a\nb").unwrap();
         let sent = [paste.text, paste.enter].map(|call| call.stdin.unwrap());
         assert_eq!(sent, ["\x1b[200~a\nb\x1b[201~", "\r"]);
-    }
-
-    #[test]
-    fn a_pane_of_tmux_says_which_terminal_it_shows_and_whether_it_passes_keys_on() {
-        let pane = |takes_keys| Some(TmuxPane { terminal: "/dev/pts/3", takes_keys });
-        assert_eq!(TmuxPane::parse("alive /dev/pts/3 0 0\n"), pane(true));
-        assert_eq!(TmuxPane::parse("alive /dev/pts/3 1 0\n"), pane(false));
-        assert_eq!(TmuxPane::parse("alive /dev/pts/3 0 1\n"), pane(false));
-        for gone in ["", "dead /dev/pts/3 0 0\n", "alive\n"] {
-            assert_eq!(TmuxPane::parse(gone), None, "{gone}");
-        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use turnbridge_core::panes::Panes;
 use turnbridge_core::session::{Run, Session};
-use turnbridge_core::terminal_calls::{Call, Pane, TmuxPane};
+use turnbridge_core::terminal_calls::{Call, Pane, Reader};
 use turnbridge_daemon::replies::TypingPlace;
 
 use crate::programs;
@@ -61,14 +61,13 @@ pub fn open(pane: &Pane, folder: &str, argv: &[String]) -> Result<()> {
     make(&pane.open(folder, argv)).map(drop)
 }
 
-/// Whether the pane shows the agent's own terminal, and passes on what is typed. Not so when another
-/// terminal runs inside of it (`screen`), whose programs have the same variables, nor in tmux's copy
-/// mode. What cannot be asked is taken for one that does.
+/// Whether the terminal says that what is typed into the pane goes to the agent, and to nobody else. Not
+/// so when another terminal runs inside of it (`screen`), whose programs have the same variables, nor in
+/// tmux's copy mode or with its `synchronize-panes`.
 pub fn is_agents(place: &TypingPlace) -> bool {
-    let Pane::Tmux { .. } = place.pane else { return is_there(&place.pane) };
-    let answer = place.pane.look().and_then(|call| make(&call).ok());
-    let Some(seen) = answer.as_deref().and_then(TmuxPane::parse) else { return false };
-    seen.takes_keys && place.terminal.as_deref().is_none_or(|terminal| terminal == seen.terminal)
+    let reader = Reader { pid: place.agent.pid, terminal: place.terminal.as_deref() };
+    let answer = place.pane.ask_for_reader().and_then(|call| make(&call).ok());
+    answer.is_some_and(|answer| place.pane.is_read_by(reader, &answer))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

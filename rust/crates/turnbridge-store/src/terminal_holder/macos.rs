@@ -10,6 +10,8 @@ const MOST_MEMBERS: usize = 1_024;
 
 /// `PROC_PIDFDVNODEINFO` of `sys/proc_info.h`, which `libc` does not have.
 const VNODE_INFO: libc::c_int = 1;
+/// `PROC_PIDFDVNODEPATHINFO`.
+const VNODE_PATH_INFO: libc::c_int = 2;
 
 /// `vnode_fdinfo` of `sys/proc_info.h`.
 #[repr(C)]
@@ -25,6 +27,13 @@ struct VnodeOfFile {
     file_system: [i32; 2],
 }
 
+/// `vnode_fdinfowithpath`.
+#[repr(C)]
+struct PathOfFile {
+    vnode: VnodeOfFile,
+    path: [u8; 1_024],
+}
+
 pub fn held_by(process: ProcessKey) -> Option<Held> {
     let own = inspect(process.pid)?;
     let is_in_front = own.start == process.start
@@ -34,8 +43,7 @@ pub fn held_by(process: ProcessKey) -> Option<Held> {
     if !is_in_front || is_shared(process.pid, &own) {
         return None;
     }
-    // Its name is not needed where the terminal is asked by its own id.
-    Some(Held { name: None })
+    Some(Held { name: name_of(process.pid, own.terminal) })
 }
 
 fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
@@ -83,4 +91,19 @@ fn reads(pid: u32, terminal: u32) -> bool {
     // SAFETY: the buffer is ours and `size` is its length; the call writes at most that.
     let written = unsafe { libc::proc_pidfdinfo(pid, 0, VNODE_INFO, (&raw mut info).cast(), size) };
     written == size && info.stat.vst_rdev == terminal
+}
+
+fn name_of(pid: u32, terminal: u32) -> Option<String> {
+    let pid = libc::c_int::try_from(pid).ok()?;
+    (0..=2).find_map(|stream| {
+        // SAFETY: all-zero is a valid value of this plain C struct.
+        let mut info: PathOfFile = unsafe { std::mem::zeroed() };
+        let size = size_of::<PathOfFile>() as libc::c_int;
+        let buffer = (&raw mut info).cast();
+        // SAFETY: the buffer is ours and `size` is its length; the call writes at most that.
+        let written = unsafe { libc::proc_pidfdinfo(pid, stream, VNODE_PATH_INFO, buffer, size) };
+        let is_terminal = written == size && info.vnode.stat.vst_rdev == terminal;
+        let path = std::ffi::CStr::from_bytes_until_nul(&info.path).ok()?.to_str().ok()?;
+        (is_terminal && !path.is_empty()).then(|| path.to_owned())
+    })
 }

@@ -25,6 +25,11 @@ struct Desk {
 
 impl Desk {
     fn start() -> Option<Desk> {
+        Desk::start_with("claude")
+    }
+
+    /// `line` is what the shell is told.
+    fn start_with(line: &str) -> Option<Desk> {
         if Command::new("tmux").arg("-V").output().is_err()
             || Command::new("bash").arg("--version").output().is_err()
         {
@@ -40,7 +45,7 @@ impl Desk {
         shell.args(["--norc", "--noprofile", "-i"]).env("PATH", &path).env("PS1", "shell> ");
         let tmux = Tmux::start(&world.hermetic, &shell);
         tmux.wait_for("shell>", PATIENCE);
-        tmux.send_text("claude");
+        tmux.send_text(line);
         tmux.send_key("Enter");
         tmux.wait_for("agent is ready", PATIENCE);
         let mut daemon = world.command("turnbridge");
@@ -65,6 +70,34 @@ impl Desk {
         self.tmux.send_text("stty ixon; touch suspended");
         self.tmux.send_key("Enter");
         wait_until(PATIENCE, "the shell", || self.file("suspended").exists().then_some(()));
+    }
+
+    /// Gives the shell a command of its own, which it runs behind whatever was typed before. Ctrl-Q first
+    /// lets it go on if Ctrl-S has stopped its output.
+    fn ask_shell(&self, command: &str) {
+        self.tmux.send_key("C-q");
+        self.tmux.send_text(&format!("{command}; touch asked"));
+        self.tmux.send_key("Enter");
+        wait_until(PATIENCE, "the shell", || self.file("asked").exists().then_some(()));
+        fs::remove_file(self.file("asked")).unwrap();
+    }
+
+    fn bin(&self) -> PathBuf {
+        self.world.hermetic.root().join("bin")
+    }
+
+    /// What tmux knows of the agent's pane.
+    fn tmux_says(&self, format: &str) -> String {
+        self.tmux.run(&["display-message", "-p", format]).trim().to_owned()
+    }
+
+    /// Waits until the runner has asked `terminal` so often that it would have typed the reply.
+    fn wait_until_asked(&self, terminal: &StandIn, word: &str) {
+        wait_until(PATIENCE, "the runner's questions", || {
+            let calls = terminal.calls();
+            let asked = calls.iter().filter(|call| call.iter().any(|one| one == word)).count();
+            (asked > 4 || self.shown()["state"] == "finished").then_some(())
+        });
     }
 
     /// As the board does.
@@ -114,6 +147,11 @@ impl Drop for Desk {
     }
 }
 
+fn tmux_program() -> String {
+    let found = Command::new("sh").args(["-c", "command -v tmux"]).output().unwrap();
+    String::from_utf8(found.stdout).unwrap().trim().to_owned()
+}
+
 /// Reads prompts and tells its hooks of each; `edit` opens an editor, which reads a line of its own.
 fn agent(world: &World) -> String {
     let project = world.hermetic.project();
@@ -125,7 +163,7 @@ fn agent(world: &World) -> String {
     };
     format!(
         "export CLAUDE_CODE_ENTRYPOINT=cli CLAUDE_PROJECT_DIR='{project}'\nstty -ixon\n\
-         cd '{project}'\n{begin}echo agent is ready\n\
+         cd '{project}'\necho $$ > pid\n{begin}echo agent is ready\n\
          while IFS= read -r line; do\n\
            line=$(printf %s \"$line\" | tr -d '\\023')\n\
            if [ \"$line\" = edit ]; then\n\
@@ -158,10 +196,7 @@ fn a_reply_is_not_typed_into_the_shell_behind_a_suspended_agent() {
     desk.suspend();
     desk.reply("touch pwned");
     desk.wait_until_held();
-    // The shell is asked for something of its own, and does it behind whatever was typed before.
-    desk.tmux.send_text("touch asked");
-    desk.tmux.send_key("Enter");
-    wait_until(PATIENCE, "the shell", || desk.file("asked").exists().then_some(()));
+    desk.ask_shell("true");
     assert!(!desk.file("pwned").exists(), "{}", desk.tmux.screen());
     assert_eq!(desk.shown()["state"], "waiting");
     desk.tmux.send_text("fg");
@@ -176,11 +211,10 @@ fn a_reply_is_not_typed_into_the_shell_behind_a_suspended_agent() {
 fn a_reply_is_not_typed_while_the_agent_is_in_the_background() {
     let Some(desk) = Desk::start() else { return };
     desk.suspend();
-    desk.tmux.send_text("bg; touch asked");
-    desk.tmux.send_key("Enter");
-    wait_until(PATIENCE, "the shell", || desk.file("asked").exists().then_some(()));
+    desk.ask_shell("bg");
     desk.reply("touch pwned");
     desk.wait_until_held();
+    desk.ask_shell("true");
     assert!(!desk.file("pwned").exists(), "{}", desk.tmux.screen());
     assert_eq!(desk.shown()["state"], "waiting");
 }
@@ -200,6 +234,91 @@ fn a_reply_is_not_typed_into_an_editor_that_the_agent_has_opened() {
     desk.wait_until_handed_over();
     assert_eq!(desk.read("edited"), "typed by hand");
     assert_eq!(desk.read("prompts"), "not for the editor\n");
+}
+
+/// tmux would give the keys to every pane of the window.
+#[test]
+fn a_reply_waits_while_tmux_types_into_all_panes_at_once() {
+    let Some(desk) = Desk::start() else { return };
+    let program = tmux_program();
+    let asked = StandIn::new(&desk.bin(), "tmux", &format!("exec '{program}' \"$@\""));
+    let project = desk.world.hermetic.project().display().to_string();
+    let split = ["split-window", "-d", "-P", "-F", "#{pane_id}", "-c", &project, "--"];
+    let shell = ["env", "bash", "--norc", "--noprofile", "-i"];
+    let neighbour = desk.tmux.run(&[&split[..], &shell].concat()).trim().to_owned();
+    let type_there = |keys: &[&str]| {
+        desk.tmux.run(&[&["send-keys", "-t", neighbour.as_str()], keys].concat());
+    };
+    type_there(&["touch begun", "Enter"]);
+    wait_until(PATIENCE, "the neighbour", || desk.file("begun").exists().then_some(()));
+    type_there(&["touch unsent"]);
+    desk.tmux.run(&["set-window-option", "synchronize-panes", "on"]);
+    desk.reply("hello");
+    desk.wait_until_asked(&asked, "display-message");
+    let (state, prompts) = (desk.shown()["state"].clone(), desk.read("prompts"));
+    desk.tmux.run(&["set-window-option", "synchronize-panes", "off"]);
+    // Ctrl-Q lets a shell go on that Ctrl-S has stopped; Ctrl-U removes what was typed.
+    type_there(&["C-q", "C-u", "touch asked", "Enter"]);
+    wait_until(PATIENCE, "the neighbour", || desk.file("asked").exists().then_some(()));
+    assert!(!desk.file("unsent").exists(), "the neighbour has run what was typed there");
+    assert_ne!(state, "finished");
+    assert_eq!(prompts, "");
+    desk.wait_until_handed_over();
+    assert_eq!(desk.read("prompts"), "hello\n");
+}
+
+/// As for an agent inside of `screen`: its variables name a pane that shows another terminal.
+#[test]
+fn a_reply_is_not_typed_into_a_pane_of_wezterm_that_shows_another_terminal() {
+    let line = "env -u TMUX -u TMUX_PANE WEZTERM_PANE=4 claude";
+    let Some(desk) = Desk::start_with(line) else { return };
+    let list = |terminal: &str| json!([{"pane_id": 4, "tty_name": terminal}]);
+    check_owner(
+        &desk,
+        "wezterm",
+        "list",
+        [list("/dev/pts/none"), list(&desk.tmux_says("#{pane_tty}"))],
+    );
+}
+
+#[test]
+fn a_reply_is_not_typed_into_a_window_of_kitty_that_shows_other_programs() {
+    let line = "env -u TMUX -u TMUX_PANE KITTY_WINDOW_ID=4 claude";
+    let Some(desk) = Desk::start_with(line) else { return };
+    let pid: u32 = desk.read("pid").trim().parse().unwrap();
+    let list = |pid: u32| {
+        let window = json!({"id": 4, "foreground_processes": [{"pid": pid}]});
+        json!([{"id": 1, "tabs": [{"id": 1, "windows": [window]}]}])
+    };
+    check_owner(&desk, "kitty", "ls", [list(1), list(pid)]);
+}
+
+/// The terminal's program types what it is given into the agent's pane, and says first that the pane is
+/// another's, then that it is the agent's.
+fn check_owner(desk: &Desk, program: &str, word: &str, [others, agents]: [Value; 2]) {
+    let answer = |list: Value| {
+        fs::write(desk.file("new"), list.to_string()).unwrap();
+        fs::rename(desk.file("new"), desk.file("list")).unwrap();
+    };
+    let tmux = format!("'{}' -S '{}'", tmux_program(), desk.tmux_says("#{socket_path}"));
+    let script = format!(
+        "case \" $* \" in\n*' {word} '*) cat '{list}' ;;\n*' send-text '*)\n\
+         echo typed >> '{typed}'\n\
+         sed 's/\\x1b\\[20[01]~//g' | {tmux} load-buffer -b text - &&\n\
+         {tmux} paste-buffer -r -d -b text -t '{pane}' ;;\nesac",
+        list = desk.file("list").display(),
+        typed = desk.file("typed").display(),
+        pane = desk.tmux_says("#{pane_id}"),
+    );
+    answer(others);
+    let terminal = StandIn::new(&desk.bin(), program, &script);
+    desk.reply("hello");
+    desk.wait_until_asked(&terminal, word);
+    assert_eq!(desk.read("typed"), "", "{:?}", terminal.calls());
+    assert_ne!(desk.shown()["state"], "finished");
+    answer(agents);
+    desk.wait_until_handed_over();
+    assert_eq!(desk.read("prompts"), "hello\n");
 }
 
 /// Its process has ended, so that it is run as everywhere else.
