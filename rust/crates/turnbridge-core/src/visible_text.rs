@@ -81,8 +81,8 @@ fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{13430}'..='\u{13455}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Letters of scripts whose spelling has joiners: Arabic and its kin, Indic ones, Mongolian.
@@ -128,6 +128,9 @@ mod tests {
             ("\u{202e}cod.exe\u{2066}\u{200f}\u{61c}", r"\u202ecod.exe\u2066\u200f\u061c"),
             ("a\u{200b}\u{feff}\u{2060}c\u{ad}\u{3164}", r"a\u200b\ufeff\u2060c\u00ad\u3164"),
             ("\u{2028}\u{2029}\u{e0041}", r"\u2028\u2029\udb40\udc41"),
+            // A blank of Braille, a note head without ink, and the ends of Egyptian format controls.
+            ("\u{2800}\u{1d159}", r"\u2800\ud834\udd59"),
+            ("\u{13430}\u{13455}", r"\ud80d\udc30\ud80d\udc55"),
             // Joiners and selectors where they have nothing to do.
             ("a\u{200d}b\u{200c}\u{fe0f}\u{e0101}", r"a\u200db\u200c\ufe0f\udb40\udd01"),
             ("葛\u{e0100}\u{e0100}", "葛\u{e0100}\\udb40\\udd00"),
