@@ -1,8 +1,9 @@
 //! A way in for a browser that cannot read the state folder: a person types the code that the
 //! terminal shows. It can be guessed more easily than a ticket, so that only a few guesses are taken.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use turnbridge_core::board_wire::CodeFile;
@@ -12,7 +13,6 @@ use turnbridge_core::sign_in::{
 use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
 
-use super::is_fresh;
 use crate::board::token;
 
 /// A code that this process has made. Its file is removed when it is dropped.
@@ -81,24 +81,27 @@ impl Refusal {
 /// `Ok` once for each code. A try is counted before it is looked at, so that one that cannot be
 /// counted (a full disk) is none.
 pub fn redeem(paths: &StatePaths, given: &str) -> Result<(), Refusal> {
+    redeem_after(paths, given, || ())
+}
+
+/// Calls `meanwhile` after it has read the code and before it counts the try; tests remove or replace
+/// the code there, as another process can.
+fn redeem_after(paths: &StatePaths, given: &str, meanwhile: impl FnOnce()) -> Result<(), Refusal> {
     let path = paths.board_code();
-    let is_fresh = is_fresh(&path, CODE_VALID).unwrap_or(false);
-    let file = read(paths).ok().filter(|file| is_fresh && !file.code.is_empty());
-    let Some(mut file) = file else {
+    let Some((opened, mut file)) = open_fresh(&path) else {
         let _ = fs::remove_file(&path);
         return Err(Refusal::NoCode);
     };
+    meanwhile();
     if file.wrong >= MOST_WRONG_CODES {
         return Err(Refusal::Void);
     }
-    let made_at = fs::metadata(&path).and_then(|metadata| metadata.modified());
     file.wrong += 1;
-    let counted = write(paths, &file).and_then(|()| {
-        // It does not become younger by being tried.
-        fs::OpenOptions::new().write(true).open(&path)?.set_modified(made_at?)
-    });
-    if counted.is_err() {
+    if count(&opened, &file).is_err() {
         let _ = fs::remove_file(&path);
+        return Err(Refusal::NoCode);
+    }
+    if read(paths).ok().is_none_or(|now| now.code != file.code) {
         return Err(Refusal::NoCode);
     }
     match token::is_same(&file.code, &typed_code(given)) {
@@ -106,6 +109,25 @@ pub fn redeem(paths: &StatePaths, given: &str) -> Result<(), Refusal> {
         false if file.wrong >= MOST_WRONG_CODES => Err(Refusal::Void),
         false => Err(Refusal::Wrong { tries_left: MOST_WRONG_CODES - file.wrong }),
     }
+}
+
+fn open_fresh(path: &Path) -> Option<(File, CodeFile)> {
+    let mut opened = OpenOptions::new().read(true).write(true).open(path).ok()?;
+    let age = opened.metadata().ok()?.modified().ok()?.elapsed().ok()?;
+    let mut bytes = Vec::new();
+    opened.read_to_end(&mut bytes).ok()?;
+    let file: CodeFile = serde_json::from_slice(&bytes).ok()?;
+    (age <= CODE_VALID && !file.code.is_empty()).then_some((opened, file))
+}
+
+/// Writes into the opened file itself: one that was removed meanwhile does not come back, and one that
+/// replaced it stays as it is. Its length stays the same, because the count has one digit.
+fn count(mut opened: &File, file: &CodeFile) -> io::Result<()> {
+    let made_at = opened.metadata()?.modified()?;
+    opened.rewind()?;
+    opened.write_all(&serde_json::to_vec(file)?)?;
+    // It does not become younger by being tried.
+    opened.set_modified(made_at)
 }
 
 fn read(paths: &StatePaths) -> io::Result<CodeFile> {
@@ -169,6 +191,23 @@ mod tests {
         age(&paths, CODE_VALID + Duration::from_secs(1));
         assert_eq!(redeem(&paths, &code.shown()), Err(Refusal::NoCode));
         assert!(!paths.board_code().exists());
+    }
+
+    #[test]
+    fn one_that_goes_while_it_is_tried_does_not_come_back() {
+        for is_right in [false, true] {
+            let (_folder, paths, code) = make();
+            let given = if is_right { code.shown() } else { "00000000".to_owned() };
+            assert_eq!(redeem_after(&paths, &given, || drop(code)), Err(Refusal::NoCode));
+            assert!(!paths.board_code().exists());
+            let (_folder, paths, first) = make();
+            let given = if is_right { first.shown() } else { "00000000".to_owned() };
+            let mut second = None;
+            let replace = || second = Code::make(&paths).ok();
+            assert_eq!(redeem_after(&paths, &given, replace), Err(Refusal::NoCode));
+            assert_eq!(second.as_ref().map(Code::standing), Some(Standing::Open));
+            assert_eq!(redeem(&paths, &second.unwrap().shown()), Ok(()));
+        }
     }
 
     #[test]
