@@ -65,6 +65,7 @@ pub mod sign_in_texts;
 pub mod slack_decode;
 pub mod slack_text;
 pub mod slack_ts;
+pub mod sock_diag;
 pub mod speak;
 pub mod splice;
 pub mod spoken_text;

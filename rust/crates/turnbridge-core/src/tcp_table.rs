@@ -13,6 +13,8 @@ pub enum Owner {
     Nobody,
     /// The system gives out no such table, or none that can be relied on.
     Unknown,
+    /// The system could tell, and reading it failed.
+    Unreadable,
 }
 
 impl Owner {
@@ -20,7 +22,7 @@ impl Owner {
     pub fn may_use_board_of(self, own_user: u32) -> bool {
         match self {
             Owner::User(user) => user == 0 || user == own_user,
-            Owner::Nobody => false,
+            Owner::Nobody | Owner::Unreadable => false,
             Owner::Unknown => true,
         }
     }
@@ -231,6 +233,7 @@ mod tests {
             (Owner::User(u32::MAX), false),
             (Owner::Nobody, false),
             (Owner::Unknown, true),
+            (Owner::Unreadable, false),
         ] {
             assert_eq!(owner.may_use_board_of(1000), is_let_in, "{owner:?}");
         }

@@ -22,6 +22,7 @@ pub fn refusal(stream: &TcpStream) -> Option<Refusal> {
     match owner {
         _ if owner.may_use_board_of(system::own_user()) => None,
         Owner::User(user) => Some(Refusal::Stranger(user)),
+        Owner::Unreadable => Some(Refusal::Unreadable),
         Owner::Nobody | Owner::Unknown => Some(Refusal::Gone),
     }
 }
@@ -32,6 +33,8 @@ pub enum Refusal {
     Stranger(u32),
     /// It has closed its end, or the system knows nothing of it.
     Gone,
+    /// The system would tell whose it is, and asking it failed.
+    Unreadable,
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use turnbridge_config::Config;
@@ -96,11 +97,21 @@ impl BoardSide {
 /// How many users are named in the log; nobody fills it by connecting.
 const MOST_STRANGERS: usize = 16;
 
-/// Logs each user once whose connections are refused.
+/// Logs each user once whose connections are refused, and once that the system did not tell.
 fn log_refusals(log: DaemonLog) -> impl Fn(Refusal) + Send + Sync {
     let told = Mutex::new(BTreeSet::new());
+    let is_unreadable_told = AtomicBool::new(false);
     move |refusal| {
-        let Refusal::Stranger(user) = refusal else { return };
+        let user = match refusal {
+            Refusal::Stranger(user) => user,
+            Refusal::Unreadable => {
+                if !is_unreadable_told.swap(true, Ordering::SeqCst) {
+                    log.warn("the board refused a connection: its user could not be read", &[]);
+                }
+                return;
+            }
+            Refusal::Gone => return,
+        };
         let Ok(mut told) = told.lock() else { return };
         if told.len() < MOST_STRANGERS && told.insert(user) {
             let fields = [("user", Field::Number(u64::from(user)))];

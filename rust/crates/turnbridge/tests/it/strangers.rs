@@ -2,6 +2,7 @@
 //! nothing. What that user could only guess is handed over here, so that it does not depend on luck:
 //! even with the right token, ticket or code nobody else is answered.
 
+mod flood;
 mod user;
 
 use std::collections::BTreeSet;
@@ -139,6 +140,7 @@ fn a_second_user_attacks_board_state_folder_and_process_list_and_gets_nothing() 
         }
     }
     hold_connections(&site, &stranger);
+    flood::flood(&site, &stranger);
     attack_files(&site, &stranger);
     attack_process(&site, &stranger);
     let replies = site.session()["replies"].clone();

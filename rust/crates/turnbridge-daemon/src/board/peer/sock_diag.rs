@@ -1,0 +1,69 @@
+//! Asks the kernel for one socket, by a netlink socket of its own for each connection: an answer that
+//! comes late is never taken for that of another, and nothing has to be shared between threads.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::io::{Errno, Result, retry_on_intr};
+use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with,
+};
+use turnbridge_core::sock_diag::{Found, read_answer, request};
+use turnbridge_core::tcp_table::Owner;
+
+/// The kernel answers before `send` returns.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Returns `None` if the kernel cannot be asked: a container or a sandbox may forbid it, and a kernel
+/// may be built without it.
+pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> Option<Owner> {
+    match ask_all(theirs, ours) {
+        Ok(Found::User(user)) => Some(Owner::User(user)),
+        Ok(Found::Nobody) => Some(Owner::Nobody),
+        Ok(Found::NotFound | Found::Failed) => None,
+        // Not now. Whoever causes this does not get us to read the whole table besides.
+        Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::AGAIN) => {
+            Some(Owner::Unreadable)
+        }
+        Err(_) => None,
+    }
+}
+
+fn ask_all(theirs: SocketAddr, ours: SocketAddr) -> Result<Found> {
+    let netlink = open()?;
+    let found = ask(&netlink, theirs, ours)?;
+    if found != Found::NotFound {
+        return Ok(found);
+    }
+    // The kernel says the same when it cannot look. Our listener is there for certain; our own end of
+    // the connection is not, because the other end can reset it.
+    let nowhere: IpAddr = match ours {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    Ok(match ask(&netlink, ours, SocketAddr::new(nowhere, 0))? {
+        Found::User(_) | Found::Nobody => Found::Nobody,
+        cannot_look => cannot_look,
+    })
+}
+
+/// Connected to the kernel, so that nobody else can answer.
+fn open() -> Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC;
+    let netlink = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(SOCK_DIAG))?;
+    set_socket_timeout(&netlink, Timeout::Recv, Some(PATIENCE))?;
+    set_socket_timeout(&netlink, Timeout::Send, Some(PATIENCE))?;
+    connect(&netlink, &SocketAddrNetlink::new(0, 0))?;
+    Ok(netlink)
+}
+
+fn ask(netlink: &OwnedFd, local: SocketAddr, remote: SocketAddr) -> Result<Found> {
+    let Some(request) = request(local, remote) else { return Ok(Found::Failed) };
+    retry_on_intr(|| send(netlink, &request, SendFlags::empty()))?;
+    let mut answer = [0_u8; 4_096];
+    let (length, _) = retry_on_intr(|| recv(netlink, &mut answer, RecvFlags::empty()))?;
+    Ok(read_answer(&answer[..length], local, remote))
+}
