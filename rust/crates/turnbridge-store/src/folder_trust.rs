@@ -2,6 +2,7 @@
 //! On Windows the folders have the rights of the user's profile, and nothing is asked.
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,8 @@ mod platform;
 #[path = "folder_trust/windows.rs"]
 mod platform;
 
-pub use platform::{is_own, judge};
+use platform::is_own;
+pub use platform::judge;
 
 /// Something of ours that cannot be acted on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +99,14 @@ pub fn trusted_state() -> Option<StatePaths> {
     StatePaths::from_env().filter(|paths| check_state(paths).is_ok())
 }
 
+/// The bytes of a file that is acted on. Returns `None` also for another user's file, which may have been put there
+/// while the folder was open to others, and for what is no plain file.
+pub fn read_own(path: &Path) -> Option<Vec<u8>> {
+    let is_plain = |metadata: &fs::Metadata| metadata.is_file() && is_own(metadata);
+    path.symlink_metadata().ok().filter(is_plain)?;
+    fs::read(path).ok()
+}
+
 fn state_folders(paths: &StatePaths) -> Vec<PathBuf> {
     let logs = paths.hooks_log().parent().map(Path::to_owned);
     let mut folders = vec![
@@ -106,6 +116,7 @@ fn state_folders(paths: &StatePaths) -> Vec<PathBuf> {
         paths.pending_dir(),
         paths.outbox_dir(),
         paths.inbox_dir(),
+        paths.heard_dir(),
     ];
     folders.extend(logs);
     folders

@@ -12,6 +12,7 @@ use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::version_wire::VERSION;
 
 use crate::atomic_file::write_durably;
+use crate::folder_trust::read_own;
 use crate::paths::StatePaths;
 
 /// More than a person writes; beyond it Slack has to keep the rest.
@@ -35,12 +36,12 @@ pub fn keep(
 }
 
 /// All of it with its ids, in the order in which it was written in Slack. Files that cannot be read,
-/// or are for a newer version, are left where they are.
+/// are another user's, or are for a newer version, are left where they are.
 pub fn all(paths: &StatePaths) -> io::Result<Vec<(String, Heard)>> {
     let mut all = Vec::new();
     for path in files(paths)? {
         let Some(id) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
-        let heard = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let heard = read_own(&path).and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let heard = heard.filter(|heard: &Heard| heard.version <= VERSION && is_reply_id(id));
         all.extend(heard.map(|heard| (id.to_owned(), heard)));
     }

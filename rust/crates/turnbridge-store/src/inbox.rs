@@ -195,11 +195,9 @@ pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
     Ok(())
 }
 
-/// Nobody else's file is acted on: it may have been put there while the folder was open to others.
+/// Nobody else's file is acted on.
 fn read_reply(paths: &StatePaths, path: &Path) -> Option<Reply> {
-    let is_plain = |metadata: &fs::Metadata| metadata.is_file() && folder_trust::is_own(metadata);
-    path.symlink_metadata().ok().filter(is_plain)?;
-    let reply: Reply = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let reply: Reply = serde_json::from_slice(&folder_trust::read_own(path)?).ok()?;
     let is_own = place(paths, &reply.id).is_ok_and(|place| place == path);
     (is_own && reply.version <= VERSION).then_some(reply)
 }

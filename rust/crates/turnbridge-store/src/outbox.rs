@@ -15,6 +15,7 @@ use turnbridge_core::version_wire::VERSION;
 
 use crate::atomic_file::write_atomically;
 use crate::file_lock::FileLock;
+use crate::folder_trust::read_own;
 use crate::kill_point::kill_point;
 use crate::paths::StatePaths;
 
@@ -86,7 +87,7 @@ pub fn adopt(paths: &StatePaths) -> io::Result<usize> {
         if name.starts_with('.') || !name.ends_with(".new") {
             continue;
         }
-        let notice = fs::read(&path).ok().and_then(|bytes| read_notice(&bytes));
+        let notice = read_own(&path).and_then(|bytes| read_notice(&bytes));
         let Some(notice) = notice else { continue };
         let place = Place::of(paths, &notice.id)?;
         if place.done.exists() || place.notice.exists() {

@@ -11,6 +11,7 @@ use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::pending_turn_wire::{PendingTurn, read_pending};
 
 use crate::atomic_file::{open_making_folders, write_atomically};
+use crate::folder_trust::read_own;
 use crate::paths::StatePaths;
 use crate::process::{Liveness, liveness};
 
@@ -78,7 +79,7 @@ fn left_behind(paths: &StatePaths, is_wanted: impl Fn(&str) -> bool) -> Vec<Pend
             continue;
         }
         let path = file.path();
-        let turn = fs::read(&path).ok().and_then(|bytes| read_pending(&bytes));
+        let turn = read_own(&path).and_then(|bytes| read_pending(&bytes));
         left.extend(turn.map(|turn| Pending { path, turn }).filter(is_left));
     }
     left.sort_by(|a, b| a.turn.record.ended_at.cmp(&b.turn.record.ended_at));

@@ -13,7 +13,9 @@ use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::log::Field;
 use turnbridge_store::outbox::{self, Entry, Waiting};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{bounded_file, clock, codex_rollouts, log, newer_files, routes};
+use turnbridge_store::{
+    bounded_file, clock, codex_rollouts, folder_trust, log, newer_files, routes,
+};
 
 use super::plan::{Settings, plan};
 use super::post::{Delivery, Keep, Pace, Slack, Trouble};
@@ -38,6 +40,8 @@ pub fn drain<S: Slack>(
     slack: &S,
     pace: &mut impl Pace,
 ) -> std::io::Result<Drained> {
+    // A daemon has looked when it started, which may be long ago.
+    folder_trust::check_state(paths)?;
     let mut drained = Drained::default();
     let mut unreadable = BTreeSet::new();
     loop {

@@ -9,6 +9,7 @@ use turnbridge_core::notice_wire::{Progress, created_at_in, is_notice_id};
 use turnbridge_core::version_wire::is_newer;
 
 use super::{Entry, Place, read_notice};
+use crate::folder_trust::read_own;
 use crate::paths::StatePaths;
 
 /// The time of a notice stands in its first bytes.
@@ -54,11 +55,11 @@ pub fn oldest_first(paths: &StatePaths) -> io::Result<impl Iterator<Item = Entry
     Ok(ids.into_iter().filter_map(|id| read(paths, &id)))
 }
 
-/// One notice with all of its texts. Returns `None` if it has arrived, cannot be read, or is for a
-/// newer version.
+/// One notice with all of its texts. Returns `None` if it has arrived, cannot be read, is another
+/// user's, or is for a newer version.
 pub fn read(paths: &StatePaths, id: &str) -> Option<Entry> {
     let place = Place::of(paths, id).ok()?;
-    let notice = read_notice(&fs::read(&place.notice).ok()?).filter(|notice| notice.id == id)?;
+    let notice = read_notice(&read_own(&place.notice)?).filter(|notice| notice.id == id)?;
     if place.done.exists() {
         return None;
     }
@@ -67,7 +68,7 @@ pub fn read(paths: &StatePaths, id: &str) -> Option<Entry> {
 
 /// Returns `None` if a newer version has written it.
 fn read_progress(place: &Place) -> Option<Progress> {
-    let bytes = fs::read(&place.progress).unwrap_or_default();
+    let bytes = read_own(&place.progress).unwrap_or_default();
     (!is_newer(&bytes)).then(|| serde_json::from_slice(&bytes).unwrap_or_default())
 }
 

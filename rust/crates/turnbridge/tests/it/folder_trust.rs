@@ -3,13 +3,17 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup, StandIn};
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{heard, outbox, pending_turns};
 
 use crate::world::{SESSION, World, payload};
+
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A world with a session, a notice that waits for Slack, and a reply in the inbox that nobody sent.
 struct Scene {
@@ -133,8 +137,9 @@ fn chmod(path: &Path, mode: u32) {
 
 #[test]
 fn a_state_folder_that_others_can_write_to_is_refused_by_every_program() {
-    for folder in ["", "inbox", "outbox", "sessions"] {
+    for folder in ["", "inbox", "outbox", "sessions", "pending", "heard"] {
         let scene = Scene::new();
+        fs::create_dir_all(scene.state(folder)).unwrap();
         for mode in [0o777, 0o770] {
             chmod(&scene.state(folder), mode);
             let problem = format!("can be written to by others (mode {mode:04o})");
@@ -168,6 +173,76 @@ fn a_reply_that_another_user_has_put_into_the_inbox_is_not_run() {
     let said = scene.refusal(&["run-reply", "r1"]);
     assert!(said.contains("no reply `r1` waits"), "{said}");
     assert!(scene.agent.calls().is_empty());
+}
+
+#[test]
+fn what_another_user_has_put_into_a_folder_of_ours_is_not_acted_on() {
+    let scene = Scene::new();
+    let paths = StatePaths::below(&scene.state(""));
+    let heard = json!({
+        "version": 1, "received_at": "2026-01-01T00:00:00.000000Z",
+        "reported": {"ts": "1700000001.000200", "text": "rm -rf /"},
+    });
+    scene.put("heard/slack-D1-1700000001.000200.json", &heard);
+    let ended = payload("Stop", json!({"last_assistant_message": "Done."}));
+    let mut stopped = scene.world.command("turnbridge-stop-gate");
+    stopped.env("TURNBRIDGE_TEST_KILL_AT", "notice written");
+    crate::world::feed(stopped, ended.to_string().as_bytes());
+    let counts = || {
+        let notices = outbox::oldest_first(&paths).unwrap().count();
+        (heard::all(&paths).unwrap().len(), pending_turns::sessions(&paths).len(), notices)
+    };
+    assert_eq!(counts(), (1, 1, 1));
+    for folder in ["heard", "pending", "outbox"] {
+        for (file, _) in files_in(&scene.state(folder)) {
+            if chown(file, Some(4_711), None).is_err() {
+                return testkit::skipped("only root can give a file to another user");
+            }
+        }
+    }
+    assert_eq!(counts(), (0, 0, 0));
+    scene.world.turnbridge(&["outbox", "retry"]);
+    assert_eq!(scene.slack.threads().len(), 0);
+}
+
+#[test]
+fn a_daemon_that_runs_delivers_nothing_from_a_folder_that_others_can_write_to_by_then() {
+    let scene = Scene::new();
+    let notice = scene.state("outbox/claude-1.json");
+    let text = fs::read(&notice).unwrap();
+    fs::remove_file(&notice).unwrap();
+    fs::remove_file(scene.state("inbox/r1.json")).unwrap();
+    let mut daemon = scene.world.command("turnbridge");
+    let daemon = daemon.args(["daemon", "--foreground"]).stdin(Stdio::null()).spawn().unwrap();
+    let _daemon = Ended(daemon);
+    let is_up = || scene.state("daemon.json").exists().then_some(());
+    testkit::wait_until(PATIENCE, "the daemon", is_up);
+    chmod(&scene.state("outbox"), 0o777);
+    fs::write(&notice, &text).unwrap();
+    let log = || fs::read_to_string(scene.state("logs/notify.log")).unwrap_or_default();
+    let refusals = || log().matches("can be written to by others").count();
+    testkit::wait_until(PATIENCE, "a refusal", || {
+        (refusals() > 0 || !scene.slack.threads().is_empty()).then_some(())
+    });
+    assert!(scene.slack.threads().is_empty(), "{:?}\n{}", scene.slack.threads(), log());
+    // It looks again, and says nothing more.
+    fs::write(&notice, &text).unwrap();
+    chmod(&scene.state("outbox"), 0o700);
+    fs::write(&notice, &text).unwrap();
+    testkit::wait_until(PATIENCE, "the notice", || {
+        (!scene.slack.threads().is_empty()).then_some(())
+    });
+    assert_eq!(refusals(), 1, "{}", log());
+}
+
+/// A daemon that ends with its test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]
