@@ -60,11 +60,6 @@ pub fn is_agent(process_name: &str) -> bool {
     name.starts_with("claude") || name.starts_with("codex")
 }
 
-/// Whether a process by this name takes over those whose parent has ended.
-pub fn adopts_orphans(process_name: &str) -> bool {
-    ["systemd", "init", "launchd"].contains(&process_name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,16 +1,20 @@
 //! Puts the environment in place that the agent's process was started with, so that a project cannot steer what a hook
 //! does. `environment_rules` in the core says which variables count.
 //!
-//! Where the system does not tell what a process was started with (Windows; another user's process; one that has ended),
-//! the environment stays, but for the certificates, and no folder of ours may lie inside the project.
+//! A project can start an agent, too, in an environment of its choice. So no folder of ours may lie inside the project by
+//! that environment: then the next agent above counts.
+//!
+//! Where no agent is above us by its name (it has ended), or the system does not tell what it was started with (Windows;
+//! another user's process), the environment stays, but for the certificates, and no folder of ours may lie inside the
+//! project.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use turnbridge_core::environment_rules::{
-    CERTIFICATES, FOLDERS, PROXIES, adopts_orphans, is_agent, is_of_the_call, is_told,
+    CERTIFICATES, FOLDERS, PROXIES, is_agent, is_of_the_call, is_told,
 };
 
 use crate::paths::{StatePaths, config_file};
@@ -38,15 +42,13 @@ pub fn adopt(scope: Scope) {
     if !is_called_by_agent(caller, scope) {
         return;
     }
-    // One that adopts orphans has not started the agent's hook: the agent has ended.
-    let start = caller.filter(|caller| !adopts_orphans(&caller.name));
-    let ignored = match start.and_then(|caller| process::start_environment(caller.process)) {
-        Some(start) => take_over(&start.into_iter().collect(), scope),
-        None => distrust(scope),
-    };
+    let mut ignored = BTreeSet::new();
+    if !take_over_from_an_agent(scope, &mut ignored) {
+        ignored.extend(distrust(scope));
+    }
     // A command has no log of its own, and may go on as a hook or a server.
     if scope != Scope::Command {
-        let _ = IGNORED.set(ignored);
+        let _ = IGNORED.set(ignored.into_iter().collect());
     }
 }
 
@@ -59,6 +61,29 @@ pub fn ignored() -> &'static [String] {
 fn is_called_by_agent(caller: Option<&Caller>, scope: Scope) -> bool {
     let is_said = || std::env::var_os("CLAUDECODE").is_some_and(|value| !value.is_empty());
     caller.is_some_and(|caller| is_agent(&caller.name)) || scope != Scope::Command && is_said()
+}
+
+/// Takes the environment of the nearest agent that does not move our folders into the project. Returns whether there is
+/// one. Whatever is between it and us by another name may be the project's.
+fn take_over_from_an_agent(scope: Scope, ignored: &mut BTreeSet<String>) -> bool {
+    for agent in process::ancestors(is_agent) {
+        let Some(start) = process::start_environment(agent.process) else { return false };
+        ignored.extend(take_over(&start.into_iter().collect(), scope));
+        if scope == Scope::Command || !is_moved_into_the_project() {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whoever works in the home itself, or above it, has our folders inside the project, and nobody has moved them.
+fn is_moved_into_the_project() -> bool {
+    let mut projects = project_folders();
+    if let Some(home) = system_home() {
+        let home = [home];
+        projects.retain(|project| !is_any_inside(&home, std::slice::from_ref(project)));
+    }
+    is_any_inside(&own_folders(), &projects)
 }
 
 fn take_over(start: &BTreeMap<OsString, OsString>, scope: Scope) -> Vec<String> {

@@ -29,6 +29,9 @@ pub enum Liveness {
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 const LONGEST_ENVIRONMENT: u64 = 8 << 20;
 
+/// More than there are in any terminal. On Windows a pid that came again can make a circle.
+const MOST_ANCESTORS: usize = 64;
+
 /// Who called this process.
 #[derive(Debug, Clone)]
 pub struct Caller {
@@ -92,6 +95,21 @@ fn find_caller(parent: u32, inspect: impl Fn(u32) -> Option<ProcessInfo>) -> Opt
         pid = info.parent;
     }
     None
+}
+
+/// The processes above this one whose names `is_wanted` accepts, nearest first.
+pub fn ancestors(is_wanted: impl Fn(&str) -> bool) -> Vec<Caller> {
+    let mut found = Vec::new();
+    let mut pid = platform::parent_id();
+    for _ in 0..MOST_ANCESTORS {
+        let Some(info) = platform::inspect(pid).filter(|_| pid > 0) else { break };
+        if is_wanted(&info.name) {
+            let process = ProcessKey { pid, start: info.start };
+            found.push(Caller { process, name: info.name });
+        }
+        pid = info.parent;
+    }
+    found
 }
 
 /// The variables that a process was started with, whatever it has set since. Returns `None` where the system does not

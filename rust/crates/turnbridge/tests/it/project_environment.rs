@@ -128,6 +128,54 @@ fn a_project_cannot_redirect_a_token_or_move_our_folders_by_its_agents_environme
     assert_eq!(project.ignored(), [names.clone(), names]);
 }
 
+/// The inner agent is started with the project's environment, so that its start says nothing of the user.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_that_a_project_starts_in_its_own_environment_does_not_move_our_folders() {
+    let project = Project::new();
+    let inner = StandIn::new(&project.world.hermetic.root().join("inner"), "claude", &a_turn());
+    run(project.agent(&format!("'{}'\n:\n", inner.program().display())));
+    assert_eq!(project.taken(), Vec::<PathBuf>::new());
+    assert_eq!(project.world.sessions().len(), 1);
+    project.slack.wait_for_thread("the turn", PATIENCE, |thread| {
+        thread.replies.iter().any(|reply| reply.text == "The answer.")
+    });
+    assert!(project.attacker.calls().is_empty(), "{:?}", project.attacker.calls());
+}
+
+/// Nothing above it is an agent: whoever started it has ended.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_without_another_above_it_does_not_move_our_folders_into_the_project() {
+    let project = Project::new();
+    let home = project.world.hermetic.home();
+    let script = hook("status", "SessionStart", json!({"source": "startup"}));
+    let agent = StandIn::new(&project.world.hermetic.root().join("lone"), "claude", &script);
+    let starter = project.folder().join("starter");
+    fs::write(&starter, format!("{}exec '{}'\n", project.variables(), agent.program().display()))
+        .unwrap();
+    let mut command = project.world.hermetic.command("sh");
+    command.arg(&starter).env("TURNBRIDGE_SYSTEM_HOME", home);
+    run(command);
+    let others = [starter, project.folder().join("raw")];
+    let taken: Vec<_> = project.taken().into_iter().filter(|f| !others.contains(f)).collect();
+    assert_eq!(taken, Vec::<PathBuf>::new());
+    assert_eq!(project.world.sessions().len(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_between_the_agent_and_its_hook_does_not_choose_the_environment() {
+    let project = Project::new();
+    // It is no shell by its name, and sets the project's variables before it starts the next one.
+    let folder = project.world.hermetic.root().join("between");
+    let last = StandIn::new(&folder, "wrapper", &a_turn());
+    run(project.agent(&format!("'{}'\n:\n", last.program().display())));
+    assert_eq!(project.taken(), Vec::<PathBuf>::new());
+    assert_eq!(project.world.sessions().len(), 1);
+    assert!(project.attacker.calls().is_empty(), "{:?}", project.attacker.calls());
+}
+
 /// As on Windows; here because nothing that looks like an environment is in the agent's memory.
 #[test]
 fn where_nobody_tells_the_agents_start_no_folder_of_ours_lies_in_the_project() {
