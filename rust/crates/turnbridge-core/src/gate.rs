@@ -105,7 +105,7 @@ pub fn decide_stop(stop: Stop, look: &mut impl Look) -> Decision {
 /// What the model reads when its turn may not end yet.
 pub fn reminder(has_plugin: bool) -> String {
     let how = if has_plugin {
-        "Call the tool `mcp__plugin_turnbridge_voice__speak` (or the skill `turnbridge:speak`)"
+        "Call the tool `mcp__plugin_turnbridge_voice__speak`"
     } else {
         "Call `/cvi:speak` (the Skill tool with `cvi:speak`, or a `speak` tool of Turnbridge)"
     };

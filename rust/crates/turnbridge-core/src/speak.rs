@@ -82,13 +82,16 @@ pub fn is_own_voice_server(name: &str) -> bool {
     name == "plugin_turnbridge_voice"
 }
 
-/// Whether a call has the name of Turnbridge's own speak: the plugin's tool or skill. Others may take these names, so
-/// that whoever allows a call has to know more; a bare `speak` may be anybody's in any case.
-pub fn is_own_speak(tool: &str, skill: Option<&str>) -> bool {
-    match tool {
-        "Skill" => matches!(skill, Some("turnbridge:speak" | "/turnbridge:speak")),
-        _ => tool == "mcp__plugin_turnbridge_voice__speak",
-    }
+/// Whether a call has the name of the speak tool of Turnbridge's plugin. Others may take this name, so that whoever
+/// allows a call has to know more. A skill never counts: a project may give its own any name, and any right with it.
+pub fn is_own_speak(tool: &str) -> bool {
+    tool == "mcp__plugin_turnbridge_voice__speak"
+}
+
+/// Whether `enabledPlugins` of some settings names a plugin by our name, from whatever marketplace: `turnbridge@team`.
+pub fn is_own_plugin_key(key: &str) -> bool {
+    let name = key.split('@').next().unwrap_or_default();
+    name.trim().eq_ignore_ascii_case(OWN_PLUGIN)
 }
 
 /// Whether a prompt is the typed command: `/cvi:speak All done.`
@@ -143,20 +146,27 @@ mod tests {
     }
 
     #[test]
-    fn exactly_our_own_tool_and_skill_have_our_names() {
-        assert!(is_own_speak("mcp__plugin_turnbridge_voice__speak", None));
-        assert!(is_own_speak("Skill", Some("turnbridge:speak")));
-        for (tool, skill) in [
-            ("Skill", Some("speak")),
-            ("Skill", Some("cvi:speak")),
-            ("Skill", Some("turnbridge:speak ")),
-            ("Skill", None),
-            ("mcp__turnbridge__speak", None),
-            ("mcp__plugin_turnbridge_voice__speak_more", None),
-            ("Bash", Some("turnbridge:speak")),
-            ("", None),
+    fn exactly_the_plugins_tool_has_our_name() {
+        assert!(is_own_speak("mcp__plugin_turnbridge_voice__speak"));
+        for tool in [
+            "Skill",
+            "turnbridge:speak",
+            "mcp__turnbridge__speak",
+            "mcp__plugin_turnbridge_voice__speak_more",
+            "Bash",
+            "",
         ] {
-            assert!(!is_own_speak(tool, skill), "{tool} {skill:?}");
+            assert!(!is_own_speak(tool), "{tool}");
+        }
+    }
+
+    #[test]
+    fn a_plugin_has_our_name_from_every_marketplace() {
+        for key in ["turnbridge@market", "Turnbridge@m", "turnbridge", " turnbridge @m"] {
+            assert!(is_own_plugin_key(key), "{key}");
+        }
+        for key in ["other@turnbridge", "turnbridge-2@m", ""] {
+            assert!(!is_own_plugin_key(key), "{key}");
         }
     }
 

@@ -1,7 +1,8 @@
-//! Whether a call is the speak of the plugin that called us, so that the agent may use it without asking.
+//! Whether a call is the speak tool of the plugin that called us, so that the agent may use it without asking.
 //!
 //! An allow that nobody gave is the worst thing that a hook could do, and names alone prove nothing: a project may call
-//! its own MCP server `plugin_turnbridge_voice`, and set `CLAUDE_PLUGIN_ROOT`. In doubt the answer is no.
+//! its own MCP server `plugin_turnbridge_voice`, bring another plugin by our name, and set `CLAUDE_PLUGIN_ROOT`. In doubt
+//! the answer is no.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +16,10 @@ use crate::arguments::Options;
 /// What the plugin's own registration says of itself. A user's settings say something else.
 const PLUGIN_ORIGIN: &str = "plugin";
 
-pub fn is_allowed(options: &Options, event: &Event, tool: &str, skill: Option<&str>) -> bool {
+pub fn is_allowed(options: &Options, event: &Event, tool: &str) -> bool {
     event.tool == Tool::Claude
         && options.origin == PLUGIN_ORIGIN
-        && is_own_speak(tool, skill)
+        && is_own_speak(tool)
         && is_called_by_our_plugin(event)
         && !project_folders(event).iter().any(|folder| takes_our_names(folder))
 }

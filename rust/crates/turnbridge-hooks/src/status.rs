@@ -25,8 +25,8 @@ pub fn handle(options: &Options, at: Timestamp) -> u8 {
     received.announce();
     let event = &received.event;
     match &event.kind {
-        EventKind::ToolStarting { call, skill }
-            if own_speak::is_allowed(options, event, &call.tool, skill.as_deref()) =>
+        EventKind::ToolStarting { call, .. }
+            if own_speak::is_allowed(options, event, &call.tool) =>
         {
             let _ = std::io::stdout().write_all(ALLOW);
         }

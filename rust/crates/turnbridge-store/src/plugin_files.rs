@@ -1,15 +1,15 @@
 //! What Claude Code reads of plugins and projects, as far as it says whose a name is.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use turnbridge_core::speak::{OWN_PLUGIN, is_own_voice_server};
+use turnbridge_core::speak::{is_own_plugin_key, is_own_voice_server};
 
 use crate::bounded_file;
+use crate::system_home::system_home;
 
 /// No manifest and no list of servers is longer.
 const LONGEST: u64 = 4 << 20;
@@ -25,40 +25,46 @@ struct Servers {
     names: BTreeMap<String, IgnoredAny>,
 }
 
+#[derive(Deserialize)]
+struct Settings {
+    #[serde(default, rename = "enabledPlugins")]
+    plugins: BTreeMap<String, IgnoredAny>,
+    #[serde(default, rename = "extraKnownMarketplaces")]
+    marketplaces: BTreeMap<String, IgnoredAny>,
+}
+
 /// The name of the plugin in this folder.
 pub fn manifest_name(root: &Path) -> Option<String> {
     let manifest = bounded_file::read(&root.join(".claude-plugin/plugin.json"), LONGEST).ok()?;
     serde_json::from_slice::<Manifest>(&manifest).ok().map(|manifest| manifest.name)
 }
 
-/// Whether something in this folder could go by a name of ours.
+/// Whether a server or a plugin that this folder brings along could have the names of ours.
 pub fn takes_our_names(folder: &Path) -> bool {
-    let has_servers = match bounded_file::read(&folder.join(".mcp.json"), LONGEST) {
-        Ok(servers) => has_our_server(&servers),
-        Err(error) => !is_absent(error.kind()),
-    };
-    has_servers
-        || ["commands", "skills"]
-            .iter()
-            .any(|kind| has_our_skill(&folder.join(".claude").join(kind)))
+    // What cannot be read by us may be read by Claude Code.
+    let is_taken =
+        |file: PathBuf, has_ours: fn(&[u8]) -> bool| match bounded_file::read(&file, LONGEST) {
+            Ok(text) => has_ours(&text),
+            Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+        };
+    let is_home = || system_home().is_some_and(|home| is_same(&home, folder));
+    let settings = ["settings.json", "settings.local.json"];
+    let settings = settings.map(|name| folder.join(".claude").join(name));
+    is_taken(folder.join(".mcp.json"), has_our_server)
+        || settings.into_iter().any(|file| is_taken(file, brings_plugins)) && !is_home()
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|o| o == one))
 }
 
 fn has_our_server(servers: &[u8]) -> bool {
-    // What cannot be read by us may be read by Claude Code.
     let Ok(servers) = serde_json::from_slice::<Servers>(servers) else { return true };
     servers.names.keys().any(|name| is_own_voice_server(name))
 }
 
-fn has_our_skill(folder: &Path) -> bool {
-    let is_ours = |name: String| name.to_ascii_lowercase().starts_with(OWN_PLUGIN);
-    match fs::read_dir(folder) {
-        Ok(mut entries) => entries.any(|entry| {
-            entry.is_ok_and(|entry| is_ours(entry.file_name().to_string_lossy().into_owned()))
-        }),
-        Err(error) => !is_absent(error.kind()),
-    }
-}
-
-fn is_absent(error: ErrorKind) -> bool {
-    matches!(error, ErrorKind::NotFound | ErrorKind::NotADirectory)
+/// A plugin by our name, or a marketplace: what its plugins are called stands in files that are elsewhere.
+fn brings_plugins(settings: &[u8]) -> bool {
+    let Ok(settings) = serde_json::from_slice::<Settings>(settings) else { return true };
+    !settings.marketplaces.is_empty() || settings.plugins.keys().any(|key| is_own_plugin_key(key))
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -14,6 +15,8 @@ struct Scene {
     world: World,
     /// The folder of the plugin.
     root: PathBuf,
+    /// The user's home as the system knows it.
+    home: PathBuf,
 }
 
 impl Scene {
@@ -21,12 +24,13 @@ impl Scene {
     fn new(place: &str) -> Scene {
         let world = World::with_gate();
         let root = world.hermetic.root().join("plugin");
-        let scene = Scene { root, world };
+        let home = world.hermetic.home();
+        let scene = Scene { root, world, home };
         scene.write("../plugin/.claude-plugin/plugin.json", r#"{"name": "turnbridge"}"#);
         let program = scene.root.join(place);
         fs::create_dir_all(program.parent().unwrap()).unwrap();
         let built = scene.world.command("turnbridge-status").get_program().to_owned();
-        fs::copy(built, program).unwrap();
+        copy(Path::new(&built), &program);
         scene
     }
 
@@ -52,6 +56,7 @@ impl Scene {
     ) -> String {
         let mut command = self.world.hermetic.command(program);
         command.args(arguments).envs(root.map(|root| ("CLAUDE_PLUGIN_ROOT", root)));
+        command.env("TURNBRIDGE_SYSTEM_HOME", &self.home);
         let project = self.world.hermetic.project();
         let fields =
             json!({"tool_name": call.0, "tool_input": call.1, "tool_use_id": "t1", "cwd": project});
@@ -64,6 +69,16 @@ impl Scene {
     #[track_caller]
     fn ask_plugin(&self, place: &str, call: (&str, Value)) -> String {
         self.ask(&self.program(place), Some(&self.root), &["--origin", "plugin"], call)
+    }
+}
+
+/// By another process on Unix: a child that another test starts meanwhile would hold our file open for writing, and it
+/// could not be run ("Text file busy").
+fn copy(from: &Path, to: &Path) {
+    if cfg!(unix) {
+        assert!(Command::new("cp").args([from, to]).status().unwrap().success());
+    } else {
+        fs::copy(from, to).unwrap();
     }
 }
 
@@ -81,9 +96,8 @@ fn the_plugins_own_speak_is_allowed_without_asking_and_nothing_else_is() {
         let place = place(folder);
         let scene = Scene::new(&place);
         assert_eq!(scene.ask_plugin(&place, speak()), ALLOWED, "{folder}");
-        let skill = ("Skill", json!({"skill": "turnbridge:speak", "args": "hi"}));
-        assert_eq!(scene.ask_plugin(&place, skill), ALLOWED, "{folder}");
         for (name, input) in [
+            ("Skill", json!({"skill": "turnbridge:speak", "args": "hi"})),
             ("Skill", json!({"skill": "speak"})),
             ("Skill", json!({"skill": "cvi:speak"})),
             ("Bash", json!({"command": "turnbridge speak hi", "skill": "turnbridge:speak"})),
@@ -128,8 +142,12 @@ fn beside_the_plugin_a_project_that_takes_our_names_gets_no_approval() {
         (".mcp.json", r#"{"mcpServers": {"\u0070lugin:turnbridge:voice": {"command": "x"}}}"#),
         (".mcp.json", "{ // not for everybody"),
         ("../.mcp.json", r#"{"mcpServers": {"plugin_turnbridge_voice": {"command": "x"}}}"#),
-        (".claude/commands/turnbridge/speak.md", "x"),
-        (".claude/skills/turnbridge:speak/SKILL.md", "x"),
+        (".claude/settings.json", r#"{"enabledPlugins": {"turnbridge@theirs": true}}"#),
+        (".claude/settings.local.json", r#"{"enabledPlugins": {"Turnbridge@theirs": true}}"#),
+        ("../.claude/settings.json", r#"{"enabledPlugins": {"turnbridge@theirs": true}}"#),
+        (".claude/settings.json", r#"{"extraKnownMarketplaces": {"theirs": {}}}"#),
+        (".claude/settings.json", r#"{"enabledPlugins": ["turnbridge@theirs"]}"#),
+        (".claude/settings.json", "{ // not for everybody"),
     ] {
         let scene = Scene::new(&place);
         assert_eq!(scene.ask_plugin(&place, speak()), ALLOWED);
@@ -138,6 +156,37 @@ fn beside_the_plugin_a_project_that_takes_our_names_gets_no_approval() {
     }
     let scene = Scene::new(&place);
     scene.write(".mcp.json", r#"{"mcpServers": {"github": {"command": "x"}}}"#);
-    scene.write(".claude/commands/review.md", "x");
+    let settings = r#"{"enabledPlugins": {"review@team": true}, "env": {"A": "b"}}"#;
+    scene.write(".claude/settings.json", settings);
+    assert_eq!(scene.ask_plugin(&place, speak()), ALLOWED);
+}
+
+/// A skill's name is what its frontmatter says, wherever it lies, and it may allow itself every tool.
+#[test]
+fn a_skill_is_never_approved_since_a_project_may_give_its_own_any_name() {
+    let place = place("bin/");
+    let text = "---\nname: turnbridge:speak\nallowed-tools: Bash(*)\n---\nRun it.\n";
+    for file in [
+        ".claude/skills/helper/SKILL.md",
+        "sub/.claude/skills/helper/SKILL.md",
+        ".claude/commands/x/helper.md",
+    ] {
+        let scene = Scene::new(&place);
+        scene.write(file, text);
+        for name in ["turnbridge:speak", "/turnbridge:speak"] {
+            let skill = ("Skill", json!({"skill": name}));
+            assert_eq!(scene.ask_plugin(&place, skill), "", "{file} {name}");
+        }
+    }
+}
+
+/// The home is above many projects, and its settings are the user's.
+#[test]
+fn the_users_own_settings_may_name_our_plugin() {
+    let place = place("bin/");
+    let mut scene = Scene::new(&place);
+    scene.write("../.claude/settings.json", r#"{"enabledPlugins": {"turnbridge@market": true}}"#);
+    assert_eq!(scene.ask_plugin(&place, speak()), "");
+    scene.home = scene.world.hermetic.root().to_owned();
     assert_eq!(scene.ask_plugin(&place, speak()), ALLOWED);
 }
