@@ -19,6 +19,16 @@ pub enum Parent {
     Ours { machine: Option<String>, name: Option<String>, notice: Option<String> },
 }
 
+impl Parent {
+    /// The id of the notice that the machine `own` has posted it for; `None` if another one has, or
+    /// it does not say.
+    pub fn notice_of(&self, own: &str) -> Option<&str> {
+        let Parent::Ours { machine, notice, .. } = self else { return None };
+        let id = notice.as_deref().filter(|_| machine.as_deref() == Some(own))?;
+        Some(id.rsplit_once('/').map_or(id, |(id, _)| id))
+    }
+}
+
 /// What to do with a reply in a thread that has no route here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -51,9 +61,9 @@ pub fn whose(
 ) -> Verdict {
     match parent {
         Parent::NotOurs => Verdict::Tell,
-        Parent::Ours { machine: Some(id), notice, .. } if id == own => {
-            let id = notice.as_deref().map(|id| id.rsplit_once('/').map_or(id, |(id, _)| id));
-            if id.is_some_and(is_on_its_way) { Verdict::Wait } else { Verdict::Tell }
+        Parent::Ours { machine: Some(id), .. } if id == own => {
+            let is_coming = parent.notice_of(own).is_some_and(is_on_its_way);
+            if is_coming { Verdict::Wait } else { Verdict::Tell }
         }
         Parent::Ours { machine: None, .. } if is_alone => Verdict::Tell,
         Parent::Ours { machine, name, .. } => {

@@ -8,7 +8,7 @@ mod drain;
 mod plan;
 mod post;
 
-pub use drain::{Drained, drain};
+pub use drain::{Drained, drain, keep_route};
 pub use plan::Settings;
 pub use post::{Pace, RealPace, RealSlack, Slack};
 

@@ -19,6 +19,8 @@ pub struct Parent {
     pub ts: String,
     /// The time of the newest message in its thread, whoever wrote it.
     pub latest_reply: Option<String>,
+    /// How many messages its thread has besides it.
+    pub reply_count: Option<u64>,
     /// Who has written in its thread; `None` if Slack does not name all of them.
     pub reply_users: Option<Vec<String>>,
     /// What our own bot says of it in its metadata; `None` if it is no message of ours.
@@ -142,6 +144,7 @@ fn read_parent(message: &Value, identity: &Identity) -> Option<Parent> {
     Some(Parent {
         ts: ts.to_owned(),
         latest_reply: latest.map(str::to_owned),
+        reply_count: message["reply_count"].as_u64(),
         reply_users: read_users(message),
         ours: read_tag(message, identity),
     })

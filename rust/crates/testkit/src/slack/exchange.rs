@@ -69,7 +69,11 @@ pub(super) fn exchange(shared: &Shared, request: &Request) -> Ending {
         return Ending::Respond(page(404, "Not Found").into_bytes());
     };
     let at = SystemTime::now();
-    let fault = shared.lock().faults.next(&call.method);
+    let has = |argument: &str, value: &str| {
+        let given = call.arguments.0.get(argument).and_then(Value::as_str);
+        given.is_some_and(|given| value == "*" || given == value)
+    };
+    let fault = shared.lock().faults.next_of(&call.method, has);
     if let Fault::Delay(When::Before, pause) = fault {
         shared.pause(pause);
     }

@@ -66,6 +66,14 @@ pub(super) struct FaultPlan {
     any_method: VecDeque<Fault>,
     by_method: BTreeMap<String, VecDeque<Fault>>,
     mixes: Vec<RunningMix>,
+    by_argument: Vec<ByArgument>,
+}
+
+struct ByArgument {
+    method: String,
+    argument: String,
+    value: String,
+    fault: Fault,
 }
 
 struct RunningMix {
@@ -87,6 +95,19 @@ impl FaultPlan {
                 _ => self.by_method.entry(method.to_owned()).or_default().push_back(fault),
             }
         }
+    }
+
+    pub(super) fn push_where(&mut self, method: &str, argument: &str, value: &str, fault: Fault) {
+        let [method, argument, value] = [method, argument, value].map(str::to_owned);
+        self.by_argument.push(ByArgument { method, argument, value, fault });
+    }
+
+    /// The fault that every call with such arguments has; else the next one of its method.
+    pub(super) fn next_of(&mut self, method: &str, has: impl Fn(&str, &str) -> bool) -> Fault {
+        let is_it =
+            |it: &&ByArgument| it.method == method && has(it.argument.as_str(), it.value.as_str());
+        let constant = self.by_argument.iter().find(is_it).map(|it| it.fault.clone());
+        constant.unwrap_or_else(|| self.next(method))
     }
 
     pub(super) fn mix(&mut self, method: &str, mix: FaultMix) {
@@ -115,7 +136,7 @@ impl FaultPlan {
         })
     }
 
-    pub(super) fn next(&mut self, method: &str) -> Fault {
+    fn next(&mut self, method: &str) -> Fault {
         let scripted = self.by_method.get_mut(method).and_then(VecDeque::pop_front);
         if let Some(fault) = scripted.or_else(|| self.any_method.pop_front()) {
             return fault;

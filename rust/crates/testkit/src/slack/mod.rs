@@ -96,6 +96,11 @@ impl SlackApi {
         self.server.shared.lock().faults.push(method, faults);
     }
 
+    /// Makes every call of `method` fail from now on whose argument is this text, or any with `*`.
+    pub fn fail_where(&self, method: &str, argument: &str, value: &str, fault: Fault) {
+        self.server.shared.lock().faults.push_where(method, argument, value, fault);
+    }
+
     /// Makes calls of `method`, or of all methods with `*`, fail by chance from now on.
     pub fn fail_by_chance(&self, method: &str, mix: FaultMix) {
         self.server.shared.lock().faults.mix(method, mix);
@@ -158,6 +163,23 @@ impl SlackApi {
             edited_ts: None,
             extra: Map::new(),
         });
+        ts
+    }
+
+    /// A reply of the owner becomes visible that is a moment older than the thread's newest one.
+    #[track_caller]
+    pub fn show_late(&self, thread: &str, text: &str) -> String {
+        let ts = self.post_as_user(Some(thread), text);
+        let mut state = self.server.shared.lock();
+        let mut late = state.workspace.remove(&ts).expect("it was said just now");
+        let parent = state.workspace.find_by_ts(thread).expect("a parent").clone();
+        let newest = state.workspace.replies(&parent).last().expect("a reply").ts.clone();
+        let (seconds, micros) = newest.split_once('.').expect("a time");
+        let micros: u64 = micros.parse().expect("microseconds");
+        let micros = micros.checked_sub(1).expect("some microseconds");
+        late.ts = format!("{seconds}.{micros:06}");
+        let ts = late.ts.clone();
+        state.workspace.add_before(&newest, late);
         ts
     }
 

@@ -117,6 +117,12 @@ impl Workspace {
         self.messages.push(message);
     }
 
+    /// Before the message with this time.
+    pub(super) fn add_before(&mut self, ts: &str, message: SlackMessage) {
+        let index = self.messages.iter().position(|it| it.ts == ts);
+        self.messages.insert(index.unwrap_or(self.messages.len()), message);
+    }
+
     pub(super) fn find(&self, channel: &str, ts: &str) -> Option<&SlackMessage> {
         self.messages.iter().find(|message| message.channel == channel && message.ts == ts)
     }

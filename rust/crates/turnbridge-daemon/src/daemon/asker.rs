@@ -6,9 +6,11 @@
 //! for all parents back to the oldest thread of ours. A thread with something new is read from its
 //! mark on. How often is `listening`'s.
 
+mod backoff;
 mod call_pace;
 mod judge;
 mod pages;
+mod reading;
 mod telling;
 
 use std::collections::BTreeMap;
@@ -25,7 +27,9 @@ use turnbridge_store::{clock, routes};
 
 use super::hearing::Hearing;
 use crate::notifier::haste;
+use backoff::{Backoff, LONGEST_PAUSE};
 use call_pace::CallPace;
+use reading::{Read, Unread};
 use telling::Telling;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,18 +45,28 @@ pub enum Order {
     Stop,
 }
 
-const FIRST_PAUSE: Duration = Duration::from_secs(2);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// After so many failures what was heard runs, whatever may have been said before it.
-const TRIES: u32 = 2;
-/// For what a person has to mend.
-const LONGEST_PERMANENT: Duration = Duration::from_secs(5 * 60);
+/// After so many failures nothing waits any longer for what may have been said before it.
+const TRIES: u32 = 3;
 
 /// Why a round did not come to its end.
 #[derive(Debug)]
 enum Trouble {
     Slack(CallError),
     Files(std::io::Error),
+}
+
+impl Trouble {
+    /// Whether everything else would fail, too, until some time has passed.
+    fn is_general(&self) -> bool {
+        match self {
+            Trouble::Slack(CallError::Refused { .. } | CallError::Ambiguous { .. }) => false,
+            Trouble::Slack(_) | Trouble::Files(_) => true,
+        }
+    }
+
+    fn is_refusal(&self, name: &str) -> bool {
+        matches!(self, Trouble::Slack(CallError::Refused { error, .. }) if error == name)
+    }
 }
 
 impl From<CallError> for Trouble {
@@ -75,13 +89,15 @@ pub struct Asker {
     /// Where a sweep goes on; `None`: none is under way.
     sweep: Option<Sweep>,
     sweep_at: Instant,
+    sweep_hold: Backoff,
+    /// A sweep has come to its end since there is this connection.
+    is_swept: bool,
     look_at: Instant,
     /// Our share of what Slack allows for `conversations.history` and `conversations.replies`.
     history: CallPace,
     replies: CallPace,
-    /// Not before: something has failed, or Slack has asked to wait.
-    held_until: Option<Instant>,
-    failures: u32,
+    /// Nothing is asked: something has failed, or Slack has asked to wait.
+    held: Backoff,
     /// What was heard waits for a look, so that what was said before it comes first.
     is_look_due: bool,
     was_look: bool,
@@ -89,6 +105,13 @@ pub struct Asker {
     parents: BTreeMap<ThreadKey, Parent>,
     /// Threads that were read without reaching what Slack calls their newest reply.
     unreached: BTreeMap<ThreadKey, (SlackTs, Instant)>,
+    /// Threads that are still to be read, and those that were read and wait for them.
+    unread: BTreeMap<ThreadKey, Unread>,
+    aside: BTreeMap<ThreadKey, Read>,
+    /// How many replies each thread had when it was read.
+    counts: BTreeMap<ThreadKey, u64>,
+    /// Threads whose parent could not be asked for.
+    unasked: BTreeMap<ThreadKey, Backoff>,
 }
 
 struct Sweep {
@@ -111,15 +134,20 @@ pub fn start(hearing: Arc<Hearing>, orders: Receiver<Order>) -> std::io::Result<
         has_place: false,
         sweep: None,
         sweep_at: now,
+        sweep_hold: Backoff::default(),
+        is_swept: false,
         look_at: now,
         history: CallPace::default(),
         replies: CallPace::default(),
-        held_until: None,
-        failures: 0,
+        held: Backoff::default(),
         is_look_due: false,
         was_look: false,
         parents: BTreeMap::new(),
         unreached: BTreeMap::new(),
+        unread: BTreeMap::new(),
+        aside: BTreeMap::new(),
+        counts: BTreeMap::new(),
+        unasked: BTreeMap::new(),
     };
     let builder = std::thread::Builder::new().name("slack-asker".to_owned());
     builder.stack_size(512 << 10).spawn(move || asker.run(&orders)).map(|_| ())
@@ -152,17 +180,22 @@ impl Asker {
 
     fn begin_sweep(&mut self) {
         self.hearing.state().is_caught_up = false;
+        self.is_swept = false;
         self.sweep = None;
         self.sweep_at = Instant::now();
     }
 
     /// When there is something to do, unless something happens.
     fn next(&self) -> Instant {
-        let is_soon = self.sweep.is_some() || self.is_look_due;
         let now = Instant::now();
-        let due = if is_soon { now } else { self.look_at.min(self.sweep_at) };
-        let due = due.max(self.history.ready_at(now, self.share()));
-        self.held_until.map_or(due, |until| due.max(until))
+        let sweep = if self.sweep.is_some() { now } else { self.sweep_at };
+        let look = if self.is_look_due { now } else { self.look_at };
+        let page = self.sweep_hold.not_before(sweep).min(look);
+        let page = page.max(self.history.ready_at(now, self.share()));
+        let unread = self.unread.values().map(|unread| unread.backoff);
+        let retries = unread.chain(self.unasked.values().copied());
+        let due = retries.map(|backoff| backoff.not_before(now)).fold(page, Instant::min);
+        self.held.not_before(due)
     }
 
     fn share(&self) -> Duration {
@@ -173,47 +206,45 @@ impl Asker {
     /// but not for ever: not while that fails.
     fn round(&mut self) {
         let now = Instant::now();
-        let hold = self.held_until.map(|until| until.saturating_duration_since(now));
-        let asked = match hold {
-            Some(hold) if !hold.is_zero() => Ok(Asked::Later),
-            _ => {
-                self.held_until = None;
-                self.ask(now)
-            }
-        };
-        let is_long = hold.is_some_and(|hold| hold > LONGEST_PAUSE / haste());
-        let may_take = is_long || self.is_in_the_way(&asked);
+        let hold = self.held.left(now);
+        let asked = if hold.is_zero() { self.ask(now) } else { Ok(Asked::Later) };
+        self.hearing.state().is_caught_up = self.is_swept && !self.waits_for_threads();
+        let is_long = hold > LONGEST_PAUSE / haste();
+        let may_take = is_long || self.hearing.hears_in_order() || self.is_waited_out(&asked);
         let judged = self.judge(may_take);
         match asked.and_then(|asked| judged.map(|()| asked)) {
-            Ok(Asked::Done) => {
-                self.failures = 0;
-                self.telling.well();
+            Ok(Asked::Done) if !self.held.is_held(Instant::now()) => {
+                self.held.well();
+                if self.is_well() {
+                    self.telling.well();
+                }
             }
-            Ok(Asked::Later) => {}
+            Ok(_) => {}
             Err(trouble) => self.hold(&trouble),
         }
         let every = look_every(&self.hearing.company());
         self.telling.tell(every);
     }
 
-    /// Whether what was heard is not to wait for a look any longer: it was made, or it fails.
-    fn is_in_the_way(&self, asked: &Result<Asked, Trouble>) -> bool {
+    /// Whether what was heard has waited long enough: the look was made, or it fails again and again.
+    fn is_waited_out(&self, asked: &Result<Asked, Trouble>) -> bool {
         match asked {
-            Ok(asked) => *asked == Asked::Done,
+            Ok(asked) => *asked == Asked::Done && !self.waits_for_threads(),
             Err(Trouble::Slack(error)) if error.is_permanent() => true,
-            Err(_) => self.failures >= TRIES,
+            Err(_) => self.held.failures() + 1 >= TRIES,
         }
     }
 
+    fn waits_for_threads(&self) -> bool {
+        self.unread.values().any(Unread::is_waited_for)
+    }
+
+    fn is_well(&self) -> bool {
+        self.sweep_hold.failures() == 0 && self.unread.is_empty() && self.unasked.is_empty()
+    }
+
     fn hold(&mut self, trouble: &Trouble) {
-        let doubled = FIRST_PAUSE * 2_u32.pow(self.failures.min(10));
-        let pause = match trouble {
-            Trouble::Slack(CallError::RateLimited { after }) => *after,
-            Trouble::Slack(error) if error.is_permanent() => doubled.min(LONGEST_PERMANENT),
-            Trouble::Slack(_) | Trouble::Files(_) => doubled.min(LONGEST_PAUSE),
-        };
-        self.failures = self.failures.saturating_add(1);
-        self.held_until = Some(Instant::now() + pause / haste());
+        self.held.fail(Instant::now(), trouble);
         self.telling.trouble(trouble);
     }
 
@@ -221,8 +252,10 @@ impl Asker {
         self.begin()?;
         let channel = self.find_place()?;
         self.find_since(&channel)?;
+        self.retry_threads(now)?;
         self.is_look_due = !self.hearing.hears_in_order() && !self.heard_threads()?.is_empty();
-        let is_sweep_due = self.sweep.is_some() || now >= self.sweep_at;
+        let is_sweep_due =
+            (self.sweep.is_some() || now >= self.sweep_at) && !self.sweep_hold.is_held(now);
         let is_look_due = now >= self.look_at || self.is_look_due;
         if !is_sweep_due && !is_look_due {
             return Ok(Asked::Done);
@@ -231,18 +264,22 @@ impl Asker {
         if now < self.history.ready_at(now, share) {
             return Ok(Asked::Later);
         }
-        // While a sweep is long, every second page is a look.
-        let is_sweep = is_sweep_due && (self.sweep.is_none() || !is_look_due || self.was_look);
+        // While a sweep is long, or something fails, every second page is a look.
+        let is_first = self.sweep.is_none() && self.held.failures() == 0;
+        let is_sweep = is_sweep_due && (is_first || !is_look_due || self.was_look);
         self.was_look = !is_sweep;
         self.history.take(now, share);
         let every = look_every(&self.hearing.company()) / haste();
         if is_sweep {
             // Its first page has the newest parents.
             let is_look = self.sweep.is_none();
-            if self.sweep_page(&channel)? {
-                self.sweep = None;
-                self.hearing.state().is_caught_up = true;
-                self.sweep_at = Instant::now() + sweep_every(&self.hearing.company()) / haste();
+            match self.sweep_page(&channel) {
+                Ok(is_over) => self.note_page(is_over),
+                Err(trouble) if trouble.is_general() => return Err(trouble),
+                Err(trouble) => {
+                    self.hold_sweep(&trouble);
+                    return Ok(Asked::Later);
+                }
             }
             if !is_look {
                 return Ok(if self.is_look_due { Asked::Later } else { Asked::Done });
@@ -253,6 +290,24 @@ impl Asker {
         self.look_at = Instant::now() + every;
         self.is_look_due = false;
         Ok(Asked::Done)
+    }
+
+    fn note_page(&mut self, is_over: bool) {
+        self.sweep_hold.well();
+        if is_over {
+            self.sweep = None;
+            self.is_swept = true;
+            self.sweep_at = Instant::now() + sweep_every(&self.hearing.company()) / haste();
+        }
+    }
+
+    /// The newest threads are looked at meanwhile.
+    fn hold_sweep(&mut self, trouble: &Trouble) {
+        if trouble.is_refusal("invalid_cursor") {
+            self.sweep = None;
+        }
+        self.sweep_hold.fail(Instant::now(), trouble);
+        self.telling.trouble(trouble);
     }
 
     /// The direct message and the workspace, asked for once in the life of the daemon.

@@ -53,7 +53,9 @@ impl Ears {
                 return Accept::Kept;
             }
         };
-        if place.is_some() && self.hearing.hears_in_order() {
+        // What was heard earlier and waits is judged first.
+        let is_next = || heard::all(&self.hearing.paths).is_ok_and(|heard| heard.is_empty());
+        if place.is_some() && self.hearing.hears_in_order() && is_next() {
             let routes = match self.hearing.routes.get(&self.hearing.paths) {
                 Ok(routes) => routes,
                 Err(error) => return self.not_kept(fields, &format!("routes.jsonl: {error}")),

@@ -199,28 +199,38 @@ impl Keep for Files<'_> {
         outbox::save_progress(self.paths, &self.notice.id, progress)
     }
 
-    /// A kill between this line and the mark that it is there must not make a second one.
     fn save_route(&mut self, channel: &str, thread_ts: &str) -> std::io::Result<()> {
-        if self.notice.kind == NoticeKind::Problem || self.notice.thread.is_some() {
-            // It leads to no session, or the thread has its route.
-            return Ok(());
-        }
-        let is_it = |route: &Route| route.channel == channel && route.thread_ts == thread_ts;
-        if routes::read(self.paths)?.iter().rev().any(is_it) {
-            return Ok(());
-        }
-        let route = Route {
-            ts: clock::now().to_string(),
-            channel: channel.to_owned(),
-            thread_ts: thread_ts.to_owned(),
-            tool: self.notice.tool.clone(),
-            session_id: self.notice.session_id.clone(),
-            turn_id: self.notice.turn_id.clone(),
-            cwd: self.notice.cwd.clone(),
-            machine: machine(self.paths).ok().map(|machine| machine.id),
-        };
-        routes::append(self.paths, &route)
+        keep_route(self.paths, self.notice, channel, thread_ts)
     }
+}
+
+/// Keeps which session a thread that was posted for a notice leads to, once. A kill between this line
+/// and the mark that it is there must not make a second one.
+pub fn keep_route(
+    paths: &StatePaths,
+    notice: &Notice,
+    channel: &str,
+    thread_ts: &str,
+) -> std::io::Result<()> {
+    if notice.kind == NoticeKind::Problem || notice.thread.is_some() {
+        // It leads to no session, or the thread has its route.
+        return Ok(());
+    }
+    let is_it = |route: &Route| route.channel == channel && route.thread_ts == thread_ts;
+    if routes::read(paths)?.iter().rev().any(is_it) {
+        return Ok(());
+    }
+    let route = Route {
+        ts: clock::now().to_string(),
+        channel: channel.to_owned(),
+        thread_ts: thread_ts.to_owned(),
+        tool: notice.tool.clone(),
+        session_id: notice.session_id.clone(),
+        turn_id: notice.turn_id.clone(),
+        cwd: notice.cwd.clone(),
+        machine: machine(paths).ok().map(|machine| machine.id),
+    };
+    routes::append(paths, &route)
 }
 
 fn log_untold(paths: &StatePaths, notice: &Notice) {

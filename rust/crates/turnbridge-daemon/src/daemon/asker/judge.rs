@@ -1,10 +1,11 @@
 //! What was heard and could not be judged at once: whether it is a reply to a thread of ours, to
 //! another machine's, or to none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Instant;
 
-use turnbridge_core::listening::{Verdict, whose};
+use turnbridge_core::listening::{Parent, Verdict, whose};
 use turnbridge_core::machine_wire::clean_name;
 use turnbridge_core::notice_wire::Route;
 use turnbridge_core::reply_check::{Checked, check_reply, is_valid};
@@ -17,6 +18,7 @@ use turnbridge_store::outbox::{self, Fate};
 
 use super::{Asker, Trouble};
 use crate::daemon::ears::describe;
+use crate::delivery::keep_route;
 
 impl Asker {
     /// The threads of ours for which something waits, with the newest of it.
@@ -39,7 +41,7 @@ impl Asker {
     /// `may_take`: also what is for threads of ours, which else waits for a look.
     pub(super) fn judge(&mut self, may_take: bool) -> Result<(), Trouble> {
         let Some(place) = self.hearing.place() else { return Ok(()) };
-        let mut trouble = Ok(());
+        let mut waiting = BTreeSet::new();
         for (id, heard) in heard::all(&self.hearing.paths)? {
             let mut fields = Vec::new();
             describe(&heard.reported, &mut fields);
@@ -58,19 +60,19 @@ impl Asker {
                     fields.push(("outcome", Field::Text(drop.as_str().to_owned())));
                     self.hearing.log.info("a message is no reply", &fields);
                 }
-                Checked::NoRoute(message) => match self.whose(&message) {
-                    Ok(Verdict::Wait) => continue,
-                    Ok(verdict) => self.act_on(verdict, message, &mut fields)?,
+                Checked::NoRoute(message) => match self.whose(&message)? {
                     // Nothing is said as long as it is not known; the others are judged.
-                    Err(error) => {
-                        trouble = Err(error);
+                    Verdict::Wait => {
+                        waiting.insert(ThreadKey::new(&message.channel, &message.thread_ts));
                         continue;
                     }
+                    verdict => self.act_on(verdict, message, &mut fields)?,
                 },
             }
             heard::remove(&self.hearing.paths, &id)?;
         }
-        trouble
+        self.unasked.retain(|thread, _| waiting.contains(thread));
+        Ok(())
     }
 
     /// The thread is told, or nothing is done: it is another machine's.
@@ -100,16 +102,13 @@ impl Asker {
     pub(super) fn whose(&mut self, message: &SlackMessage) -> Result<Verdict, Trouble> {
         let thread = ThreadKey::new(&message.channel, &message.thread_ts);
         if !self.parents.contains_key(&thread) {
-            self.wait_for_replies();
-            let token = &self.hearing.slack.bot_token;
-            let parent = self.hearing.api.parent_of(token, &message.channel, &message.thread_ts)?;
-            self.remember(thread.clone(), &parent);
+            self.ask_for_parent(&thread);
         }
         let Some(parent) = self.parents.get(&thread) else { return Ok(Verdict::Wait) };
         let paths = &self.hearing.paths;
-        let is_on_its_way = |id: &str| {
-            outbox::fate(paths, id).is_ok_and(|fate| matches!(fate, Fate::Waiting | Fate::Held))
-        };
+        self.adopt_route(parent, &thread)?;
+        let is_on_its_way =
+            |id: &str| outbox::fate(paths, id).is_ok_and(|fate| fate == Fate::Waiting);
         let is_alone = self.hearing.company().is_alone();
         let verdict = whose(parent, &self.hearing.machine.id, is_alone, is_on_its_way);
         // The notice may have arrived since the routes were read.
@@ -120,5 +119,38 @@ impl Asker {
             is_of_thread && is_valid(route)
         });
         Ok(if verdict == Verdict::Tell && has_route { Verdict::Wait } else { verdict })
+    }
+
+    /// A notice that is held does not arrive by itself, but its parent may have: we never heard of
+    /// it. Then the thread leads to the notice's session.
+    fn adopt_route(&self, parent: &Parent, thread: &ThreadKey) -> Result<(), Trouble> {
+        let paths = &self.hearing.paths;
+        let Some(id) = parent.notice_of(&self.hearing.machine.id) else { return Ok(()) };
+        let entry = outbox::read(paths, id).filter(|entry| entry.progress.held);
+        let Some(entry) = entry else { return Ok(()) };
+        Ok(keep_route(paths, &entry.notice, &thread.channel, &thread.thread_ts)?)
+    }
+
+    /// Unless it is to wait: for its own sake, or because nothing is asked now.
+    fn ask_for_parent(&mut self, thread: &ThreadKey) {
+        let now = Instant::now();
+        let is_held = self.unasked.get(thread).is_some_and(|backoff| backoff.is_held(now));
+        if is_held || self.held.is_held(now) {
+            return;
+        }
+        self.wait_for_replies();
+        let (api, token) = (&self.hearing.api, &self.hearing.slack.bot_token);
+        match api.parent_of(token, &thread.channel, &thread.thread_ts).map_err(Trouble::from) {
+            Ok(parent) => {
+                self.unasked.remove(thread);
+                self.remember(thread.clone(), &parent);
+            }
+            Err(trouble) if trouble.is_general() => self.hold(&trouble),
+            Err(trouble) => {
+                let backoff = self.unasked.entry(thread.clone()).or_default();
+                backoff.fail(Instant::now(), &trouble);
+                self.telling.trouble(&trouble);
+            }
+        }
     }
 }

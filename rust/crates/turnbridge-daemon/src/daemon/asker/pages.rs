@@ -1,18 +1,15 @@
 //! Parents, page by page: who posts here, which threads of ours have something new, and what it is.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use turnbridge_core::listening::{Parent, Verdict};
-use turnbridge_core::reply_check::{Checked, check_reply};
-use turnbridge_core::reply_wire::{Reported, read_fetched};
+use turnbridge_core::listening::Parent;
 use turnbridge_core::slack_ts::SlackTs;
-use turnbridge_core::thread_marks::{MarkChange, ThreadKey, ThreadMarks};
-use turnbridge_slack::{CallError, Page};
-use turnbridge_store::log::Field;
+use turnbridge_core::thread_marks::{ThreadKey, ThreadMarks};
+use turnbridge_slack::Page;
 
+use super::reading::News;
 use super::{Asker, Sweep, Trouble};
-use crate::daemon::ears::describe;
 use crate::notifier::haste;
 
 /// Parents that a look asks for. Few, because every machine does so every few seconds.
@@ -24,13 +21,6 @@ const REMEMBERED: usize = 4_096;
 /// When a thread is asked for again whose newest reply Slack names and does not show.
 const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 
-/// A message of a thread of ours.
-struct Found {
-    ts: SlackTs,
-    thread: ThreadKey,
-    reported: Reported,
-}
-
 impl Asker {
     pub(super) fn look(&mut self, channel: &str) -> Result<(), Trouble> {
         let token = &self.hearing.slack.bot_token;
@@ -41,8 +31,9 @@ impl Asker {
         let is_read = |marks: &ThreadMarks, (thread, ts): &(ThreadKey, SlackTs)| {
             marks.is_read(thread, *ts) || marks.is_taken(thread, *ts)
         };
-        let heard: Vec<_> =
-            heard.into_iter().filter(|it| !is_read(self.hearing.marks().marks(), it)).collect();
+        let heard = heard.into_iter().filter(|it| !is_read(self.hearing.marks().marks(), it));
+        let heard = heard.map(|(thread, latest)| News { thread, latest, count: None });
+        let heard: Vec<_> = heard.collect();
         self.read_threads(heard)
     }
 
@@ -81,34 +72,6 @@ impl Asker {
         self.read_threads(threads)
     }
 
-    /// Keeps what is new in them, and then moves their marks.
-    fn read_threads(&mut self, threads: Vec<(ThreadKey, SlackTs)>) -> Result<(), Trouble> {
-        let mut found = Vec::new();
-        let mut read = Vec::new();
-        for (thread, latest) in threads {
-            let messages = self.read_thread(&thread)?;
-            let newest = messages.iter().map(|message| message.ts).max();
-            if newest.is_none_or(|newest| newest < latest) {
-                self.unreached.insert(thread.clone(), (latest, Instant::now()));
-            }
-            found.extend(messages);
-            read.extend(newest.map(|ts| (thread, ts)));
-        }
-        // Threads of one session are several: in the order in which they were written.
-        found.sort_by_key(|found| found.ts);
-        let mut open = BTreeSet::new();
-        for message in found {
-            let thread = message.thread.clone();
-            if !self.take_found(message)? {
-                open.insert(thread);
-            }
-        }
-        for (thread, ts) in read.into_iter().filter(|(thread, _)| !open.contains(thread)) {
-            self.hearing.marks().change(MarkChange::ReadTo { thread, ts })?;
-        }
-        Ok(())
-    }
-
     fn note_machines(&mut self, channel: &str, page: &Page) {
         let mut state = self.hearing.state();
         for parent in &page.parents {
@@ -144,11 +107,7 @@ impl Asker {
     }
 
     /// Threads of ours in which the owner may have written something that we do not have.
-    fn threads_with_news(
-        &mut self,
-        channel: &str,
-        page: &Page,
-    ) -> Result<Vec<(ThreadKey, SlackTs)>, Trouble> {
+    fn threads_with_news(&mut self, channel: &str, page: &Page) -> Result<Vec<News>, Trouble> {
         let own = self.hearing.machine.id.clone();
         let routes = self.hearing.routes.get(&self.hearing.paths)?;
         let is_here = |machine: Option<&String>| machine.is_none_or(|machine| *machine == own);
@@ -168,8 +127,10 @@ impl Asker {
             let is_silent =
                 users.is_some_and(|users| !users.iter().any(|user| user == self.hearing.user_id()));
             let is_read = self.hearing.marks().marks().is_read(&thread, latest);
-            if !is_silent && !is_read && !self.is_unreached(&thread, latest) {
-                threads.push((thread, latest));
+            let count = parent.reply_count;
+            let is_whole = is_read && self.has_count(&thread, count);
+            if !is_silent && !is_whole && !self.is_unreached(&thread, latest) {
+                threads.push(News { thread, latest, count });
             }
         }
         Ok(threads)
@@ -181,74 +142,22 @@ impl Asker {
         self.unreached.get(thread).is_some_and(|(asked, _)| *asked == latest)
     }
 
-    fn read_thread(&mut self, thread: &ThreadKey) -> Result<Vec<Found>, Trouble> {
-        let after = self.hearing.marks().marks().asked_from(thread).to_string();
-        let mut found = Vec::new();
-        let mut from = None;
-        loop {
-            self.wait_for_replies();
-            let (api, token) = (&self.hearing.api, &self.hearing.slack.bot_token);
-            let page = api.replies_after(
-                token,
-                &thread.channel,
-                &thread.thread_ts,
-                &after,
-                from.as_deref(),
-            );
-            let (messages, next) = match page {
-                // Its parent was deleted, and it with it.
-                Err(CallError::Refused { error, .. }) if error == "thread_not_found" => {
-                    let fields = [("thread_ts", Field::Text(thread.thread_ts.clone()))];
-                    self.hearing.log.warn("a thread of ours is gone from Slack", &fields);
-                    return Ok(Vec::new());
-                }
-                page => page?,
-            };
-            for message in messages {
-                let reported = read_fetched(message.as_bytes(), &thread.channel);
-                let ts = reported.as_ref().and_then(|it| SlackTs::parse(it.ts.as_deref()?));
-                if let (Some(reported), Some(ts)) = (reported, ts) {
-                    found.push(Found { ts, thread: thread.clone(), reported });
-                }
-            }
-            from = next;
-            if from.is_none() {
-                return Ok(found);
-            }
+    /// Whether a thread that was read has as many replies as it had then. Slack may show a message
+    /// later than a younger one: its newest reply stays the same, and their number does not.
+    fn has_count(&mut self, thread: &ThreadKey, count: Option<u64>) -> bool {
+        let known = self.counts.get(thread).copied();
+        if known.is_none() {
+            self.note_count(thread, count);
         }
+        known.is_none() || count.is_none() || known == count
     }
 
-    /// Until our share allows another call of `conversations.replies`.
-    pub(super) fn wait_for_replies(&mut self) {
-        let share = self.share();
-        let now = Instant::now();
-        std::thread::sleep(self.replies.ready_at(now, share) - now);
-        self.replies.take(Instant::now(), share);
-    }
-
-    /// `false` if it cannot be judged yet: its thread is read again from there.
-    fn take_found(&mut self, found: Found) -> Result<bool, Trouble> {
-        if self.hearing.marks().marks().is_known(&found.thread, found.ts) {
-            return Ok(true);
+    pub(super) fn note_count(&mut self, thread: &ThreadKey, count: Option<u64>) {
+        if self.counts.len() >= REMEMBERED {
+            self.counts.pop_first();
         }
-        let mut fields = vec![("source", Field::Text("history".to_owned()))];
-        describe(&found.reported, &mut fields);
-        let place = self.hearing.place();
-        let routes = self.hearing.routes.get(&self.hearing.paths)?;
-        let owner = self.hearing.owner(place.as_ref());
-        match check_reply(Some(found.reported), owner, &routes) {
-            Checked::Accepted { message, route } => {
-                fields.push(("outcome", Field::Text("accepted".to_owned())));
-                self.hearing.take(message, Some(&route), &mut fields)?;
-            }
-            // Posted from here, and its route is gone or is still to come.
-            Checked::NoRoute(message) => match self.whose(&message)? {
-                Verdict::Wait => return Ok(false),
-                verdict => self.act_on(verdict, message, &mut fields)?,
-            },
-            // What we have said ourselves is in there too.
-            Checked::Dropped(_) => {}
+        if let Some(count) = count {
+            self.counts.insert(thread.clone(), count);
         }
-        Ok(true)
     }
 }

@@ -1,6 +1,8 @@
 //! Several machines on one Slack app, which gives each event to one of their sockets at random; and
 //! what was said while a daemon was down, or could not ask.
 
+mod asking;
+
 use testkit::slack::{Fault, When};
 
 use super::*;

@@ -1,0 +1,230 @@
+//! Reads threads of ours and keeps what is new in them. A thread that cannot be read is tried again
+//! by itself, and holds back only its own session, for a while: replies run in their order.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use turnbridge_core::listening::Verdict;
+use turnbridge_core::reply_check::{Checked, check_reply};
+use turnbridge_core::reply_wire::{Reported, read_fetched};
+use turnbridge_core::slack_ts::SlackTs;
+use turnbridge_core::thread_marks::{MarkChange, ThreadKey};
+use turnbridge_slack::CallError;
+use turnbridge_store::log::Field;
+
+use super::backoff::Backoff;
+use super::{Asker, TRIES, Trouble};
+use crate::daemon::ears::describe;
+
+/// If so many threads fail in one go, the others would, too.
+const MOST_FAILED: u32 = 3;
+
+/// A thread of ours that has something new.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct News {
+    pub thread: ThreadKey,
+    pub latest: SlackTs,
+    /// How many replies it has; `None` if Slack did not say.
+    pub count: Option<u64>,
+}
+
+/// A thread that could not be read, or whose turn has not come.
+pub struct Unread {
+    news: News,
+    pub backoff: Backoff,
+}
+
+impl Unread {
+    /// Whether its session waits for it.
+    pub fn is_waited_for(&self) -> bool {
+        self.backoff.failures() < TRIES
+    }
+}
+
+/// A thread that was read.
+pub struct Read {
+    news: News,
+    messages: Vec<Found>,
+}
+
+/// A message of a thread of ours.
+struct Found {
+    ts: SlackTs,
+    thread: ThreadKey,
+    reported: Reported,
+}
+
+impl Asker {
+    /// Keeps what is new in these threads, and then moves their marks. What was read in a session
+    /// of which another thread is unread waits in memory.
+    pub(super) fn read_threads(&mut self, threads: Vec<News>) -> Result<(), Trouble> {
+        let (read, trouble) = self.read_each(threads);
+        let waiting: BTreeSet<_> = {
+            let unread = self.unread.iter().filter(|(_, unread)| unread.is_waited_for());
+            let threads: Vec<_> = unread.map(|(thread, _)| thread.clone()).collect();
+            threads.iter().filter_map(|thread| self.session_of(thread)).collect()
+        };
+        let mut ready = Vec::new();
+        for read in read {
+            let thread = &read.news.thread;
+            match self.session_of(thread).is_some_and(|session| waiting.contains(&session)) {
+                true => drop(self.aside.insert(thread.clone(), read)),
+                false => ready.push(read),
+            }
+        }
+        self.keep(ready)?;
+        trouble.map_or(Ok(()), Err)
+    }
+
+    /// Reads again what could not be read, if it is time.
+    pub(super) fn retry_threads(&mut self, now: Instant) -> Result<(), Trouble> {
+        let due = self.unread.values().filter(|unread| !unread.backoff.is_held(now));
+        let mut due: Vec<_> = due.map(|unread| unread.news.clone()).collect();
+        if due.is_empty() {
+            return Ok(());
+        }
+        due.extend(self.aside.values().map(|read| read.news.clone()));
+        self.read_threads(due)
+    }
+
+    /// The error is one that stops all reading.
+    fn read_each(&mut self, threads: Vec<News>) -> (Vec<Read>, Option<Trouble>) {
+        let mut read = Vec::new();
+        let mut trouble = None;
+        let mut failed = 0;
+        for news in threads {
+            let thread = news.thread.clone();
+            if let Some(aside) = self.aside.remove(&thread).filter(|aside| aside.news == news) {
+                read.push(aside);
+                continue;
+            }
+            let unread = self.unread.get(&thread).map(|unread| unread.backoff);
+            let mut backoff = unread.unwrap_or_default();
+            if trouble.is_none() && !backoff.is_held(Instant::now()) {
+                match self.read_thread(&thread) {
+                    Ok(messages) => {
+                        self.unread.remove(&thread);
+                        read.push(Read { news, messages });
+                        continue;
+                    }
+                    Err(error) if error.is_general() => trouble = Some(error),
+                    Err(error) => {
+                        backoff.fail(Instant::now(), &error);
+                        self.telling.trouble(&error);
+                        failed += 1;
+                        trouble = (failed >= MOST_FAILED).then_some(error);
+                    }
+                }
+            }
+            self.unread.insert(thread, Unread { news, backoff });
+        }
+        (read, trouble)
+    }
+
+    fn session_of(&self, thread: &ThreadKey) -> Option<(String, String)> {
+        let routes = self.hearing.routes.get(&self.hearing.paths).unwrap_or_default();
+        let route = routes
+            .iter()
+            .find(|route| route.channel == thread.channel && route.thread_ts == thread.thread_ts)?;
+        Some((route.tool.clone(), route.session_id.clone()))
+    }
+
+    fn keep(&mut self, read: Vec<Read>) -> Result<(), Trouble> {
+        let mut found = Vec::new();
+        let mut done = Vec::new();
+        for Read { news, messages } in read {
+            let newest = messages.iter().map(|message| message.ts).max();
+            if newest.is_none_or(|newest| newest < news.latest) {
+                self.unreached.insert(news.thread.clone(), (news.latest, Instant::now()));
+            }
+            found.extend(messages);
+            done.extend(newest.map(|ts| (news, ts)));
+        }
+        // Threads of one session are several: in the order in which they were written.
+        found.sort_by_key(|found| found.ts);
+        let mut open = BTreeSet::new();
+        for message in found {
+            let thread = message.thread.clone();
+            if !self.take_found(message)? {
+                open.insert(thread);
+            }
+        }
+        for (news, ts) in done.into_iter().filter(|(news, _)| !open.contains(&news.thread)) {
+            let thread = news.thread;
+            self.note_count(&thread, news.count);
+            self.hearing.marks().change(MarkChange::ReadTo { thread, ts })?;
+        }
+        Ok(())
+    }
+
+    fn read_thread(&mut self, thread: &ThreadKey) -> Result<Vec<Found>, Trouble> {
+        let after = self.hearing.marks().marks().asked_from(thread).to_string();
+        let mut found = Vec::new();
+        let mut from = None;
+        loop {
+            self.wait_for_replies();
+            let (api, token) = (&self.hearing.api, &self.hearing.slack.bot_token);
+            let page = api.replies_after(
+                token,
+                &thread.channel,
+                &thread.thread_ts,
+                &after,
+                from.as_deref(),
+            );
+            let (messages, next) = match page {
+                // Its parent was deleted, and it with it.
+                Err(CallError::Refused { error, .. }) if error == "thread_not_found" => {
+                    let fields = [("thread_ts", Field::Text(thread.thread_ts.clone()))];
+                    self.hearing.log.warn("a thread of ours is gone from Slack", &fields);
+                    return Ok(Vec::new());
+                }
+                page => page?,
+            };
+            for message in messages {
+                let reported = read_fetched(message.as_bytes(), &thread.channel);
+                let ts = reported.as_ref().and_then(|it| SlackTs::parse(it.ts.as_deref()?));
+                if let (Some(reported), Some(ts)) = (reported, ts) {
+                    found.push(Found { ts, thread: thread.clone(), reported });
+                }
+            }
+            from = next;
+            if from.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Until our share allows another call of `conversations.replies`.
+    pub(super) fn wait_for_replies(&mut self) {
+        let share = self.share();
+        let now = Instant::now();
+        std::thread::sleep(self.replies.ready_at(now, share) - now);
+        self.replies.take(Instant::now(), share);
+    }
+
+    /// `false` if it cannot be judged yet: its thread is read again from there.
+    fn take_found(&mut self, found: Found) -> Result<bool, Trouble> {
+        if self.hearing.marks().marks().is_known(&found.thread, found.ts) {
+            return Ok(true);
+        }
+        let mut fields = vec![("source", Field::Text("history".to_owned()))];
+        describe(&found.reported, &mut fields);
+        let place = self.hearing.place();
+        let routes = self.hearing.routes.get(&self.hearing.paths)?;
+        let owner = self.hearing.owner(place.as_ref());
+        match check_reply(Some(found.reported), owner, &routes) {
+            Checked::Accepted { message, route } => {
+                fields.push(("outcome", Field::Text("accepted".to_owned())));
+                self.hearing.take(message, Some(&route), &mut fields)?;
+            }
+            // Posted from here, and its route is gone or is still to come.
+            Checked::NoRoute(message) => match self.whose(&message)? {
+                Verdict::Wait => return Ok(false),
+                verdict => self.act_on(verdict, message, &mut fields)?,
+            },
+            // What we have said ourselves is in there too.
+            Checked::Dropped(_) => {}
+        }
+        Ok(true)
+    }
+}
