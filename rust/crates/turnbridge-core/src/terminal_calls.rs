@@ -4,9 +4,9 @@
 //! A pane is known by what its terminal puts into the environment, which hooks keep. Everything is
 //! an argument of its own: no shell sees a folder, an id or a text.
 
-mod reader;
+mod reader_wire;
 
-pub use reader::Reader;
+pub use reader_wire::Reader;
 
 /// A pane, and the terminal that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl Pane {
     pub fn look(&self) -> Option<Call> {
         match self {
             Pane::Tmux { socket, pane } => {
-                Some(tmux(socket, &["display-message", "-p", "-t", pane, reader::TMUX_FORMAT]))
+                Some(tmux(socket, &["display-message", "-p", "-t", pane, reader_wire::TMUX_FORMAT]))
             }
             Pane::WezTerm { socket, pane } => {
                 Some(wezterm(socket, &["get-text", "--pane-id", pane, "--end-line", "0"]))
