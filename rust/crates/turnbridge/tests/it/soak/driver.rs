@@ -189,7 +189,9 @@ impl Soak {
         let is_empty = |machine: &Machine, folder| {
             !machine.files(folder).iter().any(|name| name.ends_with(".json"))
         };
+        // In the order in which a message goes through them.
         self.at_keyboard.is_empty()
+            && self.machines.iter().all(|machine| is_empty(machine, "heard"))
             && self.machines.iter().all(|machine| is_empty(machine, "inbox"))
             && self.machines.iter().all(|machine| is_empty(machine, "outbox"))
             && self.open_replies() == 0
