@@ -9,12 +9,13 @@ pub fn kill_point(place: &str) {
     }
 }
 
+/// Ends this process at once, as SIGKILL does.
 #[cfg(unix)]
-fn die() {
+pub(crate) fn die() {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
 }
 
 #[cfg(not(unix))]
-fn die() {
+pub(crate) fn die() {
     std::process::abort();
 }

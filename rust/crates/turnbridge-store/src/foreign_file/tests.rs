@@ -39,23 +39,13 @@ thread_local! {
 
 pub(super) fn checkpoint(name: &'static str) {
     if std::env::var_os(KILL_AT).is_some_and(|at| at == name) {
-        die();
+        crate::kill_point::die();
     }
     let disturbance = DISTURBANCE.with_borrow_mut(Option::take);
     if let Some(mut disturbance) = disturbance {
         disturbance(name);
         DISTURBANCE.set(Some(disturbance));
     }
-}
-
-#[cfg(unix)]
-fn die() {
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-}
-
-#[cfg(not(unix))]
-fn die() {
-    std::process::abort();
 }
 
 /// A folder with a file of somebody's, and another one for our state.
