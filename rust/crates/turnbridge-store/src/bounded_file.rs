@@ -15,6 +15,15 @@ pub fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The same; `None` if there is no such file.
+pub fn read_if_there(path: &Path, longest: u64) -> io::Result<Option<Vec<u8>>> {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    match read(path, longest) {
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+        bytes => bytes.map(Some),
+    }
+}
+
 /// The last `longest` bytes of a regular file, and its whole length.
 pub fn read_tail(path: &Path, longest: u64) -> io::Result<(Vec<u8>, u64)> {
     let (mut file, length) = open(path)?;
@@ -56,5 +65,10 @@ mod tests {
         assert_eq!(read_tail(&path, 3).unwrap(), (b"789".to_vec(), 10));
         assert_eq!(read_tail(&path, 30).unwrap(), (b"0123456789".to_vec(), 10));
         assert!(read(folder.path(), 10).is_err());
+        assert_eq!(read_if_there(&path, 10).unwrap(), Some(b"0123456789".to_vec()));
+        for absent in [folder.path().join("y"), path.join("y")] {
+            assert_eq!(read_if_there(&absent, 10).unwrap(), None);
+        }
+        assert!(read_if_there(folder.path(), 10).is_err());
     }
 }

@@ -1,6 +1,5 @@
 //! The files that hold the Stop gate's switches.
 
-use std::io;
 use std::path::PathBuf;
 
 use turnbridge_core::gate_switches::{Switch, config_switch, cvi_switch};
@@ -29,13 +28,8 @@ pub fn in_cvi_config() -> Option<Setting> {
 }
 
 fn read(path: PathBuf, parse: impl Fn(&[u8]) -> Switch) -> Option<Setting> {
-    let switch = match bounded_file::read(&path, LONGEST) {
-        Ok(contents) => parse(&contents),
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            Switch::Absent
-        }
+    let switch = match bounded_file::read_if_there(&path, LONGEST) {
+        Ok(contents) => contents.map_or(Switch::Absent, |contents| parse(&contents)),
         Err(_) => Switch::Invalid,
     };
     Some(Setting { path, switch })

@@ -1,7 +1,6 @@
 //! What Claude Code reads of plugins and projects, as far as it says whose a name is.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -42,11 +41,10 @@ pub fn manifest_name(root: &Path) -> Option<String> {
 /// Whether a server or a plugin that this folder brings along could have the names of ours.
 pub fn takes_our_names(folder: &Path) -> bool {
     // What cannot be read by us may be read by Claude Code.
-    let is_taken =
-        |file: PathBuf, has_ours: fn(&[u8]) -> bool| match bounded_file::read(&file, LONGEST) {
-            Ok(text) => has_ours(&text),
-            Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
-        };
+    let is_taken = |file: PathBuf, has_ours: fn(&[u8]) -> bool| {
+        let text = bounded_file::read_if_there(&file, LONGEST);
+        text.map_or(true, |text| text.is_some_and(|text| has_ours(&text)))
+    };
     let is_home = || system_home().is_some_and(|home| is_same(&home, folder));
     let settings = ["settings.json", "settings.local.json"];
     let settings = settings.map(|name| folder.join(".claude").join(name));

@@ -112,6 +112,18 @@ pub fn ancestors(is_wanted: impl Fn(&str) -> bool) -> Vec<Caller> {
     found
 }
 
+/// The processes above `process`, nearest first.
+#[cfg(unix)]
+pub(crate) fn pids_above(process: &ProcessInfo) -> Vec<u32> {
+    let mut pids = Vec::new();
+    let mut next = Some(process.parent);
+    while let Some(pid) = next.filter(|pid| *pid > 0 && pids.len() < MOST_ANCESTORS) {
+        pids.push(pid);
+        next = inspect(pid).map(|info| info.parent);
+    }
+    pids
+}
+
 /// The variables that a process was started with, whatever it has set since. Returns `None` where the system does not
 /// tell, and for what is no environment: a process may write over its own.
 pub fn start_environment(process: ProcessKey) -> Option<Vec<(OsString, OsString)>> {

@@ -7,10 +7,7 @@ use std::path::{Path, PathBuf};
 use turnbridge_core::event::ProcessKey;
 
 use super::Held;
-use crate::process::{ProcessInfo, Standing, inspect};
-
-/// More than any chain of shells and wrappers has.
-const MOST_ANCESTORS: usize = 64;
+use crate::process::{ProcessInfo, Standing, inspect, pids_above};
 
 pub fn held_by(process: ProcessKey) -> Option<Held> {
     let own = inspect(process.pid)?;
@@ -28,7 +25,7 @@ pub fn held_by(process: ProcessKey) -> Option<Held> {
 /// Another process of the same group reads the terminal too. Those that have started this one wait
 /// for it; only members of the foreground group can read at all.
 fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
-    let ancestors = ancestors_of(own);
+    let ancestors = pids_above(own);
     let Ok(processes) = fs::read_dir("/proc") else { return true };
     let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let mut others = pids.filter(|other: &u32| *other != pid && !ancestors.contains(other));
@@ -40,16 +37,6 @@ fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
                 && reads(other, own.terminal)
         })
     })
-}
-
-fn ancestors_of(process: &ProcessInfo) -> Vec<u32> {
-    let mut ancestors = Vec::new();
-    let mut next = Some(process.parent);
-    while let Some(pid) = next.filter(|pid| *pid > 0 && ancestors.len() < MOST_ANCESTORS) {
-        ancestors.push(pid);
-        next = inspect(pid).map(|info| info.parent);
-    }
-    ancestors
 }
 
 /// By its standard input, or because it has opened `/dev/tty`. What cannot be looked at (`sudo`)

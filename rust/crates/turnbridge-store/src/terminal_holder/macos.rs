@@ -3,9 +3,8 @@
 use turnbridge_core::event::ProcessKey;
 
 use super::Held;
-use crate::process::{ProcessInfo, Standing, inspect};
+use crate::process::{ProcessInfo, Standing, inspect, pids_above};
 
-const MOST_ANCESTORS: usize = 64;
 const MOST_MEMBERS: usize = 1_024;
 
 /// `PROC_PIDFDVNODEINFO` of `sys/proc_info.h`, which `libc` does not have.
@@ -47,7 +46,7 @@ pub fn held_by(process: ProcessKey) -> Option<Held> {
 }
 
 fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
-    let ancestors = ancestors_of(own);
+    let ancestors = pids_above(own);
     let Some(members) = members_of(own.group) else { return true };
     let mut others =
         members.into_iter().filter(|other| *other != pid && !ancestors.contains(other));
@@ -58,16 +57,6 @@ fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
                 && reads(other, own.terminal)
         })
     })
-}
-
-fn ancestors_of(process: &ProcessInfo) -> Vec<u32> {
-    let mut ancestors = Vec::new();
-    let mut next = Some(process.parent);
-    while let Some(pid) = next.filter(|pid| *pid > 0 && ancestors.len() < MOST_ANCESTORS) {
-        ancestors.push(pid);
-        next = inspect(pid).map(|info| info.parent);
-    }
-    ancestors
 }
 
 fn members_of(group: u32) -> Option<Vec<u32>> {

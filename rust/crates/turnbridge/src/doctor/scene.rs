@@ -154,12 +154,8 @@ pub fn beside_this(name: &str) -> PathBuf {
 
 /// A text of somebody else's; `None`: there is no such file.
 pub fn read_text(path: &Path) -> Result<Option<String>, String> {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-    match bounded_file::read(path, LONGEST) {
-        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| "it is no UTF-8".to_owned()),
-        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
-        Err(error) => Err(error.to_string()),
-    }
+    let bytes = bounded_file::read_if_there(path, LONGEST).map_err(|error| error.to_string())?;
+    bytes.map(String::from_utf8).transpose().map_err(|_| "it is no UTF-8".to_owned())
 }
 
 /// What can be read of a JSON file; anything else is null. Claude allows a mark in front.
