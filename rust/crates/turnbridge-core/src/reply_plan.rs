@@ -9,6 +9,7 @@
 use crate::ids::{SessionId, Tool};
 use crate::reply_wire::{Outcome, RunResult};
 use crate::resume::{self, Live};
+use crate::slack_ts::SlackTs;
 
 /// A reply that is not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +18,18 @@ pub struct Pending {
     /// `None`: its thread is not known (SLV-85).
     pub session: Option<(Tool, SessionId)>,
     pub text: String,
+    /// When it was written, by Slack's clock. `None`: it came from elsewhere.
+    pub written: Option<SlackTs>,
     pub told: Vec<Told>,
     pub progress: Progress,
 }
 
 impl Pending {
+    /// Whether it was written after `other`. Two clocks are not compared: then it is not.
+    fn is_later_than(&self, other: &Pending) -> bool {
+        self.written.zip(other.written).is_some_and(|(own, other)| own > other)
+    }
+
     fn was_told(&self, told: Told) -> bool {
         self.told.contains(&told)
     }
@@ -266,7 +274,8 @@ fn tell_then_finish(reply: &Pending, told: Told, tell: Step) -> Step {
     if reply.was_told(told) { Step::Finish(reply.id.clone()) } else { tell }
 }
 
-/// A reply that is no prompt: it ends the run of its session that is under way.
+/// A reply that is no prompt: it ends the run of its session that is under way, unless that run's
+/// prompt was written later.
 pub fn is_stop(text: &str) -> bool {
     let text = text.trim();
     text.eq_ignore_ascii_case("stop") || text.eq_ignore_ascii_case("/stop")
@@ -281,7 +290,8 @@ fn stop(reply: &Pending, pending: &[Pending], around: &Surroundings<'_>) -> Vec<
             Progress::Lost | Progress::Ended(_) => false,
         }
     };
-    let mut of_session = pending.iter().filter(|other| other.session == reply.session);
+    let is_meant = |other: &&Pending| other.session == reply.session && !other.is_later_than(reply);
+    let mut of_session = pending.iter().filter(is_meant);
     match of_session.find(is_under_way) {
         Some(running) => vec![Step::Stop(running.id.clone()), Step::Finish(reply.id.clone())],
         None => {

@@ -72,6 +72,11 @@ impl Reply {
         }
     }
 
+    /// When it was written, by Slack's clock. Returns `None` if it did not come from Slack.
+    pub fn written(&self) -> Option<SlackTs> {
+        (self.source == ReplySource::Slack).then(|| SlackTs::parse(&self.ts)).flatten()
+    }
+
     /// `id` is a UUID that the page has made, so that a reply that is sent twice is one.
     pub fn from_board(id: String, text: String, session: ReplyTo, now: Timestamp) -> Reply {
         let micros = now.as_micros().max(0);

@@ -55,6 +55,7 @@ impl Entry {
             id: self.reply.id.clone(),
             session: self.reply.session(),
             text: self.reply.text.clone(),
+            written: self.reply.written(),
             told: self.told.clone(),
             progress: self.progress.clone(),
         }

@@ -11,6 +11,7 @@ fn reply(id: &str, text: &str, progress: Progress) -> Pending {
         id: id.to_owned(),
         session: Some((Tool::Claude, SessionId::parse(ID).unwrap())),
         text: text.to_owned(),
+        written: None,
         told: vec![Told::Receipt],
         progress,
     }
@@ -139,6 +140,22 @@ fn stop_ends_the_run_that_is_under_way_and_is_no_prompt() {
     let stop = reply("s", "stop", Progress::Waiting);
     assert_eq!(steps(&[stranger, stop]), "TellNothingToStop s");
     assert_eq!(steps(&[reply("a", "stop it", Progress::Waiting)]), "Run a");
+}
+
+#[test]
+fn a_stop_that_is_found_late_does_not_end_a_run_whose_prompt_was_written_after_it() {
+    let at = |mut reply: Pending, ts: &str| {
+        reply.written = SlackTs::parse(ts);
+        reply
+    };
+    let stop = || reply("s", "stop", Progress::Waiting);
+    let run = || reply("a", "x", Progress::Running);
+    let late = at(stop(), "1700000000.000100");
+    assert_eq!(steps(&[late.clone(), at(run(), "1700000009.000100")]), "TellNothingToStop s");
+    assert_eq!(steps(&[at(run(), "1699999999.000100"), late.clone()]), "Stop a, Finish s");
+    // By two clocks nobody can tell which was first, and a run that goes on does more harm.
+    assert_eq!(steps(&[late, run()]), "Stop a, Finish s");
+    assert_eq!(steps(&[stop(), at(run(), "1700000009.000100")]), "Stop a, Finish s");
 }
 
 #[test]
