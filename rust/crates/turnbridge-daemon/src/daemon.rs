@@ -301,6 +301,7 @@ impl Daemon {
         self.watch.look_for_missing();
         self.recover();
         self.load_config();
+        self.retry_slack();
         self.board.look();
         self.courier.look();
         self.go_on();
@@ -309,6 +310,14 @@ impl Daemon {
             self.log.warn("old replies could not be cleared away", &fields);
         }
         self.start_pruning();
+    }
+
+    /// What stood in the way, a full disk or a damaged file of ours, may be gone.
+    fn retry_slack(&mut self) {
+        if let Some(status) = self.slack.retry(&self.log) {
+            self.status.slack = status;
+            self.save_status();
+        }
     }
 
     /// In a thread of its own: there may be very many old files. Nobody waits for it.

@@ -29,7 +29,8 @@ fn read(path: &Path) -> io::Result<Option<Machine>> {
     };
     let machine = serde_json::from_slice(&bytes).ok().filter(Machine::is_valid);
     machine.map(Some).ok_or_else(|| {
-        let problem = format!("`{}` is damaged; remove it if it is not yours", path.display());
+        let path = path.display();
+        let problem = format!("`{path}` is damaged; remove it: this machine then gets a new id");
         io::Error::new(io::ErrorKind::InvalidData, problem)
     })
 }

@@ -31,6 +31,8 @@ pub struct SlackSide {
     /// The number of the last connection.
     connection: u64,
     status: SlackStatus,
+    /// What could not be opened because of something on this machine, to be tried again.
+    unopened: Option<(SlackConfig, Token)>,
     /// Read once: there is one writer.
     marks: Option<Marks>,
 }
@@ -44,7 +46,8 @@ struct Open {
 impl SlackSide {
     pub fn new(paths: StatePaths, events: Sender<Event>) -> SlackSide {
         let status = SlackStatus::Off { reason: "no config has been read".to_owned() };
-        SlackSide { paths, events, open: None, connection: 0, status, marks: None }
+        let (open, unopened, marks) = (None, None, None);
+        SlackSide { paths, events, open, connection: 0, status, unopened, marks }
     }
 
     /// Opens, closes, or leaves as it is.
@@ -62,22 +65,38 @@ impl SlackSide {
         }
         // The old one is closed before the new one is opened: they may be of different apps.
         self.stop();
+        self.open(wanted.clone(), app_token.clone(), log);
+        self.status.clone()
+    }
+
+    /// Tries again what could not be opened. Returns `None` if there is no such thing.
+    pub fn retry(&mut self, log: &DaemonLog) -> Option<SlackStatus> {
+        let (wanted, app_token) = self.unopened.take()?;
+        self.open(wanted, app_token, log);
+        Some(self.status.clone())
+    }
+
+    fn open(&mut self, wanted: SlackConfig, app_token: Token, log: &DaemonLog) {
         self.connection += 1;
-        self.status = match self.connect(wanted, app_token.clone()) {
+        let status = match self.connect(&wanted, app_token.clone()) {
             Ok(open) => {
                 self.open = Some(open);
                 SlackStatus::Connecting
             }
             Err(obstacle) => {
-                let fields = [
-                    ("error", Field::Text(obstacle.text.clone())),
-                    ("hint", Field::Text(obstacle.hint.clone())),
-                ];
-                log.error("no replies can be heard", &fields);
+                self.unopened = Some((wanted, app_token));
                 SlackStatus::Refused { error: obstacle.text, hint: Some(obstacle.hint) }
             }
         };
-        self.status.clone()
+        // Each problem once, however often it is tried.
+        if let (SlackStatus::Refused { error, hint }, true) = (&status, status != self.status) {
+            let fields = [
+                ("error", Field::Text(error.clone())),
+                ("hint", Field::Text(hint.clone().unwrap_or_default())),
+            ];
+            log.error("no replies can be heard", &fields);
+        }
+        self.status = status;
     }
 
     fn connect(&mut self, slack: &SlackConfig, app_token: Token) -> Result<Open, Obstacle> {
@@ -204,6 +223,7 @@ impl SlackSide {
     }
 
     pub fn stop(&mut self) {
+        self.unopened = None;
         if let Some(open) = self.open.take() {
             open.hearing.state().is_stopped = true;
             let _ = open.asker.send(Order::Stop);
@@ -222,4 +242,39 @@ fn wanted(config: &Config) -> Result<(&SlackConfig, &Token), &'static str> {
         return Err("`destinations.dm.target_user_id` is missing");
     }
     Ok((slack, app_token))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnbridge_config::Features;
+    use turnbridge_slack::TokenKind;
+
+    #[test]
+    fn what_stood_in_the_way_at_the_start_is_looked_at_again_and_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        let slack = SlackConfig {
+            bot_token: Token::parse(TokenKind::Bot, "xoxb-1").unwrap(),
+            app_token: Token::parse(TokenKind::App, "xapp-1"),
+            api_url: Some("http://127.0.0.1:9/api/".to_owned()),
+            target_user_id: Some("U0OWNER".to_owned()),
+        };
+        let features = Features { reply_resume: true, service_enabled: false };
+        let config = Config { slack: Some(slack), features, ..Config::default() };
+        std::fs::write(paths.machine_file(), "{").unwrap();
+        let log = DaemonLog::new(&paths);
+        let (events, _incoming) = mpsc::channel();
+        let mut slack = SlackSide::new(paths.clone(), events);
+        let refused = slack.set_config(&config, &log);
+        assert!(matches!(refused, SlackStatus::Refused { .. }), "{refused:?}");
+        assert_eq!(slack.retry(&log), Some(refused));
+        let told = std::fs::read_to_string(paths.daemon_log()).unwrap();
+        assert_eq!(told.matches("no replies can be heard").count(), 1, "{told}");
+        std::fs::remove_file(paths.machine_file()).unwrap();
+        assert_eq!(slack.retry(&log), Some(SlackStatus::Connecting));
+        assert!(slack.is_open());
+        assert_eq!(slack.retry(&log), None);
+        slack.stop();
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use turnbridge_core::listening::{Parent, Verdict, whose};
 use turnbridge_core::machine_wire::clean_name;
 use turnbridge_core::notice_wire::Route;
+use turnbridge_core::place_wire::SlackPlace;
 use turnbridge_core::reply_check::{Checked, check_reply, is_valid};
 use turnbridge_core::reply_wire::SlackMessage;
 use turnbridge_core::slack_ts::SlackTs;
@@ -40,7 +41,9 @@ impl Asker {
 
     /// `may_take`: also what is for threads of ours, which else waits for a look.
     pub(super) fn judge(&mut self, may_take: bool) -> Result<(), Trouble> {
-        let Some(place) = self.hearing.place() else { return Ok(()) };
+        // Nothing is judged before Slack has said which workspace is ours.
+        let is_known = |place: &SlackPlace| self.has_place || place.team_id.is_some();
+        let Some(place) = self.hearing.place().filter(is_known) else { return Ok(()) };
         let mut waiting = BTreeSet::new();
         for (id, heard) in heard::all(&self.hearing.paths)? {
             let mut fields = Vec::new();

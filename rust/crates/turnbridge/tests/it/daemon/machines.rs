@@ -320,6 +320,31 @@ fn an_event_of_another_workspace_runs_nothing() {
 }
 
 #[test]
+fn an_event_of_another_workspace_runs_nothing_before_slack_has_named_ours() {
+    let mut service = Service::without_daemon(CONFIG);
+    // The notifier keeps the direct message, and does not ask for the workspace.
+    let thread = service.turn("fix it");
+    let own = SlackSetup::default().team_id;
+    service.slack.change(|setup| setup.team_id = "T0OTHER".to_owned());
+    service.slack.fail("auth.test", (0..50).map(|_| Fault::Reset(When::Before)));
+    service.spawn_daemon();
+    service.slack.wait_for_sockets(1, PATIENCE);
+    service.slack.raise(json!({
+        "type": "message", "channel_type": "im", "channel": thread.parent.channel,
+        "user": "U0OWNER", "text": "run this", "ts": "1794842299.000100",
+        "thread_ts": thread.parent.ts,
+    }));
+    service.slack.wait_for_all_acked(PATIENCE);
+    let asked = service.slack.calls_of("auth.test").len();
+    service.slack.wait_for_calls("auth.test", asked + 4, PATIENCE);
+    service.slack.change(|setup| setup.team_id = own);
+    service.slack.heal();
+    service.wait_for_log("other_team");
+    service.slack.say(Some(&thread.parent.ts), "go on");
+    assert_eq!(service.wait_for_prompts(1), ["go on"]);
+}
+
+#[test]
 fn a_reply_whose_parent_cannot_be_asked_for_waits_and_is_told_nothing_false() {
     let (desk, laptop) = two_machines();
     let thread = laptop.turn_of(OTHER_SESSION, "of the laptop");
