@@ -1,5 +1,7 @@
 //! The board: who is refused, what it shows, and that a reply on it runs, with and without Slack.
 
+#[cfg(target_os = "linux")]
+mod process_list;
 mod refusals;
 mod replies;
 pub mod sign_in;

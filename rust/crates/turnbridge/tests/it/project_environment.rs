@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+#[cfg(target_os = "linux")]
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,11 +12,13 @@ use testkit::{SlackApi, SlackSetup, StandIn};
 
 use crate::world::{World, payload};
 
+#[cfg(target_os = "linux")]
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder in the project, full of what a project would like us to use.
 struct Project {
     world: World,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "it listens"))]
     slack: SlackApi,
     attacker: SlackApi,
 }
@@ -66,6 +69,7 @@ impl Project {
     }
 
     /// The log's word on what was ignored.
+    #[cfg(target_os = "linux")]
     fn ignored(&self) -> Vec<Value> {
         let is_about = |entry: &Value| entry["variables"].is_array();
         let entries = self.world.hooks_log().into_iter().filter(is_about);

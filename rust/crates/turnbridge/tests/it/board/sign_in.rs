@@ -3,16 +3,15 @@
 
 use std::fs;
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use testkit::wait_until;
 
+#[cfg(target_os = "linux")]
+use super::process_list::Watcher;
 use super::site::{PATIENCE, Response, Site, WITHOUT_SLACK};
 use crate::world::World;
 
@@ -97,36 +96,6 @@ fn assert_success(child: Child) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Reads the arguments of all processes, as any user can, again and again.
-#[cfg(target_os = "linux")]
-struct Watcher {
-    is_over: Arc<AtomicBool>,
-    thread: std::thread::JoinHandle<Vec<Vec<u8>>>,
-}
-
-#[cfg(target_os = "linux")]
-impl Watcher {
-    fn start() -> Watcher {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let over = Arc::clone(&is_over);
-        let thread = std::thread::spawn(move || {
-            let mut seen = std::collections::BTreeSet::new();
-            while !over.load(Ordering::SeqCst) {
-                for process in fs::read_dir("/proc").unwrap().flatten() {
-                    seen.extend(fs::read(process.path().join("cmdline")));
-                }
-            }
-            seen.into_iter().collect()
-        });
-        Watcher { is_over, thread }
-    }
-
-    fn seen(self) -> Vec<Vec<u8>> {
-        self.is_over.store(true, Ordering::SeqCst);
-        self.thread.join().unwrap()
-    }
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn no_process_has_a_ticket_a_code_or_the_token_in_its_arguments() {
@@ -151,7 +120,7 @@ fn no_process_has_a_ticket_a_code_or_the_token_in_its_arguments() {
     assert_eq!(assert_success(child), "Signed in.\n");
     fs::write(go, "").unwrap();
     let seen = watcher.seen();
-    let opener = path.as_os_str().as_bytes();
+    let opener = path.to_str().unwrap().as_bytes();
     let has = |cmdline: &[u8], text: &[u8]| cmdline.windows(text.len()).any(|part| part == text);
     assert!(seen.iter().any(|cmdline| has(cmdline, opener)), "the opener was not seen");
     for cmdline in &seen {
