@@ -2,6 +2,7 @@ use super::*;
 use turnbridge_core::event::ProcessKey;
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::reply_wire::{ReplySource, Way};
+use turnbridge_core::slack_ts::SlackTs;
 use turnbridge_core::turn_trace::TurnEnd;
 
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -131,6 +132,18 @@ fn a_reply_is_claimed_once_and_its_files_tell_how_far_it_has_come() {
     finish(&paths, id).unwrap();
     // A runner that was started twice comes too late.
     assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Taken);
+}
+
+/// A stop that comes late is known by it.
+#[test]
+fn when_a_reply_was_written_is_known_of_those_from_slack() {
+    let (_folder, paths) = inbox();
+    accept(&paths, &reply("1700000001.000200"), NOW).unwrap();
+    let board = Reply { id: "b".into(), source: ReplySource::Board, ..reply("1700000002.000200") };
+    accept(&paths, &Reply { event_id: None, ..board }, NOW).unwrap();
+    let written: Vec<_> =
+        entries(&paths).unwrap().iter().map(|entry| entry.pending().written).collect();
+    assert_eq!(written, [SlackTs::parse("1700000001.000200"), None]);
 }
 
 /// Without a signal to anybody.
