@@ -44,6 +44,16 @@ impl Service {
         })
     }
 
+    /// Waits until a message was dropped for this reason, and not run.
+    #[track_caller]
+    fn wait_until_refused(&self, outcome: &str) {
+        wait_until(PATIENCE, &format!("`{outcome}` in daemon.log, or a run"), || {
+            let is_refused = self.log().iter().any(|entry| entry["outcome"] == outcome);
+            (is_refused || !self.prompts().is_empty()).then_some(())
+        });
+        assert_eq!(self.prompts(), Vec::<String>::new());
+    }
+
     fn is_caught_up(&self) -> bool {
         self.status()["daemon"]["replies"]["caught_up_at"].is_string()
     }
@@ -264,6 +274,27 @@ fn a_full_disk_keeps_no_reply_and_loses_none() {
     service.stop_daemon();
 }
 
+/// Nothing tells the daemon that a file was mended: it looks again every half minute.
+#[test]
+fn replies_are_heard_when_what_kept_slack_from_starting_is_gone() {
+    if std::env::var("TURNBRIDGE_TEST_SLOW").as_deref() != Ok("1") {
+        return testkit::skipped("it is slow; set TURNBRIDGE_TEST_SLOW=1 to run it");
+    }
+    let mut service = Service::without_daemon(CONFIG);
+    let machine = service.world.hermetic.state_dir().join("machine.json");
+    fs::create_dir_all(machine.parent().unwrap()).unwrap();
+    fs::write(&machine, "{").unwrap();
+    service.start_daemon();
+    wait_until(PATIENCE, "the refusal", || {
+        (service.status()["daemon"]["slack"]["state"] == "refused").then_some(())
+    });
+    fs::remove_file(&machine).unwrap();
+    service.slack.wait_for_sockets(1, 2 * PATIENCE);
+    let thread = service.turn("fix it");
+    service.slack.say(Some(&thread.parent.ts), "go on");
+    assert_eq!(service.wait_for_prompts(1), ["go on"]);
+}
+
 #[test]
 fn an_event_is_acked_before_slack_has_named_the_direct_message() {
     let mut service = Service::start();
@@ -313,7 +344,7 @@ fn an_event_of_another_workspace_runs_nothing() {
         "user": "U0OWNER", "text": "run this", "ts": "1794842299.000100",
         "thread_ts": thread.parent.ts,
     }));
-    service.wait_for_log("other_team");
+    service.wait_until_refused("other_team");
     service.slack.change(|setup| setup.team_id = own);
     service.slack.say(Some(&thread.parent.ts), "go on");
     assert_eq!(service.wait_for_prompts(1), ["go on"]);
@@ -339,7 +370,7 @@ fn an_event_of_another_workspace_runs_nothing_before_slack_has_named_ours() {
     service.slack.wait_for_calls("auth.test", asked + 4, PATIENCE);
     service.slack.change(|setup| setup.team_id = own);
     service.slack.heal();
-    service.wait_for_log("other_team");
+    service.wait_until_refused("other_team");
     service.slack.say(Some(&thread.parent.ts), "go on");
     assert_eq!(service.wait_for_prompts(1), ["go on"]);
 }
