@@ -1,6 +1,7 @@
 //! The soak: one or two machines on one Slack, with stand-in agents, while everything that can fail
 //! does: daemon, notifier, runner, agent and hooks are killed, Slack fails, clocks are set, disks are
-//! full, processes are suspended. At the end a ledger compares what was done with what was told.
+//! full, processes are suspended, and all daemons are down for a night. At the end a ledger compares
+//! what was done with what was told.
 //!
 //! `TURNBRIDGE_TEST_SEED=7 cargo test -p turnbridge --test it soak::a_short -- --nocapture` runs one
 //! seed again. Choices are the same then; the moments are the machine's.
@@ -10,6 +11,7 @@ mod driver;
 mod faults;
 mod ledger;
 mod machine;
+mod night;
 mod person;
 mod random;
 mod replies;

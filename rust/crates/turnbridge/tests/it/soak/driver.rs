@@ -12,6 +12,7 @@ use testkit::{SlackApi, SlackSetup};
 use super::agents::What;
 use super::faults::{Faults, Trouble};
 use super::machine::{Machine, now_micros};
+use super::night::SlackClock;
 use super::person::{Said, Turn};
 use super::random::Random;
 use super::victims::{self, Found, Kill, Kind};
@@ -33,6 +34,7 @@ pub struct Plan {
 pub struct Soak {
     pub plan: Plan,
     pub slack: SlackApi,
+    pub slack_clock: SlackClock,
     pub channel: String,
     pub machines: Arc<Vec<Machine>>,
     pub said: Vec<Said>,
@@ -53,6 +55,8 @@ pub const SESSIONS: usize = 3;
 /// More would only wait for each other.
 const MOST_TURNS_AT_ONCE: usize = 3;
 const MOST_OPEN_REPLIES: usize = 20;
+/// A night comes after so many kills, and one at the end.
+const KILLS_OF_A_DAY: usize = 60;
 
 impl Soak {
     pub fn start(plan: Plan) -> Soak {
@@ -64,6 +68,7 @@ impl Soak {
         let random = Random::new(plan.seed);
         Soak {
             plan,
+            slack_clock: SlackClock::new(),
             channel: slack.direct_message(),
             machines: Arc::new(machines.collect()),
             slack,
@@ -92,6 +97,7 @@ impl Soak {
         let begun = Instant::now();
         let is_over = AtomicBool::new(false);
         let mut random = self.random.fork();
+        let mut days = 1;
         let (machines, kills) = (Arc::clone(&self.machines), Arc::clone(&self.kills));
         thread::scope(|scope| {
             let _ends = AtEnd(&is_over);
@@ -109,8 +115,13 @@ impl Soak {
                     self.faults.tick(&self.slack, &machines);
                     self.act();
                 }
+                if self.killed() >= days * KILLS_OF_A_DAY {
+                    days += 1;
+                    self.pass_a_night();
+                }
             }
         });
+        self.pass_a_night();
         self.come_to_rest();
         self.machines.iter().for_each(Machine::stop_daemon);
         self.left = victims::find(&self.machines);
@@ -152,7 +163,7 @@ impl Soak {
         self.note(format!("machine {number}: daemon stopped"));
     }
 
-    fn strike(&mut self, trouble: Trouble) {
+    pub fn strike(&mut self, trouble: Trouble) {
         if self.plan.without.contains(&trouble) {
             return;
         }

@@ -143,7 +143,8 @@ impl<'a> Ledger<'a> {
         let id = said.id(&self.soak.channel);
         let mut words: Vec<Word> = Vec::new();
         let messages = self.threads.iter().flat_map(|thread| &thread.replies);
-        for word in messages.filter_map(Word::read).filter(|word| word.reply == id) {
+        for mut word in messages.filter_map(Word::read).filter(|word| word.reply == id) {
+            word.at = self.soak.slack_clock.real(word.at);
             match words.iter_mut().find(|known| known.told == word.told) {
                 Some(known) => known.text += &word.text,
                 None => words.push(word),
@@ -165,7 +166,7 @@ pub struct Word {
     /// `receipt`, `failed`, …
     pub told: String,
     pub text: String,
-    /// Microseconds since 1970, by Slack's clock, which is the real one.
+    /// Microseconds since 1970: by Slack's clock as it is read, by the real one in `words_of`.
     pub at: u64,
 }
 

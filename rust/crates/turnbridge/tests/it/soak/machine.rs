@@ -178,6 +178,12 @@ impl Machine {
         }
     }
 
+    /// Whether the daemon has heard of a message with one of these times.
+    pub fn has_logged(&self, times: &[String]) -> bool {
+        let log = fs::read_to_string(self.state("logs/daemon.log")).unwrap_or_default();
+        times.iter().any(|ts| log.contains(ts.as_str()))
+    }
+
     /// Whether the disk was full at some moment in between.
     pub fn was_full(&self, from: u64, to: u64) -> bool {
         self.full.lock().unwrap().iter().any(|(since, until)| *since <= to && from <= *until)

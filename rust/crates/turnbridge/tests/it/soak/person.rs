@@ -85,24 +85,42 @@ impl Soak {
         // Mostly the newest: those are what people answer.
         let recent = if random.percent(80) { 10.min(known.len()) } else { known.len() };
         let ((machine, session), thread_ts) = known[known.len() - 1 - random.below(recent)].clone();
+        let kind = match random.below(100) {
+            0..6 => SaidKind::Stop,
+            6..8 => SaidKind::Refused,
+            _ => SaidKind::Prompt,
+        };
+        let words = if kind == SaidKind::Prompt { words(random) } else { String::new() };
+        // Some reach nobody: Slack has tried, and given up.
+        let is_heard = !random.percent(5);
+        self.write((machine, session, thread_ts), kind, &words, is_heard);
+    }
+
+    /// The owner writes in a thread of this machine and session. If it is not heard, no socket brings it.
+    pub fn write(
+        &mut self,
+        (machine, session, thread_ts): (usize, String, String),
+        kind: SaidKind,
+        words: &str,
+        is_heard: bool,
+    ) {
         let name = format!("reply {}", self.said.len());
-        let (kind, text) = match random.below(100) {
-            0..6 => (SaidKind::Stop, "stop".to_owned()),
-            6..8 => (SaidKind::Refused, "/clear".to_owned()),
-            _ => (SaidKind::Prompt, prompt(&name, &words(random))),
+        let text = match kind {
+            SaidKind::Stop => "stop".to_owned(),
+            SaidKind::Refused => "/clear".to_owned(),
+            SaidKind::Prompt | SaidKind::Elsewhere => prompt(&name, words),
         };
         let at = now_micros();
-        // Some reach nobody: Slack has tried, and given up.
-        let ts = match random.percent(5) {
-            true => self.slack.post_as_user(Some(&thread_ts), &text),
-            false => self.slack.say(Some(&thread_ts), &text),
+        let ts = match is_heard {
+            true => self.slack.say(Some(&thread_ts), &text),
+            false => self.slack.post_as_user(Some(&thread_ts), &text),
         };
         self.note(format!("machine {machine}: {name} ({ts} in {thread_ts}): {text}"));
         self.said.push(Said { name, text, kind, machine, session, thread_ts, ts, at });
     }
 
     /// Which session a thread of ours is about.
-    fn owner_of(&self, thread: &SlackThread) -> Option<(usize, String)> {
+    pub fn owner_of(&self, thread: &SlackThread) -> Option<(usize, String)> {
         thread.parent.bot_id.as_ref()?;
         let texts = std::iter::once(&thread.parent).chain(&thread.replies);
         let name = texts.filter(|it| it.bot_id.is_some()).find_map(|it| name_in(&it.text))?;
@@ -112,21 +130,29 @@ impl Soak {
             .or_else(|| reply.map(|said| (said.machine, said.session.clone())))
     }
 
-    /// A stranger, and another app, in one of our threads: by a forged event, and by a real one.
     pub fn intrude(&mut self) {
-        let Some(thread) = self.slack.threads().pop() else { return };
+        if let Some(thread) = self.slack.threads().pop() {
+            self.intrude_in(&thread.parent.ts);
+        }
+    }
+
+    /// A stranger, or another app, in one of our threads: by a forged event, or by a real one. Returns
+    /// its time.
+    pub fn intrude_in(&mut self, thread_ts: &str) -> String {
         self.intruders += 1;
         let text = format!("intruder {}, work=1", self.intruders);
-        if self.random.percent(50) {
-            let ts = format!("{}.{:06}", now_micros() / 1_000_000, self.intruders);
+        let ts = if self.random.percent(50) {
+            let ts = format!("{}.{:06}", self.slack_clock.now() / 1_000_000, self.intruders);
             self.slack.raise(json!({
                 "type": "message", "channel_type": "im", "channel": self.channel,
-                "user": "U0STRANGER", "text": text, "ts": ts, "thread_ts": thread.parent.ts,
+                "user": "U0STRANGER", "text": text, "ts": ts, "thread_ts": thread_ts,
             }));
+            ts
         } else {
-            self.slack.say_as_bot("B0OTHER", Some(&thread.parent.ts), &text);
-        }
+            self.slack.say_as_bot("B0OTHER", Some(thread_ts), &text)
+        };
         self.note(text);
+        ts
     }
 
     /// The owner replies in a thread that is not of ours.

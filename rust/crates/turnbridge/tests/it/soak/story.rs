@@ -89,7 +89,7 @@ fn story(soak: &Soak, ledger: &Ledger<'_>, about: &str) -> String {
     {
         let shown = format!("{} {:?} {:.100}", message.ts, message.payload_id(), message.text);
         if is_named(&shown) {
-            lines.push((micros_of(&message.ts), format!("Slack: {shown}")));
+            lines.push((soak.slack_clock.real(micros_of(&message.ts)), format!("Slack: {shown}")));
         }
     }
     lines.sort();

@@ -1,0 +1,105 @@
+//! A night: the person's computers are off, and the person replies meanwhile. In the morning they cannot
+//! ask Slack at first, and hear of newer messages in the same threads. Slack's clock has gone on by then:
+//! what was said at night is older than all that is asked for beyond a mark.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use testkit::slack::{Fault, FaultMix, When};
+
+use super::driver::Soak;
+use super::faults::Trouble;
+use super::machine::now_micros;
+use super::person::SaidKind;
+
+/// Longer than what is read again before a mark.
+const LENGTH: u64 = 10 * 60 * 1_000_000;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Slack's clock, which is set ahead by nights. Times are in microseconds.
+pub struct SlackClock {
+    /// When it was set, since 1970 by the real clock, and how far ahead.
+    set: Vec<(u64, u64)>,
+}
+
+impl SlackClock {
+    pub fn new() -> SlackClock {
+        SlackClock { set: vec![(0, 0)] }
+    }
+
+    fn ahead(&self) -> u64 {
+        self.set.last().map_or(0, |(_, ahead)| *ahead)
+    }
+
+    pub fn now(&self) -> u64 {
+        now_micros() + self.ahead()
+    }
+
+    /// What the real clock showed when this one showed that time.
+    pub fn real(&self, time: u64) -> u64 {
+        let is_after = |(since, ahead): &&(u64, u64)| time >= since + ahead;
+        time - self.set.iter().rev().find(is_after).map_or(0, |(_, ahead)| *ahead)
+    }
+}
+
+impl Soak {
+    pub fn pass_a_night(&mut self) {
+        self.note("a night begins".to_owned());
+        for machine in self.machines.iter() {
+            machine.keep_down_until(Instant::now() + PATIENCE);
+            machine.stop_daemon();
+        }
+        let threads = self.newest_threads();
+        for ((machine, session), thread_ts) in &threads {
+            let place = (*machine, session.clone(), thread_ts.clone());
+            self.write(place, SaidKind::Prompt, "work=10", false);
+        }
+        let ahead = self.slack_clock.ahead() + LENGTH;
+        self.slack_clock.set.push((now_micros(), ahead));
+        self.slack.change(|setup| setup.clock_ahead_seconds = (ahead / 1_000_000) as i64);
+        let fails = FaultMix::seeded(1).with(1.0, Fault::Reset(When::Before));
+        self.slack.fail_by_chance("conversations.history", fails);
+        self.note("a night ends".to_owned());
+        let is_heard = self.disturb(&threads);
+        let what = if is_heard { "nights" } else { "nights without a word in the morning" };
+        *self.faults.counts.entry(what.to_owned()).or_default() += 1;
+        self.slack.heal();
+        self.strike(Trouble::Weather);
+    }
+
+    /// The newest thread of each machine, and whose it is.
+    fn newest_threads(&self) -> Vec<((usize, String), String)> {
+        let threads = self.slack.threads();
+        let mut known: Vec<_> = threads
+            .iter()
+            .rev()
+            .filter_map(|thread| Some((self.owner_of(thread)?, thread.parent.ts.clone())))
+            .collect();
+        known.sort_by_key(|((machine, _), _)| *machine);
+        known.dedup_by_key(|((machine, _), _)| *machine);
+        known
+    }
+
+    /// Others write in these threads until each machine has heard one of them in its own. Each message
+    /// goes to one socket by chance. Returns whether all have heard one.
+    fn disturb(&mut self, threads: &[((usize, String), String)]) -> bool {
+        let machines = Arc::clone(&self.machines);
+        let deadline = Instant::now() + PATIENCE;
+        let mut written: Vec<_> =
+            threads.iter().map(|((machine, _), ts)| (*machine, ts, Vec::new())).collect();
+        while Instant::now() < deadline {
+            machines.iter().for_each(|machine| machine.look_after_daemon(true));
+            self.faults.tick(&self.slack, &machines);
+            written.retain(|(machine, _, times)| !machines[*machine].has_logged(times));
+            if written.is_empty() {
+                return true;
+            }
+            for (_, thread_ts, times) in &mut written {
+                times.push(self.intrude_in(thread_ts));
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        false
+    }
+}
