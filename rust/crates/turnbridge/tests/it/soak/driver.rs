@@ -186,6 +186,9 @@ impl Soak {
                 }
                 thread::sleep(Duration::from_millis(50));
             }
+            // A daemon that starts takes up the turns that killed hooks have left.
+            let has_left = |machine: &&Machine| machine.has_left_turns();
+            self.machines.iter().filter(has_left).for_each(Machine::stop_daemon);
             // What waits for its next attempt waits no longer.
             ahead += 1_900;
             for machine in self.machines.iter() {
@@ -206,6 +209,7 @@ impl Soak {
             && self.machines.iter().all(|machine| is_empty(machine, "inbox"))
             && self.machines.iter().all(|machine| is_empty(machine, "outbox"))
             && self.open_replies() == 0
+            && !self.machines.iter().any(Machine::has_left_turns)
             && !victims::find(&self.machines).iter().any(|it| it.kind != Kind::Daemon)
     }
 }

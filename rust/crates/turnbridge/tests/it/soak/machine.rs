@@ -8,6 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::pending_turns;
+
 use super::agents::{self, Noted};
 use crate::world::World;
 
@@ -176,6 +179,12 @@ impl Machine {
                 *to = now_micros().min(*to);
             }
         }
+    }
+
+    /// Whether there is a turn whose end a hook has seen that was killed, and that nobody has told yet.
+    pub fn has_left_turns(&self) -> bool {
+        let paths = StatePaths::below(&self.world.hermetic.state_dir());
+        !pending_turns::sessions(&paths).is_empty()
     }
 
     /// Whether the daemon has heard of a message with one of these times.
