@@ -12,6 +12,7 @@ mod catalogue;
 pub mod claim;
 pub mod claude_launch;
 pub mod claude_process_wire;
+pub mod claude_screen;
 pub mod codex_binding;
 pub mod codex_launch;
 pub mod codex_notify_wire;

@@ -236,8 +236,25 @@ impl Pane {
         self.paste("").is_some()
     }
 
-    /// Presses Ctrl-S, by which Claude puts a draft aside until the next prompt is sent off, and does
-    /// nothing without one. `None`: this terminal cannot.
+    /// Prints what the pane shows, as text. `None`: this terminal cannot.
+    pub fn screen(&self) -> Option<Call> {
+        match self {
+            // Without `-u` it writes `_` for every character that is not ASCII, if the locale is C.
+            Pane::Tmux { socket, pane } => {
+                Some(Call::new("tmux", &["-u", "-S", socket, "capture-pane", "-p", "-t", pane]))
+            }
+            Pane::WezTerm { socket, pane } => {
+                Some(wezterm(socket, &["get-text", "--pane-id", pane]))
+            }
+            Pane::Kitty { address, window } => {
+                Some(kitty(address, &["get-text", "--match", &format!("id:{window}")]))
+            }
+            Pane::Zellij { .. } | Pane::Iterm { .. } | Pane::WindowsTerminal => None,
+        }
+    }
+
+    /// Presses Ctrl-S, by which Claude puts a draft aside until the next prompt is sent off. Without a
+    /// draft it brings back the one that was put aside before. `None`: this terminal cannot.
     pub fn put_draft_aside(&self) -> Option<Call> {
         const CTRL_S: &str = "\x13";
         match self {

@@ -1,9 +1,10 @@
 //! Makes the calls of `terminal_calls`: finds a pane, switches to it, opens another, pastes into it.
 
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use turnbridge_core::claude_screen::Input;
 use turnbridge_core::panes::Panes;
 use turnbridge_core::session::{Run, Session};
 use turnbridge_core::terminal_calls::{Call, Pane, Reader};
@@ -14,6 +15,9 @@ use crate::programs;
 /// A terminal that lives answers in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 const APART: Duration = Duration::from_millis(150);
+/// For Claude to show what was pasted.
+const SHOWN_WITHIN: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The panes that show a session now: the one in which it was launched as far as that was reported,
 /// then those of its runs, a person's terminal first, the latest first.
@@ -81,25 +85,32 @@ pub enum Pasted {
 
 /// Pastes a prompt into Claude and sends it off. A draft that stands there is there again afterwards.
 /// `is_ready` is asked before every key: the user may suspend the agent at any moment, and what is
-/// typed then goes to a shell.
+/// typed then goes to a shell. So is the screen: in Claude's shell mode (`!`), too, it would be run.
 pub fn paste(pane: &Pane, text: &str, is_ready: &dyn Fn() -> bool) -> Pasted {
     let Some(paste) = pane.paste(text) else { return Pasted::Not };
-    let make_if_ready = |call: &Call| is_ready() && make(call).is_ok();
     let typed = || {
+        // Of two drafts one would be lost.
+        let has_draft = match input(pane, |input| (!input.text.is_empty(), input.has_draft_aside)) {
+            None | Some((true, true)) => return Pasted::Not,
+            Some((has_draft, _)) => has_draft,
+        };
         if paste.load.iter().any(|call| make(call).is_err()) {
             return Pasted::Not;
         }
-        if let Some(call) = pane.put_draft_aside() {
-            if !make_if_ready(&call) {
+        if has_draft && let Some(call) = pane.put_draft_aside() {
+            if !is_ready() || make(&call).is_err() {
                 return Pasted::Not;
             }
             // Keys that come with a paste may be taken for a part of it.
             std::thread::sleep(APART);
         }
-        if !is_ready() {
+        if input(pane, |_| ()).is_none() || !is_ready() {
             return Pasted::Not;
         }
-        let is_typed = make(&paste.text).is_ok() && make_if_ready(&paste.enter);
+        let is_typed = make(&paste.text).is_ok()
+            && is_text_shown(pane)
+            && is_ready()
+            && make(&paste.enter).is_ok();
         if is_typed { Pasted::Yes } else { Pasted::Partly }
     };
     let pasted = typed();
@@ -107,6 +118,24 @@ pub fn paste(pane: &Pane, text: &str, is_ready: &dyn Fn() -> bool) -> Pasted {
         let _ = make(call);
     }
     pasted
+}
+
+/// Claude's input line now. `None`: what is typed would be no prompt.
+fn input<T>(pane: &Pane, read: impl Fn(Input<'_>) -> T) -> Option<T> {
+    let screen = make(&pane.screen()?).ok()?;
+    Input::on(&screen).map(read)
+}
+
+/// Waits until the input line has a text, which Enter would send off as a prompt.
+fn is_text_shown(pane: &Pane) -> bool {
+    let deadline = Instant::now() + SHOWN_WITHIN;
+    while Instant::now() < deadline {
+        if input(pane, |input| !input.text.is_empty()) == Some(true) {
+            return true;
+        }
+        std::thread::sleep(LOOK);
+    }
+    false
 }
 
 /// What the program has printed.

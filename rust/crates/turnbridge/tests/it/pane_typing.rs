@@ -100,6 +100,15 @@ impl Desk {
         });
     }
 
+    /// Replies, and waits until the runner has looked at the screen so often that it would have typed.
+    fn wait_while_it_looks(&self, text: &str) {
+        let program = tmux_program();
+        let asked = StandIn::new(&self.bin(), "tmux", &format!("exec '{program}' \"$@\""));
+        self.reply(text);
+        self.wait_until_asked(&asked, "capture-pane");
+        assert_ne!(self.shown()["state"], "finished", "{}", self.tmux.screen());
+    }
+
     /// As the board does.
     fn reply(&self, text: &str) {
         let reply = json!({
@@ -152,7 +161,9 @@ fn tmux_program() -> String {
     String::from_utf8(found.stdout).unwrap().trim().to_owned()
 }
 
-/// Reads prompts and tells its hooks of each; `edit` opens an editor, which reads a line of its own.
+/// Draws an input line as Claude does, reads prompts and tells its hooks of each. `edit` opens an editor,
+/// which reads a line of its own; behind `!` a line is given to a shell, and behind `menu` the next line
+/// chooses something.
 fn agent(world: &World) -> String {
     let project = world.hermetic.project();
     let hook = |event: &str, more: Value| {
@@ -164,8 +175,20 @@ fn agent(world: &World) -> String {
     format!(
         "export CLAUDE_CODE_ENTRYPOINT=cli CLAUDE_PROJECT_DIR='{project}'\nstty -ixon\n\
          cd '{project}'\necho $$ > pid\n{begin}echo agent is ready\n\
-         while IFS= read -r line; do\n\
+         rule=$(printf '%40s' '' | sed 's/ /─/g')\n\
+         ask() {{ printf '\\n\\n%s\\n%s \\n%s\\033[A\\r\\033[2C' \"$rule\" \"$1\" \"$rule\"; IFS= read -r line; }}\n\
+         while ask ❯; do\n\
            line=$(printf %s \"$line\" | tr -d '\\023')\n\
+           [ -n \"$line\" ] || continue\n\
+           if [ \"$line\" = ! ]; then\n\
+             ask ! && sh -c \"$line\"\n\
+             continue\n\
+           fi\n\
+           if [ \"$line\" = menu ]; then\n\
+             printf '\\033[2J\\033[H%s\\n  Choose\\n  ❯ 1. One\\n' \"$rule\"\n\
+             IFS= read -r line; printf '%s\\n' \"$line\" >> chosen\n\
+             continue\n\
+           fi\n\
            if [ \"$line\" = edit ]; then\n\
              echo editor is open\n\
              sh -c 'IFS= read -r line; printf %s \"$line\" > edited'\n\
@@ -201,6 +224,11 @@ fn a_reply_is_not_typed_into_the_shell_behind_a_suspended_agent() {
     assert_eq!(desk.shown()["state"], "waiting");
     desk.tmux.send_text("fg");
     desk.tmux.send_key("Enter");
+    wait_until(PATIENCE, "the agent", || {
+        (desk.tmux_says("#{pane_current_command}") != "bash").then_some(())
+    });
+    // Claude draws its input line again by itself.
+    desk.tmux.send_key("Enter");
     desk.wait_until_handed_over();
     assert_eq!(desk.read("prompts"), "touch pwned\n");
     assert!(!desk.file("pwned").exists());
@@ -234,6 +262,36 @@ fn a_reply_is_not_typed_into_an_editor_that_the_agent_has_opened() {
     desk.wait_until_handed_over();
     assert_eq!(desk.read("edited"), "typed by hand");
     assert_eq!(desk.read("prompts"), "not for the editor\n");
+}
+
+/// What is typed there is a command, though the agent alone reads its terminal.
+#[test]
+fn a_reply_is_not_typed_into_the_shell_mode_of_the_agent() {
+    let Some(desk) = Desk::start() else { return };
+    desk.tmux.send_text("!");
+    desk.tmux.send_key("Enter");
+    desk.tmux.wait_for("\n!\n", PATIENCE);
+    desk.wait_while_it_looks("touch pwned");
+    desk.tmux.send_text("touch by-hand");
+    desk.tmux.send_key("Enter");
+    desk.wait_until_handed_over();
+    assert!(desk.file("by-hand").exists());
+    assert_eq!(desk.read("prompts"), "touch pwned\n");
+    assert!(!desk.file("pwned").exists());
+}
+
+/// Enter would choose what stands first.
+#[test]
+fn a_reply_is_not_typed_into_a_menu_of_the_agent() {
+    let Some(desk) = Desk::start() else { return };
+    desk.tmux.send_text("menu");
+    desk.tmux.send_key("Enter");
+    desk.tmux.wait_for("1. One", PATIENCE);
+    desk.wait_while_it_looks("hello");
+    desk.tmux.send_text("by hand");
+    desk.tmux.send_key("Enter");
+    desk.wait_until_handed_over();
+    assert_eq!((desk.read("chosen"), desk.read("prompts")), ("by hand\n".into(), "hello\n".into()));
 }
 
 /// tmux would give the keys to every pane of the window.
@@ -300,12 +358,13 @@ fn check_owner(desk: &Desk, program: &str, word: &str, [others, agents]: [Value;
         fs::write(desk.file("new"), list.to_string()).unwrap();
         fs::rename(desk.file("new"), desk.file("list")).unwrap();
     };
-    let tmux = format!("'{}' -S '{}'", tmux_program(), desk.tmux_says("#{socket_path}"));
+    let tmux = format!("'{}' -u -S '{}'", tmux_program(), desk.tmux_says("#{socket_path}"));
     let script = format!(
         "case \" $* \" in\n*' {word} '*) cat '{list}' ;;\n*' send-text '*)\n\
          echo typed >> '{typed}'\n\
          sed 's/\\x1b\\[20[01]~//g' | {tmux} load-buffer -b text - &&\n\
-         {tmux} paste-buffer -r -d -b text -t '{pane}' ;;\nesac",
+         {tmux} paste-buffer -r -d -b text -t '{pane}' ;;\n\
+         *' get-text '*) {tmux} capture-pane -p -t '{pane}' ;;\nesac",
         list = desk.file("list").display(),
         typed = desk.file("typed").display(),
         pane = desk.tmux_says("#{pane_id}"),

@@ -1,0 +1,80 @@
+//! What Claude Code shows in its terminal, as text: whether what is typed there becomes a prompt.
+//!
+//! No hook and no file tells that the user has begun a shell command (`!`), reads the transcript
+//! (Ctrl-O), has a menu open (`/model`) or looks at the list of agents, where a text begins another
+//! session. Only the screen does. What is not known counts as not ready.
+
+/// The input line, when what is typed into it becomes a prompt of the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Input<'a> {
+    /// Its first line: a draft, or a proposal of Claude's, which looks the same.
+    pub text: &'a str,
+    /// A draft was put aside with Ctrl-S. Pressed once more it would bring that one back, or replace it.
+    pub has_draft_aside: bool,
+}
+
+impl Input<'_> {
+    /// It lies between two rules, and begins with a sign of its own.
+    pub fn on(screen: &str) -> Option<Input<'_>> {
+        let lines: Vec<&str> = screen.lines().collect();
+        if lines.iter().any(|line| is_list_of_agents(line)) {
+            return None;
+        }
+        let is_rule = |line: &str| line.starts_with("──");
+        // A status line of the user's may have a rule of its own below.
+        let last = lines.iter().rposition(|line| is_rule(line))?;
+        let first = lines[..last]
+            .windows(2)
+            .rposition(|pair| is_rule(pair[0]) && pair[1].starts_with(['❯', '!']))?;
+        let text = lines[first + 1].strip_prefix('❯')?.trim();
+        let has_draft_aside = lines[first..].iter().any(|line| line.contains("› stashed"));
+        Some(Input { text, has_draft_aside })
+    }
+}
+
+/// Its own input line looks like that of a session: `1 awaiting input · 0 working · 2 completed`.
+fn is_list_of_agents(line: &str) -> bool {
+    line.contains(" awaiting input · ") && line.contains(" working · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: &str = "────────────────────────────────────────";
+
+    fn input(screen: &str) -> Option<(&str, bool)> {
+        Input::on(screen).map(|input| (input.text, input.has_draft_aside))
+    }
+
+    /// Screens of Claude Code 2.1.197.
+    #[test]
+    fn the_input_line_is_known_by_its_sign_between_two_rules() {
+        let footer = "  ? for shortcuts · ← for agents\n\n";
+        let history = "❯ earlier\n\n● Answer.\n\n✻ Worked for 0s\n\n";
+        let idle = format!("{history}{RULE}\n❯\u{a0}\n{RULE}\n{footer}");
+        assert_eq!(input(&idle), Some(("", false)));
+        let lines = format!("{history}{RULE}\n❯\u{a0}half a\n  draft\n{RULE}\n{footer}");
+        assert_eq!(input(&lines), Some(("half a", false)));
+        let aside = format!("{history}{RULE}\n❯\u{a0}\n{RULE}\n  ? for shortcuts     › stashed\n");
+        assert_eq!(input(&aside), Some(("", true)));
+        let status = format!("{RULE}\n❯\u{a0}\n{RULE}\n  main\n{RULE}\n  12 %\n");
+        assert_eq!(input(&status), Some(("", false)));
+    }
+
+    #[test]
+    fn whatever_else_is_in_front_takes_no_prompt() {
+        let shell = format!("❯ earlier\n\n{RULE}\n!\u{a0}ls\n{RULE}\n  ! for shell mode\n");
+        let status = format!("{shell}{RULE}\n  12 %\n");
+        let transcript =
+            format!("❯ earlier\n\n● Answer.\n\n{RULE}\n  Showing detailed transcript\n");
+        let menu = format!("❯ /model\n\n{RULE}\n  Select model\n\n  ❯ 1. Default ✔\n    2. Opus\n");
+        let agents = format!(
+            "▝▜█████▛▘  /project\n  ▘▘ ▝▝    1 awaiting input · 0 working · 0 completed\n\n\
+             {RULE}\n❯\u{a0}describe a task for a new session\n{RULE}\n  enter to open\n"
+        );
+        for screen in [&shell, &status, &transcript, &menu, &agents, "$ \n", ""] {
+            assert_eq!(input(screen), None, "{screen}");
+        }
+    }
+}
