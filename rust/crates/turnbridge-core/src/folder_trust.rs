@@ -23,7 +23,7 @@ pub struct Identity {
 pub enum Role {
     /// Ours alone.
     Own,
-    /// A link to what is ours. Everybody may write to links, as their mode says nothing.
+    /// A link on the way to what is ours. Everybody may write to links, as their mode says nothing.
     Link,
     /// A folder above: whoever can write to it can put another one in place of ours.
     Above,
@@ -47,7 +47,7 @@ const OTHERS_WRITE: u32 = 0o002;
 
 pub fn judge(access: Access, own: Identity, role: Role) -> Option<Danger> {
     let is_known_owner =
-        [own.user, ROOT].contains(&access.owner) || role == Role::Above && access.owner == NOBODY;
+        [own.user, ROOT].contains(&access.owner) || role != Role::Own && access.owner == NOBODY;
     if !is_known_owner {
         return Some(Danger::OtherOwner(access.owner));
     }
@@ -99,6 +99,7 @@ mod tests {
     fn a_link_is_judged_by_its_owner_alone() {
         check(Role::Link, 1000, 1000, 0o777, None);
         check(Role::Link, 0, 0, 0o777, None);
+        check(Role::Link, NOBODY, NOBODY, 0o777, None);
         check(Role::Link, 1001, 1000, 0o777, Some(Danger::OtherOwner(1001)));
     }
 

@@ -122,19 +122,87 @@ fn state_folders(paths: &StatePaths) -> Vec<PathBuf> {
     folders
 }
 
+/// Whoever owns a link on the way decides where it leads.
 fn check_own(path: &Path) -> Result<(), Untrusted> {
-    judged(path, Role::Link)?;
+    let links = way_to(path).into_iter().filter(|(_, role)| *role == Role::Link);
+    links.into_iter().try_for_each(|(link, role)| judged(&link, role))?;
     judged(path, Role::Own)
 }
 
 fn check_above(folder: &Path) -> Result<(), Untrusted> {
-    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    real.ancestors().skip(1).try_for_each(|above| judged(above, Role::Above))
+    let mut way = way_to(folder);
+    // The last is the folder itself.
+    way.pop();
+    way.iter().try_for_each(|(above, role)| judged(above, *role))
+}
+
+/// Every folder and every link that the system goes through, in its order, up to what `path` is at last.
+fn way_to(path: &Path) -> Vec<(PathBuf, Role)> {
+    /// As many as Linux follows.
+    const MOST_LINKS: usize = 40;
+    let parts = |path: &Path| {
+        path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect::<Vec<_>>()
+    };
+    let (mut way, mut ahead, mut here) = (Vec::new(), parts(path), PathBuf::new());
+    let mut links = 0;
+    while let Some(part) = ahead.pop() {
+        if part == Path::new("..") {
+            here.pop();
+            continue;
+        }
+        let next = here.join(part);
+        match fs::read_link(&next) {
+            Ok(target) if links < MOST_LINKS => {
+                links += 1;
+                way.push((next, Role::Link));
+                ahead.extend(parts(&target));
+            }
+            _ => {
+                here = next;
+                way.push((here.clone(), Role::Above));
+            }
+        }
+    }
+    way
 }
 
 fn judged(path: &Path, role: Role) -> Result<(), Untrusted> {
     match judge(path, role) {
         Some(danger) => Err(Untrusted { path: path.to_owned(), danger, role }),
         None => Ok(()),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_through_which_a_link_leads_counts_though_the_real_one_lies_elsewhere() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let (home, shared) = (root.join("home"), root.join("shared"));
+        for folder in [&home, &shared, &root.join("real/turnbridge")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        symlink("../real", shared.join("link")).unwrap();
+        symlink(shared.join("link"), home.join("state")).unwrap();
+        let state = home.join("state/turnbridge");
+        assert_eq!(check_above(&state), Ok(()));
+        let links = way_to(&state).into_iter().filter(|(_, role)| *role == Role::Link);
+        let links: Vec<_> = links.map(|(link, _)| link).collect();
+        assert_eq!(links, [home.join("state"), shared.join("link")]);
+        // Anybody can put another link there.
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(check_above(&state).unwrap_err().path, shared);
+    }
+
+    #[test]
+    fn links_without_end_are_no_way() {
+        let root = tempfile::tempdir().unwrap();
+        symlink("self", root.path().join("self")).unwrap();
+        assert!(way_to(&root.path().join("self/turnbridge")).len() < 100);
     }
 }
