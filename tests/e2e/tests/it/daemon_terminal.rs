@@ -69,6 +69,46 @@ fn a_held_reply_runs_when_the_terminal_of_claude_has_gone() {
     service.assert_no_problems();
 }
 
+/// `resume.live = "pane"`: behind `!` Claude gives a line to a shell, in a menu Enter chooses, and in the
+/// transcript a text is lost. The reply waits until the input line is back.
+#[test]
+fn a_reply_is_typed_into_no_shell_mode_menu_or_transcript_of_claude() {
+    let Some(claude) = gates::slow::<Claude>() else { return };
+    let answers = ["One.", "Two.", "Three.", "Four."].map(Reply::text);
+    let world = World::with_gate(claude, Vec::from(answers));
+    let service = Service::with_claude(&world, "live = \"pane\"\n");
+    let terminal = Terminal::start(&world);
+    terminal.submit("first");
+    let first = service.thread_of("first");
+    let views: [(&[&str], &str, &[&str]); 3] = [
+        (&["!"], "! for shell mode", &["BSpace"]),
+        (&["/model", "Enter"], "Select model", &["Escape"]),
+        (&["C-o"], "Showing detailed transcript", &["C-o"]),
+    ];
+    for (index, (open, shown, close)) in views.into_iter().enumerate() {
+        for key in open {
+            terminal.tmux.send_key(key);
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        terminal.tmux.wait_for(shown, PATIENCE);
+        let text = format!("touch pwned{index}");
+        service.slack.say(Some(&first.parent.ts), &text);
+        // Several times as long as the runner takes to look again.
+        std::thread::sleep(Duration::from_secs(4));
+        assert_eq!(world.api.requests().len(), index + 1, "{}", terminal.tmux.screen());
+        terminal.tmux.wait_for(shown, PATIENCE);
+        for key in close {
+            terminal.tmux.send_key(key);
+        }
+        service.thread_of(&text);
+        service.wait_for_ends(&vec!["handed_over"; index + 1]);
+        assert!(!world.hermetic.project().join(format!("pwned{index}")).exists());
+    }
+    assert!(service.runs().is_empty(), "nothing ran beside it");
+    terminal.exit();
+    service.assert_no_problems();
+}
+
 /// `resume.live = "pane"`: while the agent works the reply waits, then it is typed, whole and once.
 #[test]
 fn a_reply_is_typed_into_the_pane_in_which_claude_is_open() {
