@@ -32,6 +32,15 @@ impl Input<'_> {
     }
 }
 
+/// Whether the screen shows nothing but the rest of a long text in the input line, whose first line has
+/// left it at the top. Does not tell what becomes of it: that has to be known from before it was pasted.
+pub fn is_filled_by_input(screen: &str) -> bool {
+    let lines: Vec<&str> = screen.lines().collect();
+    let Some(rule) = lines.iter().position(|line| line.starts_with("──")) else { return false };
+    // The first one may have lost its indent.
+    rule > 1 && lines[1..rule].iter().all(|line| line.starts_with("  "))
+}
+
 /// Its own input line looks like that of a session: `1 awaiting input · 0 working · 2 completed`.
 fn is_list_of_agents(line: &str) -> bool {
     line.contains(" awaiting input · ") && line.contains(" working · ")
@@ -60,6 +69,22 @@ mod tests {
         assert_eq!(input(&aside), Some(("", true)));
         let status = format!("{RULE}\n❯\u{a0}\n{RULE}\n  main\n{RULE}\n  12 %\n");
         assert_eq!(input(&status), Some(("", false)));
+    }
+
+    #[test]
+    fn a_text_that_is_longer_than_the_screen_is_known_by_its_end() {
+        let rest = format!("word word\n  word\n{RULE}\n  ? for shortcuts\n");
+        assert!(is_filled_by_input(&rest));
+        assert_eq!(input(&rest), None);
+        for other in [
+            format!("● Answer.\n\n{RULE}\n! ls\n{RULE}\n"),
+            format!("❯ /model\n\n{RULE}\n  Select model\n"),
+            format!("{RULE}\n! ls\n{RULE}\n"),
+            "  word\n".to_owned(),
+            String::new(),
+        ] {
+            assert!(!is_filled_by_input(&other), "{other}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use turnbridge_core::claude_screen::Input;
+use turnbridge_core::claude_screen::{Input, is_filled_by_input};
 use turnbridge_core::panes::Panes;
 use turnbridge_core::session::{Run, Session};
 use turnbridge_core::terminal_calls::{Call, Pane, Reader};
@@ -120,17 +120,23 @@ pub fn paste(pane: &Pane, text: &str, is_ready: &dyn Fn() -> bool) -> Pasted {
     pasted
 }
 
+fn screen(pane: &Pane) -> Option<String> {
+    make(&pane.screen()?).ok()
+}
+
 /// Claude's input line now. `None`: what is typed would be no prompt.
 fn input<T>(pane: &Pane, read: impl Fn(Input<'_>) -> T) -> Option<T> {
-    let screen = make(&pane.screen()?).ok()?;
-    Input::on(&screen).map(read)
+    Input::on(&screen(pane)?).map(read)
 }
 
 /// Waits until the input line has a text, which Enter would send off as a prompt.
 fn is_text_shown(pane: &Pane) -> bool {
     let deadline = Instant::now() + SHOWN_WITHIN;
+    let is_shown = |screen: &str| {
+        Input::on(screen).is_some_and(|input| !input.text.is_empty()) || is_filled_by_input(screen)
+    };
     while Instant::now() < deadline {
-        if input(pane, |input| !input.text.is_empty()) == Some(true) {
+        if screen(pane).as_deref().is_some_and(is_shown) {
             return true;
         }
         std::thread::sleep(LOOK);
