@@ -72,7 +72,7 @@ const NAMES: [&str; 57] = [
     "TURNBRIDGE_REPLY_ID",
 ];
 
-const PREFIXES: [&str; 20] = [
+const PREFIXES: [&str; 21] = [
     "CLAUDE_AGENTS_",
     "CLAUDE_BG_",
     "CLAUDE_BRIDGE_",
@@ -92,6 +92,8 @@ const PREFIXES: [&str; 20] = [
     "KAWAII_",
     "KITTY_",
     "TVINE_",
+    // The editor in whose terminal the daemon was started.
+    "VSCODE_",
     "WEZTERM_",
     "ZELLIJ",
 ];
@@ -127,6 +129,7 @@ mod tests {
             "ZELLIJ",
             "ZELLIJ_SESSION_NAME",
             "TVINE_SESSION_ID",
+            "VSCODE_IPC_HOOK_CLI",
             "TURNBRIDGE_REPLY_ID",
             "Wt_Session",
         ] {

@@ -36,7 +36,10 @@ impl Untrusted {
             (Danger::OtherOwner(_), Role::Above) => {
                 format!("keep your files elsewhere, or let `{path}` belong to you")
             }
-            (Danger::OtherOwner(_), _) => {
+            (Danger::OtherOwner(_), Role::Link) => {
+                format!("look where it leads, then remove the link `{path}` or make your own")
+            }
+            (Danger::OtherOwner(_), Role::Own) => {
                 format!(
                     "look at what is in it, then run `sudo chown -R \"$USER\" {path}`, or move it away"
                 )
