@@ -161,7 +161,7 @@ fn a_state_folder_or_a_link_of_another_user_is_refused_by_every_program() {
     fs::rename(&inbox, &moved).unwrap();
     std::os::unix::fs::symlink(&moved, &inbox).unwrap();
     std::os::unix::fs::lchown(&inbox, Some(4_711), None).unwrap();
-    scene.check_refusals("belongs to another user (uid 4711)", "sudo chown -R");
+    scene.check_refusals("belongs to another user (uid 4711)", "remove the link `");
 }
 
 #[test]
