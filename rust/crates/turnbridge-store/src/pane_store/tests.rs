@@ -44,10 +44,16 @@ impl World {
     fn launch(&self, pane: &str, line: &str) -> Left {
         let words: Vec<&str> = line.split(' ').collect();
         let tool = Tool::parse(words[0]).unwrap();
-        let env = [("KAWAII_PANE_ID".to_owned(), "p".to_owned())].into();
-        let (cwd, at) = ("/p".to_owned(), clock::now());
-        let started = Launch { tool, argv: words, cwd, env, at };
-        launch(&self.paths, &self.homes(), &PaneId::new(pane), started).unwrap()
+        loop {
+            let env = [("KAWAII_PANE_ID".to_owned(), "p".to_owned())].into();
+            let (cwd, at) = ("/p".to_owned(), clock::now());
+            let started = Launch { tool, argv: words.clone(), cwd, env, at };
+            match launch(&self.paths, &self.homes(), &PaneId::new(pane), started) {
+                // On a busy machine others may have the lock for long.
+                Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {}
+                left => return left.unwrap(),
+            }
+        }
     }
 
     fn leave(&self, pane: &str) -> Vec<String> {
