@@ -10,7 +10,7 @@ pub const SESSIONS: &str = "sessions";
 pub const ARCHIVED: &str = "archived_sessions";
 
 /// `sessions/YYYY/MM/DD`, and a little more, should Codex change its mind.
-const MAX_DEPTH: usize = 5;
+pub const MAX_DEPTH: usize = 5;
 
 /// The thread that a file of this name belongs to. One that was reverted has several files:
 /// `…-<thread>_<rollout>.jsonl`.
@@ -54,19 +54,11 @@ fn descend(folder: &Path, depth: usize, each: &mut dyn FnMut(PathBuf, &Metadata)
     }
 }
 
-/// The folder and all folders below it that may hold rollouts.
+/// The folders in a folder.
 pub fn subfolders(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut todo = vec![(folder.to_owned(), 0)];
-    while let Some((folder, depth)) = todo.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
-        let is_folder = |entry: &fs::DirEntry| {
-            depth < MAX_DEPTH && entry.file_type().is_ok_and(|kind| kind.is_dir())
-        };
-        todo.extend(entries.flatten().filter(is_folder).map(|entry| (entry.path(), depth + 1)));
-        found.push(folder);
-    }
-    found
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    entries.filter(is_folder).map(|entry| entry.path()).collect()
 }
 
 #[cfg(test)]

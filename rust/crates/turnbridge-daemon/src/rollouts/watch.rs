@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::folders::{ARCHIVED, SESSIONS, subfolders};
+use super::folders::{ARCHIVED, MAX_DEPTH, SESSIONS, subfolders};
 
 const RESCAN: Duration = Duration::from_secs(30);
 const RESCAN_UNTOLD: Duration = Duration::from_secs(2);
@@ -123,6 +123,7 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
             let interval = if self.is_blind { RESCAN_UNTOLD } else { RESCAN };
             if std::mem::take(&mut self.wants_rescan) || last_rescan.elapsed() >= interval {
                 last_rescan = Instant::now();
+                self.watch_again();
                 is_heard &= (self.send)(Sight::Rescan);
             }
         }
@@ -150,38 +151,53 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
 
     /// Homes, and folders in them, appear when Codex is used for the first time.
     fn search(&mut self) {
-        for home in self.homes.clone() {
-            for folder in [SESSIONS, ARCHIVED].map(|name| home.join(name)) {
-                match (folder.is_dir(), self.watched.contains(&folder)) {
-                    (true, false) => {
-                        self.watch_below(&folder);
-                        if is_elsewhere(&folder) {
-                            let folder = folder.display();
-                            self.go_blind(&format!("what happens in `{folder}` is not told here"));
-                        }
-                        self.changed.insert(folder);
+        for folder in self.tops() {
+            match (folder.is_dir(), self.watched.contains(&folder)) {
+                (true, false) => {
+                    self.watch_below(&folder);
+                    if is_elsewhere(&folder) {
+                        let folder = folder.display();
+                        self.go_blind(&format!("what happens in `{folder}` is not told here"));
                     }
-                    (false, true) => {
-                        self.watched.remove(&folder);
-                    }
-                    _ => {}
+                    self.changed.insert(folder);
                 }
+                (false, true) => {
+                    self.watched.remove(&folder);
+                }
+                _ => {}
             }
         }
     }
 
-    /// First watched, then looked at: nothing falls in between.
+    /// The folders of all homes that hold rollouts.
+    fn tops(&self) -> impl Iterator<Item = PathBuf> + use<F> {
+        let homes = self.homes.clone().into_iter();
+        homes.flat_map(|home| [SESSIONS, ARCHIVED].map(|name| home.join(name)))
+    }
+
+    /// Watches what is there now: a folder whose news was lost is watched from the next rescan on.
+    fn watch_again(&mut self) {
+        for folder in self.tops().filter(|folder| WATCHES_EACH_FOLDER && folder.is_dir()) {
+            self.watch_below(&folder);
+        }
+    }
+
+    /// Every folder is watched before it is listed: one that is made in it afterwards is told of.
     fn watch_below(&mut self, folder: &Path) {
-        let (folders, mode) = match WATCHES_EACH_FOLDER {
-            true => (subfolders(folder), RecursiveMode::NonRecursive),
-            false => (vec![folder.to_owned()], RecursiveMode::Recursive),
+        let mode = match WATCHES_EACH_FOLDER {
+            true => RecursiveMode::NonRecursive,
+            false => RecursiveMode::Recursive,
         };
-        for folder in folders {
-            let Some(watcher) = &mut self.watcher else { break };
+        let mut todo = vec![(folder.to_owned(), 0)];
+        while let Some((folder, depth)) = todo.pop() {
+            let Some(watcher) = &mut self.watcher else { return };
             if let Err(error) = watcher.watch(&folder, mode)
                 && folder.is_dir()
             {
                 self.go_blind(&error);
+            }
+            if WATCHES_EACH_FOLDER && depth < MAX_DEPTH {
+                todo.extend(subfolders(&folder).into_iter().map(|below| (below, depth + 1)));
             }
             self.watched.insert(folder);
         }

@@ -79,6 +79,23 @@ fn the_folders_of_a_new_month_are_watched_from_the_moment_they_are_made() {
     assert_eq!(ids(&watched.wait_for_notice(&mut follower)), [notice_id(OTHER, 3)]);
 }
 
+/// Each time there are three folders, and the inner ones are made while the outer one is looked at.
+#[test]
+fn kt_45_of_hundreds_of_new_months_none_stays_unwatched() {
+    let world = World::new();
+    fs::create_dir_all(world.homes[0].join("sessions")).unwrap();
+    let watched = Watched::new(&world);
+    let mut follower = world.open();
+    for number in 0..300 {
+        let thread = format!("01a1e18e-2062-79f1-b187-{number:012}");
+        let path = world.rollout_on(&format!("{}/{:02}/01", 2100 + number, number % 12), &thread);
+        append(&path, meta(&thread) + &turn(1));
+        assert_eq!(ids(&watched.wait_for_notice(&mut follower)), [notice_id(&thread, 1)]);
+        append(&path, turn(2));
+        assert_eq!(ids(&watched.wait_for_notice(&mut follower)), [notice_id(&thread, 2)]);
+    }
+}
+
 #[test]
 fn a_home_that_appears_later_is_watched_then() {
     let world = World::new();
