@@ -70,12 +70,31 @@ impl Claude {
             Err(_) => json!({}),
         };
         settings["hasCompletedOnboarding"] = true.into();
-        settings["lastOnboardingVersion"] = "2.1.197".into();
+        settings["lastOnboardingVersion"] = "2.1.326".into();
         settings["theme"] = "dark".into();
+        for seen in ["hasSeenAutoDefaultNotice", "hasSeenAutoDefaultNudge"] {
+            settings[seen] = true.into();
+        }
         settings["customApiKeyResponses"] = json!({"approved": [API_KEY], "rejected": []});
         let project = project.to_str().expect("a project path in UTF-8");
         settings["projects"][project]["hasTrustDialogAccepted"] = true.into();
         fs::write(&path, settings.to_string())
             .unwrap_or_else(|error| panic!("write `{}`: {error}", path.display()));
+        self.ask_for_permissions(hermetic);
+    }
+
+    /// Makes an interactive claude ask before it runs something, unless the user's settings say how. Of itself a later
+    /// one lets a model decide, which there is none of behind a loopback API.
+    fn ask_for_permissions(&self, hermetic: &Hermetic) {
+        let path = hermetic.claude_config_dir().join("settings.json");
+        let mut settings: Value = match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).expect("parse `settings.json`"),
+            Err(_) => json!({}),
+        };
+        if settings["permissions"]["defaultMode"].is_null() {
+            settings["permissions"]["defaultMode"] = "default".into();
+            fs::write(&path, settings.to_string())
+                .unwrap_or_else(|error| panic!("write `{}`: {error}", path.display()));
+        }
     }
 }
