@@ -8,8 +8,9 @@ use std::time::Duration;
 use crate::dialogs::track_dialogs;
 use crate::event::{Event, EventKind, PaneEnd, ProcessKey, SessionSource};
 use crate::ids::Tool;
-use crate::session::{Activity, Detail, Ended, Prompt, Run, Session, Turn};
+use crate::session::{Activity, Addition, Detail, Ended, Prompt, Run, Session, Turn};
 use crate::speak::{SpeakCall, SpeakOutcome, is_speak_prompt};
+use crate::timestamp::Timestamp;
 
 /// An event that is older than the last one by up to this came late and is dropped; by more,
 /// the clock was set back, and it counts.
@@ -112,6 +113,19 @@ fn is_next_of_turn(turn: &Turn, event: &Event) -> bool {
 pub fn is_other_turn(turn: &Turn, event: &Event) -> bool {
     let ids = (&turn.prompt_id, &event.facts.prompt_id);
     event.tool == Tool::Claude && matches!(ids, (Some(known), Some(named)) if known != named)
+}
+
+/// Returns whether the event is a prompt that was typed while a turn of Claude's ran (LIVE-8). Its hook
+/// is called at once, with the id of that turn.
+pub fn is_addition(run: &Run, event: &Event) -> bool {
+    let ids = (&run.turn.prompt_id, &event.facts.prompt_id);
+    event.tool == Tool::Claude
+        && event.agent_id.is_none()
+        && matches!(event.kind, EventKind::PromptSubmitted { .. })
+        && matches!(ids, (Some(open), Some(named)) if open == named)
+        && run.turn.prompt.is_some()
+        && run.activity == Activity::Working
+        && !run.turn.is_over
 }
 
 /// The end of a Codex turn is told by its Stop hook and by its rollout; the first counts.
@@ -235,14 +249,23 @@ fn begin_turn(run: &mut Run, event: &Event) {
         EventKind::TurnStarted => {
             run.turn = Turn {
                 prompt_id: event.facts.prompt_id.clone(),
+                prompt: run.turn.next_prompt(),
                 started_at: Some(event.at),
                 ..Turn::default()
             };
             run.background_tasks.clear();
             return;
         }
+        EventKind::ToolStarting { .. } => return begin_unasked(run, event),
+        // What was typed before goes to the agent with the results of these tools.
+        EventKind::ToolBatchEnded { .. } => {
+            return run.turn.additions.iter_mut().for_each(|addition| addition.is_read = true);
+        }
         _ => return,
     };
+    if is_addition(run, event) {
+        return add(&mut run.turn, prompt, event);
+    }
     if is_awaiting_prompt(run) {
         run.turn.prompt = Some(Prompt::head_of(prompt));
         return;
@@ -263,6 +286,36 @@ fn begin_turn(run: &mut Run, event: &Event) {
     run.background_tasks.clear();
 }
 
+/// The first and the last few are as good as hundreds.
+const MOST_ADDITIONS: usize = 16;
+
+fn add(turn: &mut Turn, prompt: &str, event: &Event) {
+    turn.additions.push(Addition { prompt: Prompt::head_of(prompt), is_read: false });
+    if turn.additions.len() > MOST_ADDITIONS {
+        turn.additions.remove(MOST_ADDITIONS / 2);
+    }
+    if is_speak_prompt(prompt) {
+        let prompt_id = event.facts.prompt_id.clone();
+        turn.speaks.push(SpeakCall { at: event.at, prompt_id, outcome: SpeakOutcome::Spoken });
+    }
+}
+
+/// A turn whose prompt no hook tells of: it was typed while the turn before ran, and that one's hook
+/// was called for it.
+fn begin_unasked(run: &mut Run, event: &Event) {
+    if run.turn.is_over && is_other_turn(&run.turn, event) {
+        let ended_at = run.last_at;
+        run.turn = next_turn(&run.turn, event, ended_at);
+        run.background_tasks.clear();
+    }
+}
+
+fn next_turn(turn: &Turn, event: &Event, ended_at: Timestamp) -> Turn {
+    let prompt = turn.next_prompt();
+    let started_at = prompt.is_some().then_some(ended_at);
+    Turn { prompt_id: event.facts.prompt_id.clone(), prompt, started_at, ..Turn::default() }
+}
+
 /// It has begun by itself (`TurnStarted`), and this prompt is its own.
 fn is_awaiting_prompt(run: &Run) -> bool {
     let turn = &run.turn;
@@ -277,17 +330,17 @@ fn note_end(run: &mut Run, event: &Event) {
     match &event.kind {
         EventKind::TurnEnded { background_tasks, stop_hook_active, .. } => {
             let is_continued = *stop_hook_active || is_same_turn(run, event);
-            begin_without_prompt(&mut run.turn, event, is_continued);
+            begin_without_prompt(run, event, is_continued);
             run.turn.is_over = true;
             run.background_tasks.clone_from(background_tasks);
         }
         EventKind::TurnFailed { .. } => {
             let is_continued = is_same_turn(run, event);
-            begin_without_prompt(&mut run.turn, event, is_continued);
+            begin_without_prompt(run, event, is_continued);
             run.turn.is_over = true;
         }
         EventKind::StopBlocked { .. } => {
-            begin_without_prompt(&mut run.turn, event, false);
+            begin_without_prompt(run, event, false);
             run.turn.is_reminded = true;
         }
         EventKind::RunEnded { reason } => run.ended = end(reason),
@@ -303,13 +356,17 @@ fn note_end(run: &mut Run, event: &Event) {
 /// A turn that ends twice was continued by a Stop hook, or it is another one that began without
 /// a prompt of its own (`!command`), and then the last prompt is not its prompt. Nor is it when the
 /// turn that ends has another id.
-fn begin_without_prompt(turn: &mut Turn, event: &Event, is_continued: bool) {
+fn begin_without_prompt(run: &mut Run, event: &Event, is_continued: bool) {
+    let (turn, ended_at) = (&mut run.turn, run.last_at);
     let is_other = is_other_turn(turn, event);
     if is_other || turn.is_over && !is_continued {
-        let prompt_id = event.facts.prompt_id.clone();
         let mut speaks = std::mem::take(&mut turn.speaks);
-        speaks.retain(|call| is_other && call.prompt_id == prompt_id);
-        *turn = Turn { prompt_id, speaks, ..Turn::default() };
+        speaks.retain(|call| is_other && call.prompt_id == event.facts.prompt_id);
+        let next = match is_other && turn.is_over {
+            true => next_turn(turn, event, ended_at),
+            false => Turn { prompt_id: event.facts.prompt_id.clone(), ..Turn::default() },
+        };
+        *turn = Turn { speaks, ..next };
     }
 }
 

@@ -1,8 +1,9 @@
 //! Claude Code's own note of a running process, `sessions/<pid>.json` in its config folder.
 //!
 //! Undocumented, so its absence means nothing. It tells what no hook tells: that the user
-//! interrupted a turn (status `idle` behind our last event) or approved a dialog (`busy`).
-//! Seen with 2.1.197: times in milliseconds, `procStart` a string with field 22 of
+//! interrupted a turn (status `idle` behind our last event), approved a dialog (`busy`), has one open
+//! for which no hook was called (`waiting`), or that what was typed during a turn runs now (still `busy`).
+//! Seen with 2.1.197 and 2.1.326: times in milliseconds, `procStart` a string with field 22 of
 //! `/proc/<pid>/stat`, no status in `-p`; `shell` is idle with a background command running.
 
 use std::time::Duration;
@@ -22,7 +23,12 @@ struct ProcessFile {
     proc_start: Option<String>,
     status: Option<String>,
     status_updated_at: Option<i64>,
+    waiting_for: Option<String>,
 }
+
+/// What `waitingFor` says of a dialog that the agent needs an answer to. It also speaks of panels that
+/// the user has opened (`dialog open`).
+const DIALOGS: [&str; 2] = ["permission prompt", "input needed"];
 
 /// Claude does not wait for its StopFailure hook before it notes `idle`, and notes `busy` up to
 /// a tenth of a second around the hook of a dialog: younger than this, a status proves nothing.
@@ -58,8 +64,27 @@ pub fn observe_claude_process(
         "busy" if last_dialog.is_some_and(|opened| at > opened) => {
             Observation::Happened(EventKind::DialogsClosed, at.max(run.last_at))
         }
+        // It does not become idle between the two turns.
+        "busy" if is_about_to_go_on(run, now) => {
+            Observation::Happened(EventKind::TurnStarted, run.last_at)
+        }
+        "waiting" if at > run.last_at && run.state() == State::Working => {
+            let is_dialog = file.waiting_for.is_some_and(|what| DIALOGS.contains(&what.as_str()));
+            match is_dialog {
+                true => Observation::Happened(EventKind::DialogOpened { call: None }, at),
+                false => Observation::Nothing,
+            }
+        }
         _ => Observation::Nothing,
     }
+}
+
+/// A turn has ended, and something was typed during it that the agent has not read.
+fn is_about_to_go_on(run: &Run, now: Timestamp) -> bool {
+    run.turn.is_over
+        && run.turn.has_unread()
+        && run.state() == State::Completed
+        && now.since(run.last_at) >= SETTLED
 }
 
 fn is_in_turn(run: &Run) -> bool {
@@ -134,6 +159,44 @@ mod tests {
         ] {
             assert_eq!(observe(run, status, at, now), Observation::Nothing, "{status} {at}");
         }
+    }
+
+    #[test]
+    fn ask_11_a_dialog_without_a_hook_is_known_by_the_status_and_a_panel_is_none() {
+        let working = run(Activity::Working, vec![]);
+        let waiting = |what: &str| format!(r#"waiting","waitingFor":"{what}"#);
+        let opened = EventKind::DialogOpened { call: None };
+        for what in ["permission prompt", "input needed"] {
+            let seen = observe(&working, &waiting(what), 10_100, 11_000);
+            let at = Timestamp::from_millis(10_100);
+            assert_eq!(seen, Observation::Happened(opened.clone(), at), "{what}");
+        }
+        let known = Wait { opened_at: Timestamp::from_millis(10_000), ..Wait::default() };
+        let known = run(Activity::Working, vec![known]);
+        let completed = run(Activity::Completed(None), vec![]);
+        for (run, what, at) in [
+            (&working, "dialog open", 10_100),
+            (&working, "permission prompt", 9_000),
+            (&known, "permission prompt", 10_100),
+            (&completed, "permission prompt", 10_100),
+        ] {
+            assert_eq!(observe(run, &waiting(what), at, 11_000), Observation::Nothing, "{what}");
+        }
+    }
+
+    #[test]
+    fn live_8_a_session_that_stays_busy_after_its_turn_runs_what_was_typed_during_it() {
+        let addition = |is_read| {
+            let prompt = crate::session::Prompt::head_of("more");
+            let additions = vec![crate::session::Addition { prompt, is_read }];
+            let turn = Turn { additions, is_over: true, ..Turn::default() };
+            Run { turn, ..run(Activity::Completed(None), vec![]) }
+        };
+        let started = Observation::Happened(EventKind::TurnStarted, Timestamp::from_millis(10_000));
+        assert_eq!(observe(&addition(false), "busy", 9_000, 11_000), started);
+        assert_eq!(observe(&addition(false), "busy", 9_000, 10_100), Observation::Nothing);
+        assert_eq!(observe(&addition(false), "idle", 9_000, 11_000), Observation::Nothing);
+        assert_eq!(observe(&addition(true), "busy", 9_000, 11_000), Observation::Nothing);
     }
 
     #[test]

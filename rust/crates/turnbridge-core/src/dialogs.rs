@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::advance::Order;
+use crate::advance::{Order, is_addition};
 use crate::event::{Event, EventKind, NotificationKind, SessionSource, ToolCall};
 use crate::session::{OpenCall, Run, Wait};
 
@@ -44,6 +44,7 @@ pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
             run.calls.clear();
         }
         (EventKind::DialogsClosed, _) => run.waits.clear(),
+        (EventKind::PromptSubmitted { .. }, _) if is_addition(run, event) => {}
         (
             EventKind::TurnStarted
             | EventKind::PromptSubmitted { .. }

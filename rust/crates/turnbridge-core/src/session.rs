@@ -152,6 +152,8 @@ impl Run {
 pub struct Turn {
     pub prompt_id: Option<String>,
     pub prompt: Option<Prompt>,
+    /// What was typed while it ran, oldest first.
+    pub additions: Vec<Addition>,
     pub started_at: Option<Timestamp>,
     pub speaks: Vec<SpeakCall>,
     /// The Stop gate has asked for speech in it; the answer it had then is kept by the store.
@@ -160,7 +162,30 @@ pub struct Turn {
     pub is_over: bool,
 }
 
+/// A prompt that was typed while a turn ran (LIVE-8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addition {
+    pub prompt: Prompt,
+    /// The agent has got it in this turn, with the results of its tools. What it has not got when
+    /// the turn ends is the prompt of the next one.
+    pub is_read: bool,
+}
+
 impl Turn {
+    pub fn has_unread(&self) -> bool {
+        self.additions.iter().any(|addition| !addition.is_read)
+    }
+
+    /// The prompt that follows when this turn has ended: Claude Code makes one of all that it has
+    /// not read. `None` if there is none, or if it is too long to be known here.
+    pub fn next_prompt(&self) -> Option<Prompt> {
+        let unread = self.additions.iter().filter(|addition| !addition.is_read);
+        let prompts: Vec<&Prompt> = unread.map(|addition| &addition.prompt).collect();
+        let is_known = !prompts.is_empty() && prompts.iter().all(|prompt| prompt.whole);
+        let texts = || prompts.iter().map(|prompt| prompt.text.as_str()).collect::<Vec<_>>();
+        is_known.then(|| Prompt::head_of(&texts().join("\n"))).filter(|prompt| prompt.whole)
+    }
+
     /// What came of speaking in the turn that is about to end. `prompt_id` is that turn's, when
     /// it is known: this one may be an older turn whose end nobody saw.
     pub fn speech(&self, prompt_id: Option<&str>) -> Option<SpeakOutcome> {

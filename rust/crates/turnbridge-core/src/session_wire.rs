@@ -10,7 +10,7 @@ use crate::claim::Claim;
 use crate::event::ProcessKey;
 use crate::ids::{SessionId, Tool};
 use crate::session::{
-    Activity, Detail, Ended, Host, OpenCall, Plugin, Prompt, Run, Session, Turn, Wait,
+    Activity, Addition, Detail, Ended, Host, OpenCall, Plugin, Prompt, Run, Session, Turn, Wait,
 };
 use crate::speak::{SpeakCall, SpeakOutcome};
 use crate::timestamp::Timestamp;
@@ -118,6 +118,16 @@ struct CallFile {
     agent_id: Option<String>,
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+struct AdditionFile {
+    prompt: String,
+    /// Only its beginning is kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_longer: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_read: bool,
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct TurnFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,6 +137,8 @@ struct TurnFile {
     /// The prompt goes on in the file beside this one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     prompt_is_longer: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    additions: Vec<AdditionFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -308,6 +320,7 @@ fn turn_to_wire(turn: &Turn) -> TurnFile {
         prompt_id: turn.prompt_id.clone(),
         prompt: turn.prompt.as_ref().map(|prompt| prompt.text.clone()),
         prompt_is_longer: turn.prompt.as_ref().is_some_and(|prompt| !prompt.whole),
+        additions: turn.additions.iter().map(addition_to_wire).collect(),
         started_at: turn.started_at.map(|at| at.to_string()),
         speaks: turn.speaks.iter().map(speak).collect(),
         is_reminded: turn.is_reminded,
@@ -326,11 +339,25 @@ fn turn_from_wire(file: TurnFile) -> Turn {
     Turn {
         prompt_id: file.prompt_id,
         prompt: file.prompt.map(|text| Prompt { text, whole: !file.prompt_is_longer }),
+        additions: file.additions.into_iter().map(addition_from_wire).collect(),
         started_at: file.started_at.as_deref().and_then(Timestamp::parse),
         speaks: file.speaks.into_iter().filter_map(speak).collect(),
         is_reminded: file.is_reminded,
         is_over: file.is_over,
     }
+}
+
+fn addition_to_wire(addition: &Addition) -> AdditionFile {
+    AdditionFile {
+        prompt: addition.prompt.text.clone(),
+        is_longer: !addition.prompt.whole,
+        is_read: addition.is_read,
+    }
+}
+
+fn addition_from_wire(file: AdditionFile) -> Addition {
+    let prompt = Prompt { text: file.prompt, whole: !file.is_longer };
+    Addition { prompt, is_read: file.is_read }
 }
 
 fn claim_to_wire(claim: &Claim) -> String {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::advance::is_other_turn;
+use crate::advance::{is_addition, is_other_turn};
 use crate::event::{Event, EventKind};
 use crate::session::{Detail, Session, Turn};
 use crate::version_wire::VERSION;
@@ -19,6 +19,9 @@ pub struct TurnRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice_id: Option<String>,
     pub prompt: Option<String>,
+    /// What was typed while it ran and was given to the agent in it; of a long one the beginning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<String>,
     /// What the agent had said when the Stop gate sent it on: often the real answer, with
     /// nothing but "I have spoken." after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -80,7 +83,8 @@ pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<Tur
 /// own: the user stopped it, the process is gone, another turn ends. Its answer must not be lost
 /// with it. `session` is as it was before the event.
 pub fn abandoned_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
-    let turn = &session.run(event.process)?.turn;
+    let run = session.run(event.process)?;
+    let turn = &run.turn;
     let is_left = matches!(
         event.kind,
         EventKind::PromptSubmitted { .. }
@@ -92,9 +96,15 @@ pub fn abandoned_turn(session: &Session, event: &Event, kept: Kept) -> Option<Tu
         event.kind,
         EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } | EventKind::StopBlocked { .. }
     );
-    let is_left = (is_left || is_end && is_other_turn(turn, event)) && event.agent_id.is_none();
+    let is_left = is_left && !is_addition(run, event) || is_end && is_other_turn(turn, event);
+    let is_left = is_left && event.agent_id.is_none();
     (is_left && turn.is_reminded && !turn.is_over)
         .then(|| record(session, turn, event, kept, &Detail::Interrupted))
+}
+
+fn read_additions(turn: &Turn) -> Vec<String> {
+    let read = turn.additions.iter().filter(|addition| addition.is_read);
+    read.map(|addition| addition.prompt.text.clone()).collect()
 }
 
 fn record(
@@ -111,6 +121,7 @@ fn record(
         turn_id: turn.prompt_id.clone(),
         notice_id: None,
         prompt: kept.prompt,
+        additions: read_additions(turn),
         earlier_answers: kept.earlier_answer.into_iter().collect(),
         answer: None,
         detail: detail.as_str().to_owned(),

@@ -1,5 +1,5 @@
-//! What no hook tells of a session: Esc, an approved dialog, a process that was killed; of Codex a
-//! turn that failed.
+//! What no hook tells of a session: Esc, an approved dialog or one without a hook, a turn whose prompt
+//! was typed during the one before, a process that was killed; of Codex a turn that failed.
 //!
 //! Looks, decides nothing: each signal is an event for `advance`. The daemon writes them down;
 //! readers apply them to what they show, so that they tell the truth without a daemon too.
@@ -51,7 +51,7 @@ fn signal_of(
         // When it died is not known; not before its last event.
         return Some((EventKind::ProcessGone, run.last_at));
     }
-    if !is_busy(run) {
+    if !is_busy(run) && !run.turn.has_unread() {
         return None;
     }
     let own_dir = run.host.config_dir.as_deref().map(Path::new);
@@ -61,6 +61,7 @@ fn signal_of(
     match observe_claude_process(&note.unwrap_or_default(), &session.id, run, now) {
         Observation::Happened(kind, at) => Some((kind, at)),
         // Without a note, or while it speaks of something else: a settings panel is open.
+        Observation::Nothing if !is_busy(run) => None,
         Observation::Nothing => {
             let tail = read_tail(Path::new(session.transcript_path.as_deref()?))?;
             let at = last_interruption(&tail).filter(|at| *at > run.last_at)?;
@@ -98,6 +99,8 @@ fn event(session: &Session, run: &Run, kind: EventKind, at: Timestamp) -> Event 
     let name = match kind {
         EventKind::ProcessGone => "ProcessGone",
         EventKind::DialogsClosed => "DialogsClosed",
+        EventKind::DialogOpened { .. } => "DialogOpened",
+        EventKind::TurnStarted => "TurnStarted",
         EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => "task_complete",
         _ => "Interrupted",
     };

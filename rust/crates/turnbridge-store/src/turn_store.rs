@@ -25,7 +25,7 @@ pub fn keep(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<
         return Ok(());
     }
     match &event.kind {
-        EventKind::PromptSubmitted { prompt } if !Prompt::head_of(prompt).whole => {
+        EventKind::PromptSubmitted { prompt } if is_kept_apart(session, event, prompt) => {
             let path = paths.prompt_file(session.tool, &session.id, event.process.pid);
             write_atomically(&path, prompt.as_bytes())?;
         }
@@ -36,6 +36,14 @@ pub fn keep(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<
         _ => {}
     }
     Ok(())
+}
+
+/// Whether it is the prompt of the turn, and too long for the session file. Of what is typed while a
+/// turn runs only the beginning is kept.
+fn is_kept_apart(session: &Session, event: &Event, prompt: &str) -> bool {
+    let head = Prompt::head_of(prompt);
+    let own = session.run(event.process).and_then(|run| run.turn.prompt.as_ref());
+    !head.whole && own == Some(&head)
 }
 
 /// The turn that `event` has ended, if it has; `session` is as it stands after the event.

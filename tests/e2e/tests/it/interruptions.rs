@@ -20,7 +20,7 @@ const AGES: Duration = Duration::from_secs(20);
 fn esc_inside_a_running_tool_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
     check(claude, long_tool(), "Escape", |terminal| {
-        terminal.tmux.wait_for("Running…", PATIENCE);
+        terminal.tmux.wait_for(&long_command(), PATIENCE);
     });
 }
 
@@ -37,9 +37,12 @@ fn esc_inside_a_permission_dialog_interrupts_the_turn_x31() {
 fn no_as_the_answer_to_a_permission_dialog_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
     let tool = Reply::tool("Bash", json!({"command": "touch never"}));
-    check(claude, tool, "3", |terminal| {
+    // Which number it has depends on what else is offered.
+    check_pressing(claude, tool, |terminal| {
         terminal.wait_for_dialog();
-        assert!(terminal.tmux.screen().contains("3. No"), "{}", terminal.tmux.screen());
+        let screen = terminal.tmux.screen();
+        let number = screen.lines().find_map(|line| line.trim().strip_suffix(". No"));
+        number.unwrap_or_else(|| panic!("no `No` on the screen:\n{screen}")).to_owned()
     });
 }
 
@@ -68,7 +71,7 @@ fn an_interrupted_session_stays_interrupted_while_a_settings_panel_is_open_x31()
     let world = World::new(claude, vec![long_tool()]);
     let terminal = Terminal::start(&world);
     terminal.submit("first prompt");
-    terminal.tmux.wait_for("Running…", PATIENCE);
+    terminal.tmux.wait_for(&long_command(), PATIENCE);
     terminal.press_and_time("Escape", "completed/interrupted");
     // Claude writes its record when the tool has ended, a moment after its note says `idle`.
     terminal.tmux.wait_for("Interrupted", PATIENCE);
@@ -80,21 +83,34 @@ fn an_interrupted_session_stays_interrupted_while_a_settings_panel_is_open_x31()
 
 /// `sleep` is a command that claude runs without asking.
 fn long_tool() -> Reply {
-    Reply::tool("Bash", json!({"command": format!("sleep {}", AGES.as_secs())}))
+    Reply::tool("Bash", json!({"command": long_command()}))
+}
+
+fn long_command() -> String {
+    format!("sleep {}", AGES.as_secs())
 }
 
 /// Begins a turn, waits until it is where `arrive` wants it, presses `key`, and begins another.
 #[track_caller]
 fn check(claude: Claude, reply: Reply, key: &str, arrive: impl Fn(&Terminal)) {
+    check_pressing(claude, reply, |terminal| {
+        arrive(terminal);
+        key.to_owned()
+    });
+}
+
+/// The same; `arrive` also says which key.
+#[track_caller]
+fn check_pressing(claude: Claude, reply: Reply, arrive: impl Fn(&Terminal) -> String) {
     let second = Reply::text("the second answer").delayed(A_SECOND);
     let world = World::new(claude, vec![reply, second]);
     let terminal = Terminal::start(&world);
     terminal.submit("first prompt");
-    arrive(&terminal);
+    let key = arrive(&terminal);
     let before = state_of(&world.only_session(Which::Live));
     assert!(["working", "waiting_user"].contains(&before.as_str()), "{before} before {key}");
 
-    let interrupted = terminal.press_and_time(key, "completed/interrupted");
+    let interrupted = terminal.press_and_time(&key, "completed/interrupted");
     note(&format!("{key} while {before} → interrupted: {interrupted:?}"));
     assert!(interrupted < A_SECOND, "interrupted only {interrupted:?} after {key}");
     terminal.assert_stays("completed/interrupted");

@@ -5,6 +5,7 @@
 //! tmux and unix sockets are what these tests stand on, so they are for unix.
 #![cfg(unix)]
 
+mod additions;
 mod board;
 #[cfg(target_os = "linux")]
 mod codex_background;

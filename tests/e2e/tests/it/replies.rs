@@ -95,7 +95,7 @@ fn a_reply_is_the_next_prompt_of_the_claude_session() {
     let result = run("r3", "/cost");
     assert_eq!(result["outcome"], "done", "{result}");
     let output = result["output"].as_str().expect("its output");
-    assert!(output.contains("Total cost"), "{output}");
+    assert!(output.contains("Total duration"), "{output}");
     assert!(!world.hermetic.project().join("pwned").exists(), "a shell has run it");
     assert!(!world.hermetic.root().join("pwned").exists(), "a shell has run it");
     assert_eq!(world.only_session(Which::All)["session_id"], id.as_str());

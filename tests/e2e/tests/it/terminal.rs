@@ -9,6 +9,9 @@ use testkit::Tmux;
 use crate::patience::{PATIENCE, wait_for};
 use crate::world::{Which, World};
 
+/// Claude drops keys for a moment after a dialog has appeared, so that nobody answers it by accident.
+const DIALOG_GUARD: Duration = Duration::from_millis(1_500);
+
 pub struct Terminal<'world> {
     pub world: &'world World,
     pub tmux: Tmux,
@@ -65,7 +68,14 @@ impl<'world> Terminal<'world> {
     #[track_caller]
     pub fn wait_for_dialog(&self) -> Value {
         self.tmux.wait_for("Do you want to proceed?", PATIENCE);
-        self.wait_for_state("waiting_user")
+        let waiting = self.wait_for_state("waiting_user");
+        self.wait_for_keys();
+        waiting
+    }
+
+    /// Waits until a dialog that has appeared takes keys. Nothing on the screen tells.
+    pub fn wait_for_keys(&self) {
+        std::thread::sleep(DIALOG_GUARD);
     }
 
     /// Waits until the only live session has this state (`working`) or state and detail

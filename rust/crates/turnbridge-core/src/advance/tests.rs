@@ -742,3 +742,68 @@ fn a_codex_turn_ends_once_whichever_road_tells_it() {
     assert_eq!(driver.session.detail(), Some(&Detail::Ok));
     assert!(driver.session.runs[0].turn.prompt.is_some());
 }
+
+/// The prompt of an addition, as Claude Code 2.1.326 sends it: with the id of the turn that runs.
+fn typed(driver: &mut Driver, text: &str) {
+    driver.now = driver.now.plus(Duration::from_secs(1));
+    let mut event = driver.event("UserPromptSubmit");
+    event.kind = EventKind::PromptSubmitted { prompt: text.to_owned() };
+    driver.session = advance(driver.session.clone(), &event).0;
+}
+
+fn turn_of(driver: &Driver) -> Turn {
+    driver.session.runs[0].turn.clone()
+}
+
+#[test]
+fn live_8_what_is_typed_while_a_turn_runs_is_an_addition_to_it() {
+    let mut driver =
+        run("SessionStart.startup UserPromptSubmit PreToolUse.Bash PermissionRequest.Bash");
+    let before = turn_of(&driver);
+    typed(&mut driver, "and the tests");
+    let turn = turn_of(&driver);
+    assert_eq!((&turn.prompt, turn.started_at), (&before.prompt, before.started_at));
+    assert_eq!(turn.additions.len(), 1);
+    assert!(turn.has_unread());
+    // It says nothing of the dialog that is open.
+    assert_eq!(driver.session.state(), State::WaitingUser);
+    driver.step("PostToolUse.Bash");
+    driver.step("PostToolBatch");
+    assert!(!turn_of(&driver).has_unread(), "it goes to the agent with the tool's result");
+    driver.step("Stop");
+    assert_eq!(turn_of(&driver).next_prompt(), None);
+    driver.step("UserPromptSubmit");
+    assert_eq!(turn_of(&driver).additions, [], "the next prompt begins a turn");
+}
+
+#[test]
+fn live_8_what_the_agent_has_not_read_is_the_prompt_of_the_next_turn() {
+    let ended = || {
+        let mut driver = run("SessionStart.startup UserPromptSubmit");
+        typed(&mut driver, "one more thing");
+        typed(&mut driver, "and another");
+        driver.step("Stop");
+        driver
+    };
+    let prompt = Some(Prompt::head_of("one more thing\nand another"));
+    // No hook tells of its beginning. The first tool does, or the end, by their new id.
+    for word in ["PreToolUse.Bash", "Stop", "StopFailure.server_error"] {
+        let mut driver = ended();
+        let at = driver.now;
+        let mut event = driver.event(word);
+        event.facts.prompt_id = Some("next".to_owned());
+        driver.session = advance(driver.session, &event).0;
+        let turn = turn_of(&driver);
+        assert_eq!((turn.prompt_id.as_deref(), &turn.prompt), (Some("next"), &prompt), "{word}");
+        assert_eq!(turn.started_at, Some(at), "{word}");
+    }
+    // Or Claude's own note, before either.
+    let mut driver = ended();
+    driver.step("TurnStarted");
+    assert_eq!(driver.session.state(), State::Working);
+    assert_eq!(turn_of(&driver).prompt, prompt);
+    // A long one is not known here: it is looked up in the transcript.
+    let mut driver = run("SessionStart.startup UserPromptSubmit");
+    typed(&mut driver, &"long ".repeat(1_000));
+    assert_eq!((turn_of(&driver).has_unread(), turn_of(&driver).next_prompt()), (true, None));
+}

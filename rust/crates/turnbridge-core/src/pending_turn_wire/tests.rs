@@ -42,6 +42,7 @@ fn pending(at: i64) -> PendingTurn {
             turn_id: Some("p".to_owned()),
             notice_id: Some("claude-63".to_owned()),
             prompt: Some("go".to_owned()),
+            additions: Vec::new(),
             earlier_answers: Vec::new(),
             answer: Some("done".to_owned()),
             detail: "ok".to_owned(),

@@ -312,6 +312,7 @@ function turnNode(turn, session) {
     "li",
     { class: "turn" },
     turn.prompt == null ? null : prompt(turn.prompt, turn.started_at, []),
+    (turn.additions ?? []).map((addition) => prompt(addition, null, [])),
     element("div", { class: "answer" }, byline(session.tool, turn.ended_at, turn.started_at), shown),
   );
 }

@@ -31,6 +31,9 @@ pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
     let run = session.current_run();
     let prompt = run.and_then(|run| run.turn.prompt.as_ref());
     line("prompt", prompt.map_or("", |prompt| &prompt.text));
+    for addition in run.map_or(&[][..], |run| &run.turn.additions) {
+        line("addition", &addition.prompt.text);
+    }
     for task in run.map_or(&[][..], |run| &run.background_tasks) {
         line("background", task);
     }
@@ -45,6 +48,9 @@ pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
         let _ = writeln!(text, "{}", one_line(&head));
         let prompt = turn.prompt.as_deref().map_or_else(|| "-".to_owned(), one_line);
         let _ = writeln!(text, "  > {prompt}");
+        for addition in &turn.additions {
+            let _ = writeln!(text, "  + {}", one_line(addition));
+        }
         let answers = turn.earlier_answers.iter().chain(&turn.answer);
         for line in answers.flat_map(|answer| answer.lines()) {
             let _ = writeln!(text, "  {}", visible_line(line));

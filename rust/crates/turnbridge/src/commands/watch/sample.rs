@@ -75,6 +75,7 @@ pub fn turn(prompt: &str, answer: &str, seconds_ago: u64) -> TurnRecord {
         turn_id: None,
         prompt: Some(prompt.to_owned()),
         notice_id: None,
+        additions: Vec::new(),
         earlier_answers: Vec::new(),
         answer: Some(answer.to_owned()),
         detail: "ok".to_owned(),
