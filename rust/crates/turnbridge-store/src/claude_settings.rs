@@ -30,6 +30,8 @@ fn layers_in(
     config: Option<&Path>,
 ) -> Vec<(Layer, PathBuf)> {
     let mut layers = Vec::new();
+    // Claude's copy of what an organisation has set for its members at claude.ai.
+    layers.extend(config.map(|config| (Layer::Managed, config.join("remote-settings.json"))));
     for path in drop_ins(&managed.join("managed-settings.d")) {
         layers.push((Layer::Managed, path));
     }
@@ -111,6 +113,7 @@ mod tests {
         assert_eq!(
             shown,
             [
+                "managed: c/remote-settings.json",
                 "managed: managed/managed-settings.d/9-c.json",
                 "managed: managed/managed-settings.d/20-b.json",
                 "managed: managed/managed-settings.d/10-a.json",

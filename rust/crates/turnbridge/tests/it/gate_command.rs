@@ -42,6 +42,7 @@ fn explain_shows_who_decides_what_each_file_says_and_what_happened_last() {
     in `~/project`
 
     Claude's sandbox: off, decided by `~/home/.claude/settings.local.json`
+      managed        no file    ~/home/.claude/remote-settings.json
       managed        no file    /etc/claude-code/managed-settings.json
       project local  no file    ~/project/.claude/settings.local.json
       project        no strict JSON (Claude ignores it too) ~/project/.claude/settings.json
