@@ -165,6 +165,10 @@ fn event_kind(
         HookEventName::PostToolBatch => {
             EventKind::ToolBatchEnded { speaks: fields.refused_speaks(at, prompt_id) }
         }
+        // Of `claude -p` nobody is asked: what no hook allows is refused.
+        HookEventName::PermissionRequest if context.host.is_run_by_sdk() => {
+            EventKind::Notified { kind: NotificationKind::Other }
+        }
         HookEventName::PermissionRequest => {
             EventKind::DialogOpened { call: Some(fields.tool_call(tool)) }
         }
@@ -175,7 +179,9 @@ fn event_kind(
         HookEventName::ElicitationResult => EventKind::DialogAnswered { call: None },
         HookEventName::Notification => EventKind::Notified {
             kind: match fields.text(Wanted::NotificationType).as_deref() {
-                Some("permission_prompt" | "elicitation_dialog") => NotificationKind::DialogOpen,
+                Some("permission_prompt" | "elicitation_dialog" | "agent_needs_input") => {
+                    NotificationKind::DialogOpen
+                }
                 Some("idle_prompt") => NotificationKind::Idle,
                 _ => NotificationKind::Other,
             },

@@ -238,6 +238,11 @@ impl Host {
         self.entrypoint.as_deref() == Some("cli")
     }
 
+    /// Without a terminal or an editor: `claude -p`, or a program that is built with the SDK.
+    pub fn is_run_by_sdk(&self) -> bool {
+        self.entrypoint.as_deref().is_some_and(|entrypoint| entrypoint.starts_with("sdk-"))
+    }
+
     /// A program runs it, not a person. What does not say so may be a person.
     pub fn is_headless(&self) -> bool {
         self.entrypoint.is_some() && !self.is_interactive()

@@ -121,6 +121,38 @@ fn of_two_dialogs_at_once_both_must_be_answered() {
     world.assert_no_problems();
 }
 
+/// In auto mode Claude asks a model whether a call is safe. Where it cannot, it asks the user, and calls
+/// no hook for that.
+#[test]
+fn ask_11_a_dialog_of_auto_mode_for_which_no_hook_is_called_is_seen_all_the_same() {
+    let Some(claude) = gates::slow() else { return };
+    let tool = Reply::tool(
+        "Bash",
+        json!({"command": "curl -s http://127.0.0.1:9/; sleep 4; touch ended"}),
+    );
+    let world = World::new(claude, vec![tool]);
+    let settings = world.hermetic.claude_config_dir().join("settings.json");
+    let auto = json!({"permissions": {"defaultMode": "auto"}});
+    fs::write(settings, auto.to_string()).expect("write the settings");
+    let terminal = Terminal::start(&world);
+    terminal.submit("touch it");
+    terminal.tmux.wait_for("Auto mode can't check actions", PATIENCE);
+    // Of this one Claude's file says what it says of a panel that the user has opened.
+    terminal.wait_for_state("waiting_user");
+    terminal.wait_for_keys();
+    terminal.tmux.send_key("Enter");
+    terminal.wait_for_dialog();
+    let hooks = pairs(&world.tvine.messages(), "status", "event");
+    assert!(!hooks.iter().any(|hook| hook.ends_with("PermissionRequest")), "{hooks:?}");
+    // `No` stands first there.
+    terminal.tmux.send_key("Down");
+    terminal.press_and_time("Enter", "working");
+    assert!(!world.hermetic.project().join("ended").exists(), "working only with the tool's end");
+    terminal.wait_for_state("completed/ok");
+    terminal.exit();
+    world.assert_no_problems();
+}
+
 /// A sub-agent works in the background: the turn that has started it may be over, and its end begins
 /// another one.
 #[test]

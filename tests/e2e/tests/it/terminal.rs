@@ -30,8 +30,16 @@ impl<'world> Terminal<'world> {
         let tmux = Tmux::start(&world.hermetic, command);
         let terminal = Terminal { world, tmux };
         terminal.wait_for_state("completed");
-        terminal.tmux.wait_for("? for shortcuts", PATIENCE);
+        terminal.wait_for_input_line();
         terminal
+    }
+
+    /// The line below the input says what can be done, in a way for each mode.
+    #[track_caller]
+    fn wait_for_input_line(&self) {
+        self.tmux.wait_for_screen(PATIENCE, "the input line", |screen| {
+            screen.contains("? for shortcuts") || screen.contains("shift+tab to cycle")
+        });
     }
 
     /// Types a prompt and sends it off, in two steps: a line that comes with its Enter in one

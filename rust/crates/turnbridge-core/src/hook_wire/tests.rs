@@ -22,13 +22,49 @@ fn parse_of(tool: Tool, json: &str) -> Result<(Event, Vec<&'static str>), String
 
 #[test]
 fn every_recorded_payload_is_read_and_ours_are_understood() {
-    check_recordings(Tool::Claude, 81);
-    check_recordings(Tool::Codex, 27);
+    check_recordings(Tool::Claude, "claude/hooks", 81);
+    check_recordings(Tool::Claude, "claude/hooks-2.1.326", 76);
+    check_recordings(Tool::Codex, "codex/hooks", 27);
+}
+
+/// Since 2.1.326 Claude calls it there too.
+#[test]
+fn a_permission_request_of_claude_p_is_no_dialog_since_nobody_is_asked() {
+    let text = r#"{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash"}"#;
+    let kind_in = |entrypoint: Option<&str>| {
+        let mut reader = HookReader::new();
+        reader.feed(text.as_bytes()).unwrap();
+        let host = Host { entrypoint: entrypoint.map(str::to_owned), ..Host::default() };
+        let context = CallContext { host, ..context(Tool::Claude) };
+        interpret(reader.finish().unwrap(), context).unwrap().0.kind
+    };
+    for entrypoint in [None, Some("cli"), Some("claude-vscode")] {
+        let kind = kind_in(entrypoint);
+        assert!(matches!(kind, EventKind::DialogOpened { .. }), "{entrypoint:?}: {kind:?}");
+    }
+    let other = EventKind::Notified { kind: NotificationKind::Other };
+    assert_eq!(kind_in(Some("sdk-cli")), other);
+}
+
+#[test]
+fn a_notification_that_claude_needs_an_answer_is_an_open_dialog() {
+    for (kind, expected) in [
+        ("permission_prompt", NotificationKind::DialogOpen),
+        ("elicitation_dialog", NotificationKind::DialogOpen),
+        ("agent_needs_input", NotificationKind::DialogOpen),
+        ("idle_prompt", NotificationKind::Idle),
+        ("auth_success", NotificationKind::Other),
+    ] {
+        let text = format!(
+            r#"{{"session_id":"s","hook_event_name":"Notification","notification_type":"{kind}"}}"#
+        );
+        assert_eq!(parse(&text).unwrap().0.kind, EventKind::Notified { kind: expected }, "{kind}");
+    }
 }
 
 #[track_caller]
-fn check_recordings(tool: Tool, expected: usize) {
-    let folder = format!("{}/testdata/{tool}/hooks", env!("CARGO_MANIFEST_DIR"));
+fn check_recordings(tool: Tool, folder: &str, expected: usize) {
+    let folder = format!("{}/testdata/{folder}", env!("CARGO_MANIFEST_DIR"));
     let mut understood = std::collections::BTreeSet::new();
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
