@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use crate::hermetic::Hermetic;
 use crate::messages_api::MessagesApi;
+use crate::pinned::{Wanted, version_in};
 
-/// Names the `claude` to test with, instead of the pinned one in the repository.
-const PROGRAM_VARIABLE: &str = "TURNBRIDGE_TEST_CLAUDE";
+/// Names the `claude` to test with: a program, a version, or `oldest`.
+const VARIABLE: &str = "TURNBRIDGE_TEST_CLAUDE";
 
 /// Claude asks before it uses an API key from the environment, unless the key's last 20 characters are approved.
 const API_KEY: &str = "dummy";
@@ -21,23 +22,27 @@ pub struct Claude {
 }
 
 impl Claude {
-    /// The program named by `TURNBRIDGE_TEST_CLAUDE`, else the one that `npm ci` put into `tests/claude`.
-    /// `None` when neither is there: tests then say that they were skipped.
+    /// What `TURNBRIDGE_TEST_CLAUDE` names, else the one that `npm ci` put into `tests/claude`. `None` if that one is
+    /// not there: tests then say that they were skipped.
     #[track_caller]
     pub fn find() -> Option<Claude> {
-        if let Some(named) = std::env::var_os(PROGRAM_VARIABLE) {
-            let program = PathBuf::from(named);
-            assert!(program.is_file(), "{PROGRAM_VARIABLE} names no file: `{}`", program.display());
-            return Some(Claude { program });
-        }
-        let modules =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/claude/node_modules");
-        // What npm puts into `.bin` on Windows is a script; the program itself has this name on every system.
-        let program = match cfg!(windows) {
-            true => modules.join("@anthropic-ai/claude-code/bin/claude.exe"),
-            false => modules.join(".bin/claude"),
+        let wanted = Wanted::by(VARIABLE);
+        let program = match (&wanted, wanted.modules("claude")) {
+            (Wanted::Program(program), _) => program.is_file().then(|| program.clone()),
+            (_, Some(modules)) => installed(&modules),
+            (_, None) => None,
         };
-        program.canonicalize().ok().map(|program| Claude { program })
+        let is_there = program.is_some() || wanted == Wanted::Newest;
+        assert!(is_there, "{VARIABLE}: no {wanted:?}\nhint: {}", wanted.hint("claude"));
+        program.map(|program| Claude { program })
+    }
+
+    /// As `--version` says.
+    #[track_caller]
+    pub fn version(&self) -> [u32; 3] {
+        let output = Command::new(&self.program).arg("--version").output().expect("run claude");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        version_in(&printed).unwrap_or_else(|| panic!("no version: {output:?}"))
     }
 
     pub fn program(&self) -> &Path {
@@ -97,4 +102,13 @@ impl Claude {
                 .unwrap_or_else(|error| panic!("write `{}`: {error}", path.display()));
         }
     }
+}
+
+/// What npm puts into `.bin` on Windows is a script; the program itself has this name on every system.
+fn installed(modules: &Path) -> Option<PathBuf> {
+    let program = match cfg!(windows) {
+        true => modules.join("@anthropic-ai/claude-code/bin/claude.exe"),
+        false => modules.join(".bin/claude"),
+    };
+    program.canonicalize().ok()
 }

@@ -12,10 +12,11 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::hermetic::Hermetic;
+use crate::pinned::{Wanted, version_in};
 use crate::responses_api::ResponsesApi;
 
-/// Names the `codex` to test with, instead of the pinned one in the repository.
-const PROGRAM_VARIABLE: &str = "TURNBRIDGE_TEST_CODEX";
+/// Names the `codex` to test with: a program, a version, or `oldest`.
+const VARIABLE: &str = "TURNBRIDGE_TEST_CODEX";
 
 /// Known to the pinned version, and one that calls its tools by name: later ones write code that does.
 const MODEL: &str = "gpt-5.5";
@@ -28,24 +29,27 @@ pub struct Codex {
 }
 
 impl Codex {
-    /// The program named by `TURNBRIDGE_TEST_CODEX`, else the one that `npm ci` put into `tests/codex`.
-    /// `None` when neither is there: tests then say that they were skipped.
+    /// What `TURNBRIDGE_TEST_CODEX` names, else the one that `npm ci` put into `tests/codex`. `None` if that one is
+    /// not there: tests then say that they were skipped.
     #[track_caller]
     pub fn find() -> Option<Codex> {
-        if let Some(named) = std::env::var_os(PROGRAM_VARIABLE) {
-            let program = PathBuf::from(named);
-            assert!(program.is_file(), "{PROGRAM_VARIABLE} names no file: `{}`", program.display());
-            return Some(Codex { program });
-        }
-        let packages =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/codex/node_modules/@openai");
-        // Not `.bin/codex`: that is a script for Node, and a test's signals and process ids would be Node's. npm installs
-        // only the package of this machine's system, so there is one such file.
-        let name = format!("bin/codex{}", std::env::consts::EXE_SUFFIX);
-        let systems = folders_in(&packages).into_iter();
-        let targets = systems.flat_map(|package| folders_in(&package.join("vendor")));
-        let program = targets.map(|target| target.join(&name)).find(|path| path.is_file())?;
-        program.canonicalize().ok().map(|program| Codex { program })
+        let wanted = Wanted::by(VARIABLE);
+        let program = match (&wanted, wanted.modules("codex")) {
+            (Wanted::Program(program), _) => program.is_file().then(|| program.clone()),
+            (_, Some(modules)) => installed(&modules),
+            (_, None) => None,
+        };
+        let is_there = program.is_some() || wanted == Wanted::Newest;
+        assert!(is_there, "{VARIABLE}: no {wanted:?}\nhint: {}", wanted.hint("codex"));
+        program.map(|program| Codex { program })
+    }
+
+    /// As `--version` says.
+    #[track_caller]
+    pub fn version(&self) -> [u32; 3] {
+        let output = Command::new(&self.program).arg("--version").output().expect("run codex");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        version_in(&printed).unwrap_or_else(|| panic!("no version: {output:?}"))
     }
 
     pub fn program(&self) -> &Path {
@@ -141,6 +145,16 @@ pub fn read_rollout(path: &Path) -> Vec<Value> {
         serde_json::from_str(line).unwrap_or_else(|error| panic!("parse `{line}`: {error}"))
     };
     whole.lines().map(parse).collect()
+}
+
+/// Not `.bin/codex`: that is a script for Node, and a test's signals and process ids would be Node's. npm installs only
+/// the package of this machine's system, so there is one such file.
+fn installed(modules: &Path) -> Option<PathBuf> {
+    let name = format!("bin/codex{}", std::env::consts::EXE_SUFFIX);
+    let systems = folders_in(&modules.join("@openai")).into_iter();
+    let targets = systems.flat_map(|package| folders_in(&package.join("vendor")));
+    let program = targets.map(|target| target.join(&name)).find(|path| path.is_file())?;
+    program.canonicalize().ok()
 }
 
 fn config_path(hermetic: &Hermetic) -> PathBuf {

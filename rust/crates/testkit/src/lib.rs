@@ -13,6 +13,7 @@ mod http_wire;
 mod message_wire;
 mod messages_api;
 mod model_server;
+mod pinned;
 mod reply;
 mod response_wire;
 mod responses_api;

@@ -4,6 +4,8 @@ use std::process::Command;
 
 use testkit::{Browser, Claude, Codex};
 
+use crate::old_agents::lack;
+
 const SLOW: &str = "TURNBRIDGE_TEST_SLOW";
 const NO_AGENTS: &str = "TURNBRIDGE_TEST_NO_AGENTS";
 const NO_BROWSER: &str = "TURNBRIDGE_TEST_NO_BROWSER";
@@ -13,6 +15,8 @@ pub trait Agent: Sized {
     const NAME: &str;
 
     fn find() -> Option<Self>;
+
+    fn version(&self) -> [u32; 3];
 }
 
 impl Agent for Claude {
@@ -22,6 +26,11 @@ impl Agent for Claude {
     fn find() -> Option<Claude> {
         Claude::find()
     }
+
+    #[track_caller]
+    fn version(&self) -> [u32; 3] {
+        Claude::version(self)
+    }
 }
 
 impl Agent for Codex {
@@ -30,6 +39,11 @@ impl Agent for Codex {
     #[track_caller]
     fn find() -> Option<Codex> {
         Codex::find()
+    }
+
+    #[track_caller]
+    fn version(&self) -> [u32; 3] {
+        Codex::version(self)
     }
 }
 
@@ -52,7 +66,12 @@ pub fn fast<A: Agent>() -> Option<A> {
         agent.is_some(),
         "could not find the pinned `{name}` under `tests/{name}`\nhint: {hint}"
     );
-    agent
+    let agent = agent?;
+    if let Some(why) = lack(name, || agent.version(), &test_name()) {
+        say(&why);
+        return None;
+    }
+    Some(agent)
 }
 
 /// Like [`fast`], for tests that only the slow gate runs.
@@ -80,8 +99,12 @@ fn is_set(variable: &str) -> bool {
 }
 
 fn say(reason: &str) {
-    let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    testkit::skipped(&format!("{test}: {reason}"));
+    testkit::skipped(&format!("{}: {reason}", test_name()));
+}
+
+/// As the harness names the thread in which it runs a test.
+fn test_name() -> String {
+    std::thread::current().name().unwrap_or("a test").to_owned()
 }
 
 /// For whoever runs the tests with `--nocapture`.

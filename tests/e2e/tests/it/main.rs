@@ -25,6 +25,7 @@ mod hostile_project;
 mod hosts;
 mod interactive;
 mod interruptions;
+mod old_agents;
 mod package_script;
 mod packaged;
 mod packages;

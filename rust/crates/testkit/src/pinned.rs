@@ -1,0 +1,85 @@
+//! Which of an agent's programs the tests run: the newest that we support, which is pinned in
+//! `tests/NAME`, or what `TURNBRIDGE_TEST_CLAUDE` and `TURNBRIDGE_TEST_CODEX` name.
+
+use std::path::{Path, PathBuf};
+
+/// What a variable asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The one in `tests/NAME`.
+    Newest,
+    /// The oldest that we support, in `tests/NAME/oldest`.
+    Oldest,
+    /// A version, which `scripts/agent` has put into `tests/NAME/versions`.
+    Version(String),
+    Program(PathBuf),
+}
+
+impl Wanted {
+    pub fn by(variable: &str) -> Wanted {
+        Wanted::read(std::env::var(variable).ok().as_deref())
+    }
+
+    fn read(value: Option<&str>) -> Wanted {
+        let is_version = |text: &str| {
+            text.contains('.') && text.bytes().all(|byte| b"0123456789.".contains(&byte))
+        };
+        match value.unwrap_or_default() {
+            "" | "newest" => Wanted::Newest,
+            "oldest" => Wanted::Oldest,
+            version if is_version(version) => Wanted::Version(version.to_owned()),
+            program => Wanted::Program(PathBuf::from(program)),
+        }
+    }
+
+    /// The folder into which npm has put it; `None` for a program.
+    pub fn modules(&self, name: &str) -> Option<PathBuf> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests").join(name);
+        let folder = match self {
+            Wanted::Newest => folder,
+            Wanted::Oldest => folder.join("oldest"),
+            Wanted::Version(version) => folder.join("versions").join(version),
+            Wanted::Program(_) => return None,
+        };
+        Some(folder.join("node_modules"))
+    }
+
+    /// How to get what is not there.
+    pub fn hint(&self, name: &str) -> String {
+        match self {
+            Wanted::Version(version) => format!("run `scripts/agent {name} {version}`"),
+            Wanted::Newest | Wanted::Oldest | Wanted::Program(_) => {
+                "run `scripts/test`, which installs what the tests need".to_owned()
+            }
+        }
+    }
+}
+
+/// The version in what `--version` prints: `2.1.326 (Claude Code)`, `codex-cli 0.169.0`.
+pub fn version_in(printed: &str) -> Option<[u32; 3]> {
+    printed.split_whitespace().find_map(|word| {
+        let numbers: Vec<u32> = word.split('.').map_while(|part| part.parse().ok()).collect();
+        numbers.try_into().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_a_word_and_a_path_are_told_apart() {
+        assert_eq!(Wanted::read(None), Wanted::Newest);
+        assert_eq!(Wanted::read(Some("oldest")), Wanted::Oldest);
+        assert_eq!(Wanted::read(Some("2.1.139")), Wanted::Version("2.1.139".to_owned()));
+        assert_eq!(Wanted::read(Some("./claude")), Wanted::Program("./claude".into()));
+        assert_eq!(Wanted::read(Some("claude-2.1.139")), Wanted::Program("claude-2.1.139".into()));
+    }
+
+    #[test]
+    fn the_version_is_the_first_word_of_three_numbers() {
+        assert_eq!(version_in("2.1.326 (Claude Code)\n"), Some([2, 1, 326]));
+        assert_eq!(version_in("codex-cli 0.169.0"), Some([0, 169, 0]));
+        assert_eq!(version_in("claude"), None);
+    }
+}
