@@ -14,6 +14,46 @@ pub struct DaemonStatus {
     /// How replies are asked for; absent while none are wanted, and of a 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replies: Option<RepliesStatus>,
+    /// Why the config file is not in force; absent: it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_problem: Option<ConfigProblem>,
+    /// Absent: a 0.1 does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board: Option<BoardStatus>,
+}
+
+/// What is wrong with the config file as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigProblem {
+    pub error: String,
+    pub hint: String,
+    /// The config that was read before goes on; otherwise there is none.
+    pub is_older_in_force: bool,
+}
+
+impl ConfigProblem {
+    /// In a few words, without the cause.
+    pub const fn effect(&self) -> &'static str {
+        match self.is_older_in_force {
+            true => "the old one stays",
+            false => "no config is in force",
+        }
+    }
+}
+
+/// Whether the board is served.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum BoardStatus {
+    Served {
+        port: u16,
+    },
+    /// It is tried again every 30 seconds.
+    NotServed {
+        /// As the config says; 0: any that is free.
+        port: u16,
+        error: String,
+    },
 }
 
 /// Who else uses the app, and how this machine gets its own replies.

@@ -22,8 +22,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
-use turnbridge_config::Config;
-use turnbridge_core::daemon_wire::{DaemonStatus, SlackStatus};
+use turnbridge_config::{Config, Problem};
+use turnbridge_core::daemon_wire::{ConfigProblem, DaemonStatus, SlackStatus};
 use turnbridge_core::notice_switches::wants_slack;
 use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::atomic_file::write_atomically;
@@ -78,7 +78,10 @@ pub fn run(paths: StatePaths) -> Result<(), Refusal> {
         Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(Refusal::Running),
         Err(error) => return Err(Refusal::Files(error)),
     };
-    let _ = fs::remove_file(paths.daemon_stop());
+    // What a daemon has left that was killed is not so any more.
+    for file in [paths.daemon_stop(), paths.daemon_status(), paths.board_file()] {
+        let _ = fs::remove_file(file);
+    }
     stop_on_signals(&events);
     let daemon = Daemon::start(paths.clone(), watch, events).map_err(Refusal::Threads)?;
     daemon.run(&incoming);
@@ -120,19 +123,13 @@ struct Daemon {
     replies: Replies,
     observation: Observation,
     board: BoardSide,
-    config: Loaded,
+    /// The text of the config that is in force.
+    config: Option<String>,
     status: DaemonStatus,
     rescan_at: Instant,
     /// When the config is to be read again.
     config_at: Option<Instant>,
     replies_at: Instant,
-}
-
-/// The config that is in force, and the last one that was not.
-#[derive(Default)]
-struct Loaded {
-    in_force: Option<String>,
-    refused: Option<String>,
 }
 
 impl Daemon {
@@ -153,9 +150,10 @@ impl Daemon {
             started_at: clock::now().to_string(),
             slack: SlackStatus::Connecting,
             replies: None,
+            config_problem: None,
+            board: None,
         };
         let rescan_at = Instant::now() + RESCAN;
-        let config = Loaded::default();
         Ok(Daemon {
             paths,
             log,
@@ -165,7 +163,7 @@ impl Daemon {
             replies,
             observation,
             board,
-            config,
+            config: None,
             status,
             rescan_at,
             config_at: None,
@@ -303,6 +301,9 @@ impl Daemon {
         self.load_config();
         self.retry_slack();
         self.board.look();
+        if self.status.board != self.board.status() {
+            self.save_status();
+        }
         self.courier.look();
         self.go_on();
         if let Err(error) = inbox::prune(&self.paths, SystemTime::now()) {
@@ -345,47 +346,62 @@ impl Daemon {
         self.config_at = None;
         let text = turnbridge_config::path().ok().and_then(|path| fs::read_to_string(path).ok());
         let text = text.unwrap_or_default();
-        if self.config.in_force.as_ref() == Some(&text) {
-            self.config.refused = None;
-            return;
-        }
         match Config::read() {
-            Ok(config) => {
-                warn_if_exposed(&config, &self.paths.daemon_log());
-                let is_told = wants_slack(text.as_bytes());
-                let is_first = self.config.in_force.replace(text).is_none();
-                self.config.refused = None;
-                self.status.slack = self.slack.set_config(&config, &self.log);
-                self.status.replies = self.status.replies.take().filter(|_| self.slack.is_open());
-                self.replies.set_config(language(&config), config.resume.live);
-                self.board.set_config(&config);
-                let has_queued = self.observation.set_config(&config, is_told);
-                self.courier.set_config(config);
-                self.look_if(has_queued);
-                if !is_first {
-                    self.log.info("the config has changed", &[]);
-                }
-                self.save_status();
-            }
-            Err(problem) => {
-                if self.config.refused.as_ref() != Some(&text) {
-                    let fields = [
-                        ("error", Field::Text(problem.to_string())),
-                        ("hint", Field::Text(problem.hint.clone())),
-                    ];
-                    self.log.error("the config is wrong; the old one stays", &fields);
-                    self.config.refused = Some(text);
-                }
-                if self.config.in_force.is_none() {
-                    // There is none. States are told all the same.
-                    self.observation.set_config(&Config::default(), false);
-                    self.board.look();
+            Ok(_) if self.config.as_ref() == Some(&text) => {
+                if self.status.config_problem.take().is_some() {
+                    self.log.info("the config is right again", &[]);
+                    self.save_status();
                 }
             }
+            Ok(config) => self.take_config(config, text),
+            Err(problem) => self.refuse_config(&problem),
         }
     }
 
-    fn save_status(&self) {
+    fn take_config(&mut self, config: Config, text: String) {
+        warn_if_exposed(&config, &self.paths.daemon_log());
+        let is_told = wants_slack(text.as_bytes());
+        let is_first = self.config.replace(text).is_none();
+        self.status.config_problem = None;
+        self.status.slack = self.slack.set_config(&config, &self.log);
+        self.status.replies = self.status.replies.take().filter(|_| self.slack.is_open());
+        self.replies.set_config(language(&config), config.resume.live);
+        self.board.set_config(&config);
+        let has_queued = self.observation.set_config(&config, is_told);
+        self.courier.set_config(config);
+        self.look_if(has_queued);
+        if !is_first {
+            self.log.info("the config has changed", &[]);
+        }
+        self.save_status();
+    }
+
+    /// Without any config, states and the board are there all the same.
+    fn refuse_config(&mut self, problem: &Problem) {
+        let refused = ConfigProblem {
+            error: problem.to_string(),
+            hint: problem.hint.clone(),
+            is_older_in_force: self.config.is_some(),
+        };
+        if self.status.config_problem.as_ref() == Some(&refused) {
+            return;
+        }
+        let fields = [
+            ("error", Field::Text(refused.error.clone())),
+            ("hint", Field::Text(refused.hint.clone())),
+        ];
+        self.log.error(&format!("the config is wrong; {}", refused.effect()), &fields);
+        if !refused.is_older_in_force {
+            self.status.slack = SlackStatus::Off { reason: refused.effect().to_owned() };
+            self.observation.set_config(&Config::default(), false);
+            self.board.look();
+        }
+        self.status.config_problem = Some(refused);
+        self.save_status();
+    }
+
+    fn save_status(&mut self) {
+        self.status.board = self.board.status();
         if let Ok(bytes) = serde_json::to_vec(&self.status) {
             let _ = write_atomically(&self.paths.daemon_status(), &bytes);
         }

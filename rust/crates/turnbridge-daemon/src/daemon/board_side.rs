@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use turnbridge_config::Config;
+use turnbridge_core::daemon_wire::BoardStatus;
 use turnbridge_core::texts::Language;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
@@ -23,7 +24,7 @@ pub struct BoardSide {
     port: u16,
     language: Language,
     open: Option<Board>,
-    /// What has been logged: it is not logged again while it stays the same.
+    /// Why it cannot be served. It is not logged again while it stays the same.
     told: Option<String>,
 }
 
@@ -78,6 +79,17 @@ impl BoardSide {
                     self.told = Some(error);
                 }
             }
+        }
+    }
+
+    /// `None`: it was not tried yet.
+    pub fn status(&self) -> Option<BoardStatus> {
+        match (&self.open, &self.told) {
+            (Some(board), _) => Some(BoardStatus::Served { port: board.port() }),
+            (None, Some(error)) => {
+                Some(BoardStatus::NotServed { port: self.port, error: error.clone() })
+            }
+            (None, None) => None,
         }
     }
 

@@ -100,8 +100,19 @@ pub fn find(paths: &StatePaths) -> Result<BoardFile> {
             "start it with `turnbridge daemon`, then run `turnbridge board` again",
         ));
     }
+    let status = daemon::read_status(paths);
+    if let Some(status) = status.as_ref().filter(|status| daemon::is_suspended(status)) {
+        let what = "the daemon was suspended by a signal, and the board does not answer";
+        return Err(hinted(what, daemon::how_to_let_go_on(status)));
+    }
     read(paths).ok_or_else(|| {
-        hinted("the daemon serves no board", "`turnbridge logs daemon` says why it cannot")
+        let told = status.and_then(|status| status.board);
+        match told.as_ref().and_then(daemon::not_served) {
+            Some((what, hint)) => hinted(what, hint),
+            None => {
+                hinted("the daemon serves no board", "`turnbridge logs daemon` says why it cannot")
+            }
+        }
     })
 }
 

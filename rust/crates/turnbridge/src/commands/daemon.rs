@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use turnbridge_core::daemon_wire::{DaemonStatus, RepliesStatus, SlackStatus};
+use turnbridge_core::daemon_wire::{BoardStatus, DaemonStatus, RepliesStatus, SlackStatus};
 use turnbridge_daemon::daemon::{self, Refusal};
 use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::companion::{self, Apart};
@@ -16,12 +16,14 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process;
 
 use super::board;
-use crate::failure::hinted;
+use crate::failure::{hinted, note};
 use crate::output;
 
 /// Enough for a slow machine; it takes some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
+/// For a daemon that holds its lock to say how it is.
+const STATUS_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Run what brings replies to your agents and sees what no hook sees
 ///
@@ -83,7 +85,29 @@ fn running() -> anyhow::Error {
 fn start(paths: &StatePaths) -> Result<()> {
     let pid = launch(paths)?;
     writeln!(output::stdout(), "the daemon runs (pid {pid})")?;
+    let status = read_status(paths);
+    if let Some(problem) = status.as_ref().and_then(|status| status.config_problem.as_ref()) {
+        note(&format!("{}: {}; {}", problem.effect(), problem.error, problem.hint));
+    }
+    if let Some(status) = status.and_then(|status| status.board).and_then(|it| not_served(&it)) {
+        note(&format!("{}; {}", status.0, status.1));
+    }
     Ok(())
+}
+
+/// Why there is no board, and what can be done about it.
+pub fn not_served(board: &BoardStatus) -> Option<(String, &'static str)> {
+    let BoardStatus::NotServed { port, error } = board else { return None };
+    Some(match port {
+        0 => (
+            format!("the daemon serves no board: {error}"),
+            "`turnbridge logs daemon` says more; it is tried again every 30 s",
+        ),
+        port => (
+            format!("the daemon serves no board: port {port}: {error}"),
+            "end the program that has the port, or choose another `[board] port` in `config.toml`",
+        ),
+    })
 }
 
 /// In the background; gives its pid when it is up.
@@ -110,18 +134,26 @@ pub fn launch(paths: &StatePaths) -> Result<u32> {
 }
 
 fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
-    let status = read_status(paths).filter(|_| is_running(paths));
+    let (is_running, status) = look(paths);
     let is_suspended = status.as_ref().is_some_and(is_suspended);
     let mut out = output::stdout();
     if as_json {
         let shown = json!({
-            "version": 1, "running": status.is_some(), "suspended": is_suspended, "daemon": status,
+            "version": 1, "running": is_running, "suspended": is_suspended, "daemon": status,
         });
         writeln!(out, "{shown}")?;
         return Ok(());
     }
     let Some(status) = status else {
-        writeln!(out, "no daemon runs")?;
+        if is_running {
+            writeln!(out, "a daemon runs, but says nothing of itself (`daemon.json`)")?;
+            writeln!(
+                out,
+                "hint: `turnbridge daemon stop`, then `turnbridge daemon`, starts it anew"
+            )?;
+        } else {
+            writeln!(out, "no daemon runs")?;
+        }
         return Ok(());
     };
     writeln!(
@@ -132,6 +164,10 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
     if is_suspended {
         writeln!(out, "suspended by a signal: it does nothing until it may go on")?;
         writeln!(out, "hint: {}", how_to_let_go_on(&status))?;
+    }
+    if let Some(problem) = &status.config_problem {
+        writeln!(out, "config: {} ({})", problem.effect(), problem.error)?;
+        writeln!(out, "hint: {}", problem.hint)?;
     }
     let too_many = status.replies.as_ref().filter(|replies| replies.too_many_listeners);
     match status.slack {
@@ -157,6 +193,10 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
     if let Some(board) = board::read(paths).filter(|board| board.is_ipv6_taken) {
         writeln!(out, "board: another program listens at [::1]:{}, its port", board.port)?;
         writeln!(out, "hint: open {} only, not `localhost`", board.plain_url())?;
+    }
+    if let Some((what, hint)) = status.board.as_ref().and_then(not_served) {
+        writeln!(out, "{what}")?;
+        writeln!(out, "hint: {hint}")?;
     }
     Ok(())
 }
@@ -223,6 +263,21 @@ pub fn how_to_let_go_on(status: &DaemonStatus) -> String {
         "`kill -CONT {}` lets it go on; `turnbridge daemon stop`, then `turnbridge daemon`, starts it anew",
         status.pid
     )
+}
+
+/// Whether it runs, and what it says of itself: one that has just been started has not written that yet.
+fn look(paths: &StatePaths) -> (bool, Option<DaemonStatus>) {
+    let deadline = Instant::now() + STATUS_PATIENCE;
+    loop {
+        if !is_running(paths) {
+            return (false, None);
+        }
+        let status = read_status(paths);
+        if status.is_some() || Instant::now() >= deadline {
+            return (true, status);
+        }
+        std::thread::sleep(PAUSE);
+    }
 }
 
 pub fn read_status(paths: &StatePaths) -> Option<DaemonStatus> {

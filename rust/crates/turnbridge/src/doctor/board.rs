@@ -2,12 +2,23 @@
 
 use super::finding::{Area, Finding, told};
 use super::scene::Scene;
-use crate::commands::board;
+use crate::commands::{board, daemon};
 
-/// Warns of another program with the board's port at the other loopback address.
+/// Tells of a board that is not served, and of another program with its port at the other loopback
+/// address.
 pub fn check(scene: &Scene) -> Vec<Finding> {
-    let found = scene.paths.as_ref().and_then(|paths| board::find(paths).ok());
-    let Some(taken) = found.filter(|board| board.is_ipv6_taken) else { return Vec::new() };
+    let Some(paths) = &scene.paths else { return Vec::new() };
+    let status = daemon::read_status(paths).filter(|_| daemon::is_running(paths));
+    // Of a suspended one nothing else is to be said.
+    let status = status.filter(|status| !daemon::is_suspended(status));
+    let not_served = status.and_then(|status| daemon::not_served(&status.board?));
+    if let Some((what, fix)) = not_served {
+        let why = "sessions cannot be looked at in a browser, nor answered there";
+        return vec![Finding::error(Area::Daemon, "board-not-served", told(what, why, fix))];
+    }
+    let Some(taken) = board::find(paths).ok().filter(|board| board.is_ipv6_taken) else {
+        return Vec::new();
+    };
     let told = told(
         format!("another program listens at [::1]:{}, the board's port", taken.port),
         "a browser that is told `localhost` may show that program's page as the board",

@@ -28,7 +28,8 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
 }
 
 fn invalid(bad: &BadConfig) -> Finding {
-    let why = "nothing is delivered and no reply is heard as long as it cannot be read";
+    let why =
+        "it is not in force: a daemon that starts with it delivers nothing and hears no reply";
     Finding::error(Area::Config, "config-invalid", told(&bad.text, why, &bad.hint))
 }
 

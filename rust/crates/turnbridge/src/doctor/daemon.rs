@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use turnbridge_core::daemon_wire::{DaemonStatus, SlackStatus};
+use turnbridge_core::daemon_wire::{BoardStatus, DaemonStatus, SlackStatus};
 
 use super::finding::{Area, Finding, Repair, told};
 use super::scene::{OWN_VERSION, Scene};
@@ -116,17 +116,27 @@ fn of_daemon(facts: &Facts) -> Vec<Finding> {
     findings.extend(deaf(facts, status));
     findings.extend(not_asked(facts, status));
     if findings.is_empty() {
-        let replies = match &status.slack {
-            SlackStatus::Connected { .. } => "and hears replies".to_owned(),
-            SlackStatus::Off { reason } => {
-                format!("and serves the board, without Slack ({reason})")
-            }
-            _ => String::new(),
-        };
-        let what = format!("runs (pid {}) {replies}", status.pid);
+        let what = format!("runs (pid {}) {}", status.pid, what_it_does(status));
         findings.push(Finding::ok(Area::Daemon, "daemon", what.trim_end()));
     }
     findings
+}
+
+/// That its config file is wrong, and that it serves no board, are findings of their own.
+fn what_it_does(status: &DaemonStatus) -> String {
+    let is_served = !matches!(status.board, Some(BoardStatus::NotServed { .. }));
+    let does = match &status.slack {
+        SlackStatus::Connected { .. } => "and hears replies".to_owned(),
+        SlackStatus::Off { reason } if is_served => {
+            format!("and serves the board, without Slack ({reason})")
+        }
+        SlackStatus::Off { reason } => format!("without a board and without Slack ({reason})"),
+        _ => String::new(),
+    };
+    match &status.config_problem {
+        Some(problem) if problem.is_older_in_force => format!("{does}, with the config of before"),
+        _ => does,
+    }
 }
 
 /// Whatever it last said of itself is not so any more.
@@ -248,6 +258,8 @@ mod tests {
             started_at: String::new(),
             slack,
             replies: None,
+            config_problem: None,
+            board: None,
         })
     }
 

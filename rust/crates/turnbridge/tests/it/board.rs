@@ -51,10 +51,13 @@ fn it_moves_when_the_config_names_another_port_and_says_when_it_cannot() {
         text.contains("the board cannot be served").then_some(())
     });
     let output = site.world.command("turnbridge").arg("board").output().unwrap();
-    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"
-    error: the daemon serves no board
-    hint: `turnbridge logs daemon` says why it cannot
-    ");
+    let error = String::from_utf8(output.stderr).unwrap();
+    let (error, hint) = error.split_once('\n').unwrap();
+    let expected = format!("error: the daemon serves no board: port {port}: ");
+    assert!(error.starts_with(&expected), "{error}");
+    insta::assert_snapshot!(hint, @"hint: end the program that has the port, or choose another `[board] port` in `config.toml`");
+    let status = site.world.turnbridge(&["daemon", "status"]);
+    assert!(status.contains(&format!("the daemon serves no board: port {port}: ")), "{status}");
     drop(taken);
     site.world.configure(&format!("# again\n{WITHOUT_SLACK}[board]\nport = {port}\n"));
     let board = wait_until(PATIENCE, "the board", || site.board());

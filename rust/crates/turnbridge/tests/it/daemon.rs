@@ -285,6 +285,63 @@ fn a_config_that_is_wrong_is_told_once_and_the_old_one_stays() {
 }
 
 #[test]
+fn a_daemon_that_starts_with_a_wrong_config_runs_and_says_so_everywhere() {
+    let service = Service::without_daemon(&format!("{CONFIG}[voice]\nmute = 7\n"));
+    let said = |arguments: &[&str]| {
+        let output = service.command("turnbridge").args(arguments).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        service.world.without_paths(&String::from_utf8(text).unwrap())
+    };
+    let started = said(&["daemon"]);
+    let status = service.status();
+    let pid = status["daemon"]["pid"].to_string();
+    insta::assert_snapshot!(started.replace(&pid, "PID"), @"
+    the daemon runs (pid PID)
+    note: no config is in force: could not read `CONFIG/config.toml`: `voice.mute` must be `true` or `false` at line 12, column 8; the file was left as it was; repair that line
+    ");
+    assert_eq!(status["running"], true);
+    assert_eq!(
+        status["daemon"]["slack"],
+        json!({"state": "off", "reason": "no config is in force"})
+    );
+    assert_eq!(status["daemon"]["board"]["state"], "served", "{status}");
+    let shown = said(&["daemon", "status"]);
+    insta::assert_snapshot!(shown.split_once('\n').unwrap().1, @"
+    config: no config is in force (could not read `CONFIG/config.toml`: `voice.mute` must be `true` or `false` at line 12, column 8)
+    hint: the file was left as it was; repair that line
+    replies from Slack: off (no config is in force)
+    ");
+    assert!(said(&["daemon"]).starts_with("error: a daemon is already running"));
+    assert!(said(&["board"]).starts_with("http://127.0.0.1:"));
+    let refused = service.log();
+    let refused: Vec<_> = refused.iter().filter(|entry| entry["level"] == "error").collect();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(refused[0]["message"], "the config is wrong; no config is in force");
+    // Mended, it is taken up without a restart.
+    service.world.configure(CONFIG);
+    service.slack.wait_for_sockets(1, PATIENCE);
+    wait_until(PATIENCE, "the config", || {
+        service.status()["daemon"]["config_problem"].is_null().then_some(())
+    });
+    assert_eq!(said(&["daemon", "stop"]), "the daemon has stopped\n");
+}
+
+#[test]
+fn of_a_config_that_others_can_write_to_the_log_says_that_none_is_in_force() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut service = Service::without_daemon(CONFIG);
+    let file = service.world.hermetic.config_dir().join("config.toml");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    service.start_daemon();
+    let refused = service.log();
+    let refused = refused.iter().find(|entry| entry["level"] == "error").unwrap();
+    assert_eq!(refused["message"], "the config is wrong; no config is in force");
+    assert!(refused["error"].as_str().unwrap().contains("can be written to by others"));
+    assert_eq!(service.status()["daemon"]["config_problem"]["is_older_in_force"], false);
+    assert!(service.slack.calls().is_empty());
+}
+
+#[test]
 fn x36_without_slack_it_runs_all_the_same() {
     let mut service = Service::without_daemon("[gate]\nenabled = false\n");
     service.start_daemon();

@@ -442,6 +442,10 @@ fn faults_of_the_daemon_are_found() {
             board["is_ipv6_taken"] = json!(true);
             clinic.write_state("board.json", board.to_string());
         }),
+        fault("board-not-served", "error", "[board] port", No, |clinic| {
+            let board = json!({"state": "not_served", "port": 4711, "error": "it is in use"});
+            change_status(clinic, |status| status["board"] = board.clone());
+        }),
         fault("slack-too-many-listeners", "warning", "an app of their own", No, |clinic| {
             change_status(clinic, |status| {
                 status["slack"] = json!({"state": "connecting"});

@@ -245,6 +245,7 @@ fn a_field_that_is_missing_or_too_much_is_refused_but_for_these() {
         assert!(!is_valid("logs", &line), "{field}");
     }
     insta::assert_snapshot!(Vec::from_iter(optional).join("\n"), @"
+    daemon-status: daemon.board
     kawaii-line: cwd
     kawaii-line: detail
     kawaii-line: error
