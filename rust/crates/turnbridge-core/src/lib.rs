@@ -24,6 +24,7 @@ pub mod event;
 pub mod folder_trust;
 pub mod foreign_environment;
 pub mod gate;
+pub mod gate_hooks;
 pub mod gate_switches;
 pub mod hook_wire;
 pub mod ids;

@@ -16,6 +16,17 @@ pub struct OwnCall {
     pub arguments: Vec<String>,
 }
 
+impl OwnCall {
+    pub fn is_stop_gate(&self) -> bool {
+        program_named(&self.program) == Some(Program::StopGate)
+    }
+
+    /// It only records: every turn ends.
+    pub fn has_no_gate(&self) -> bool {
+        self.arguments.iter().any(|argument| argument == "--no-gate")
+    }
+}
+
 /// Which of our programs a handler calls on behalf of the settings; `None`: it is not ours. Where
 /// the program lies does not matter: it may have been moved.
 pub fn program_of(handler: &Node) -> Option<Program> {

@@ -1,5 +1,6 @@
 //! `turnbridge gate`: whether a turn may end unspoken, and why.
 
+mod callers;
 pub mod explain;
 mod history;
 

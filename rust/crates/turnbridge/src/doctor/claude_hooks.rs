@@ -71,7 +71,8 @@ fn seen(sessions: &[Session]) -> Vec<(HookEventName, Timestamp)> {
     seen
 }
 
-fn is_plugin_dir_seen(sessions: &[Session], now: Timestamp) -> bool {
+/// Whether a session of the last days had the plugin by `--plugin-dir`.
+pub fn is_plugin_dir_seen(sessions: &[Session], now: Timestamp) -> bool {
     sessions.iter().flat_map(|session| &session.runs).any(|run| {
         run.host.plugin.as_ref().is_some_and(|plugin| plugin.by_plugin_dir)
             && now.since(run.last_at).as_secs() < LATELY

@@ -34,6 +34,11 @@ impl Layers {
         Layers(layers.map(|(layer, path)| (layer, path.clone(), read_json(&path))).collect())
     }
 
+    /// The files, highest first.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|(_, path, _)| path.as_path())
+    }
+
     /// What the highest layer that has a say says of a switch, and where.
     pub fn switch(&self, name: &str) -> Option<(bool, &Path)> {
         let mut said = self.0.iter().filter_map(|(_, path, settings)| {

@@ -78,9 +78,6 @@ pub fn look(path: &Path, claude: Option<[u32; 3]>) -> Settings {
 
 /// As the user has it: a registration is brought up to date, not changed.
 fn gate_of(calls: &[OwnCall]) -> StopGate {
-    let is_gate =
-        |call: &&OwnCall| call.program.trim_end_matches(".exe").ends_with("turnbridge-stop-gate");
-    let mut gates = calls.iter().filter(is_gate);
-    let holds = |call: &OwnCall| !call.arguments.iter().any(|argument| argument == "--no-gate");
-    if gates.next().is_some_and(holds) { StopGate::On } else { StopGate::Off }
+    let mut gates = calls.iter().filter(|call| call.is_stop_gate());
+    if gates.next().is_some_and(|call| !call.has_no_gate()) { StopGate::On } else { StopGate::Off }
 }

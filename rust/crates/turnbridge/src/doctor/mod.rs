@@ -6,7 +6,7 @@
 
 mod agents;
 mod board;
-mod claude_hooks;
+pub mod claude_hooks;
 pub mod claude_plugin;
 mod claude_settings;
 mod codex;
@@ -36,6 +36,7 @@ use in_time::Pending;
 pub use repair::repair;
 pub use report::{as_json, as_text};
 use scene::Scene;
+pub use scene::read_text;
 
 /// More than any check needs: each has its own, shorter limits.
 const PATIENCE: Duration = Duration::from_secs(20);

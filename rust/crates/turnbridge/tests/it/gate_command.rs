@@ -14,6 +14,12 @@ impl World {
         self.without_paths(&self.turnbridge(&[&["gate"], arguments].concat()))
     }
 
+    /// Registers the hooks as `turnbridge hooks apply` does, with or without the gate.
+    fn register(&self, options: &[&str]) {
+        let apply = ["hooks", "apply", "--form", "exec", "--yes"];
+        self.turnbridge(&[&apply, options].concat());
+    }
+
     #[track_caller]
     fn explained(&self) -> Value {
         serde_json::from_str(&self.turnbridge(&["gate", "explain", "--json"])).unwrap()
@@ -28,6 +34,7 @@ fn explain_shows_who_decides_what_each_file_says_and_what_happened_last() {
     let settings = world.hermetic.claude_config_dir();
     fs::write(settings.join("settings.json"), r#"{"sandbox":{"enabled":true}}"#).unwrap();
     fs::write(settings.join("settings.local.json"), r#"{"sandbox":{"enabled":false}}"#).unwrap();
+    world.register(&["--gate"]);
     let project = world.hermetic.project().join(".claude");
     fs::create_dir(&project).unwrap();
     fs::write(project.join("settings.json"), "{ // mine\n}").unwrap();
@@ -48,6 +55,8 @@ fn explain_shows_who_decides_what_each_file_says_and_what_happened_last() {
       project        no strict JSON (Claude ignores it too) ~/project/.claude/settings.json
     > user local     off        ~/home/.claude/settings.local.json
       user           on         ~/home/.claude/settings.json
+
+    asked by `~/home/.claude/settings.json`
 
     switches: one that is off is enough
       [gate] enabled not set    CONFIG/config.toml
@@ -73,12 +82,42 @@ fn explain_shows_who_decides_what_each_file_says_and_what_happened_last() {
 #[test]
 fn on_and_off_say_what_holds_then_whatever_else_is_set() {
     let world = World::with_gate();
+    world.register(&["--gate"]);
     insta::assert_snapshot!(world.gate(&[]), @"on: a turn ends when the agent has spoken its summary");
     insta::assert_snapshot!(world.gate(&["off"]), @"off: [gate] enabled is off in `CONFIG/config.toml`");
     insta::assert_snapshot!(world.gate(&["on"]), @"on: a turn ends when the agent has spoken its summary");
     fs::create_dir(world.hermetic.home().join(".cvi")).unwrap();
     fs::write(world.hermetic.home().join(".cvi/config"), "CVI_ENABLED=off\n").unwrap();
     insta::assert_snapshot!(world.gate(&["on"]), @"off: CVI_ENABLED is off in `~/home/.cvi/config`");
+}
+
+#[test]
+fn a_gate_that_no_hook_asks_is_off() {
+    let world = World::with_gate();
+    insta::assert_snapshot!(world.gate(&["on"]), @"off: Claude Code calls no Stop hook of ours (a plugin given by `--plugin-dir` stands in no file)");
+    let explained = world.explained();
+    assert_eq!(explained["rule"], "no_hook");
+    assert_eq!(explained["asked"]["by"], Value::Null);
+    world.register(&[]);
+    insta::assert_snapshot!(world.gate(&[]), @"off: the Stop hook in `~/home/.claude/settings.json` has `--no-gate` (`turnbridge hooks apply --gate` takes it out)");
+    assert_eq!(world.explained()["would"], "allow");
+    world.register(&["--gate"]);
+    assert_eq!(world.explained()["asked"]["by"], "settings");
+    assert_eq!(world.explained()["would"], "block");
+    let settings = world.hermetic.claude_config_dir().join("settings.json");
+    let text = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, text.replacen('{', "{\"disableAllHooks\": true, ", 1)).unwrap();
+    insta::assert_snapshot!(world.gate(&[]), @"off: `disableAllHooks` is set in `~/home/.claude/settings.json`");
+    // A session that has the plugin by `--plugin-dir` is the only sign of it.
+    fs::remove_file(&settings).unwrap();
+    assert_eq!(world.explained()["gate"], "off");
+    let mut hook = world.command("turnbridge-status");
+    hook.args(["--origin", "plugin"]).env("CLAUDE_PLUGIN_ROOT", "/opt/turnbridge");
+    hook.env("CLAUDE_PLUGIN_DATA", "/home/user/.claude/plugins/data/turnbridge-inline");
+    let start = crate::world::payload("SessionStart", json!({"source": "startup"}));
+    crate::world::feed(hook, start.to_string().as_bytes());
+    assert_eq!(world.explained()["asked"]["by"], "plugin_dir");
+    assert_eq!(world.explained()["gate"], "on");
 }
 
 #[test]
@@ -90,6 +129,7 @@ fn the_option_of_the_plugin_is_read_where_claude_keeps_it() {
         "turnbridge@inline": {"options": {"gate": true}},
     }});
     fs::write(&settings, options.to_string()).unwrap();
+    world.register(&["--gate"]);
     assert_eq!(world.explained()["would"], "block");
     let options = json!({"pluginConfigs": {"turnbridge@inline": {"options": {"gate": false}}}});
     fs::write(&settings, options.to_string()).unwrap();
@@ -100,6 +140,7 @@ fn the_option_of_the_plugin_is_read_where_claude_keeps_it() {
 #[test]
 fn another_folder_can_be_asked_about_and_what_is_none_is_said() {
     let world = World::with_gate();
+    world.register(&["--gate"]);
     let other = world.hermetic.root().join("other");
     fs::create_dir_all(other.join(".claude")).unwrap();
     fs::write(other.join(".claude/settings.json"), r#"{"sandbox":{"enabled":true}}"#).unwrap();

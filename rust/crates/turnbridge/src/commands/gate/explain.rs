@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use turnbridge_core::gate::{Decision, Look, Rule, Stop, decide_stop};
+use turnbridge_core::gate_hooks::{Caller, Unasked};
 use turnbridge_core::gate_switches::Switch;
 use turnbridge_core::sandbox::{Layer, LayerValue, decide_sandbox};
 use turnbridge_core::speak::SpeakOutcome;
@@ -13,10 +14,13 @@ use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::{claude_settings, gate_files};
 
+use super::callers;
 use super::history::{self, Past};
 
 pub struct Explanation {
     folder: PathBuf,
+    /// Who asks the gate when a turn ends.
+    caller: Result<Caller, Unasked>,
     layers: Vec<(Layer, PathBuf, LayerValue)>,
     /// The layer that decides, by its position.
     deciding: Option<usize>,
@@ -47,6 +51,7 @@ impl Explanation {
         let headless = gate_files::in_config("headless");
         let mut explanation = Explanation {
             folder: folder.to_owned(),
+            caller: callers::look(folder),
             deciding,
             sandboxed,
             layers,
@@ -70,7 +75,25 @@ impl Explanation {
                 format!("off here: Claude's sandbox is on (`{}`)", visible_line(because))
             }
             Rule::Off => format!("off: {}", self.closing_switch()),
-            _ => "on: a turn ends when the agent has spoken its summary".to_owned(),
+            _ => match &self.caller {
+                Ok(_) => "on: a turn ends when the agent has spoken its summary".to_owned(),
+                Err(unasked) => format!("off: {}", visible_line(&unasked.to_string())),
+            },
+        }
+    }
+
+    /// A turn in which nobody has spoken may end.
+    fn allows(&self) -> bool {
+        self.decision.rule.allows() || self.caller.is_err()
+    }
+
+    /// The rule that decides, and the file that it goes by.
+    fn deciding_rule(&self) -> (&str, &str) {
+        match &self.caller {
+            Err(unasked) if !self.decision.rule.allows() => {
+                ("no_hook", unasked.file().unwrap_or_default())
+            }
+            _ => (self.decision.rule.as_str(), &self.decision.because),
         }
     }
 
@@ -94,6 +117,12 @@ impl Explanation {
             let said = describe(*value);
             let _ = writeln!(text, "{mark} {:<14} {said:<10} {}", layer.as_str(), shown(path));
         }
+        let _ = match &self.caller {
+            Ok(caller) => writeln!(text, "\nasked by {}", visible_line(&caller.to_string())),
+            Err(unasked) => {
+                writeln!(text, "\nasked by nobody: {}", visible_line(&unasked.to_string()))
+            }
+        };
         text.push_str("\nswitches: one that is off is enough\n");
         let width = self.switches.iter().map(|named| named.name.len()).max().unwrap_or_default();
         for NamedSwitch { name, path, switch } in &self.switches {
@@ -130,18 +159,24 @@ impl Explanation {
             })
             .collect();
         let past: Vec<_> = self.past.iter().map(Past::json).collect();
+        let (rule, because) = self.deciding_rule();
+        let caller = self.caller.as_ref();
         json!({
             "version": 1,
             "cwd": self.folder,
-            "gate": if self.decision.rule.allows() { "off" } else { "on" },
-            "would": if self.decision.rule.allows() { "allow" } else { "block" },
-            "rule": self.decision.rule.as_str(),
-            "because": self.decision.because,
+            "gate": if self.allows() { "off" } else { "on" },
+            "would": if self.allows() { "allow" } else { "block" },
+            "rule": rule,
+            "because": because,
             "summary": self.summary(),
             "sandbox": {
                 "enabled": self.sandboxed,
                 "decided_by": self.deciding_file(),
                 "layers": layers,
+            },
+            "asked": {
+                "by": caller.ok().map(Caller::as_str),
+                "says": caller.map_or_else(|unasked| unasked.to_string(), Caller::to_string),
             },
             "switches": switches,
             "headless": self.headless,

@@ -1,0 +1,168 @@
+//! Whether Claude Code calls the Stop gate at all. What the gate's switches say counts only then.
+
+use std::fmt;
+
+/// What Claude Code's files say of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HookFacts {
+    /// The file whose `disableAllHooks` holds.
+    pub all_off_in: Option<String>,
+    /// The file whose `allowManagedHooksOnly` holds.
+    pub managed_only_in: Option<String>,
+    /// Our plugin, if it is installed, switched on and has its executables.
+    pub plugin: Option<String>,
+    /// A session lately had the plugin by `--plugin-dir`, which stands in no file.
+    pub is_plugin_dir_seen: bool,
+    /// Calls of the gate in settings files, the highest file first.
+    pub calls: Vec<GateCall>,
+}
+
+/// A call of `turnbridge-stop-gate` in a settings file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateCall {
+    pub file: String,
+    pub program: String,
+    pub exists: bool,
+    pub has_no_gate: bool,
+}
+
+/// Who asks the gate when a turn ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    Plugin(String),
+    PluginDir,
+    /// The settings file.
+    Settings(String),
+}
+
+impl Caller {
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Caller::Plugin(_) => "plugin",
+            Caller::PluginDir => "plugin_dir",
+            Caller::Settings(_) => "settings",
+        }
+    }
+}
+
+/// Why nobody asks it, so that every turn ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unasked {
+    AllOff(String),
+    ManagedOnly(String),
+    NoGate(String),
+    ProgramMissing { file: String, program: String },
+    NoHook,
+}
+
+impl Unasked {
+    /// The file that is the reason.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Unasked::AllOff(file) | Unasked::ManagedOnly(file) | Unasked::NoGate(file) => {
+                Some(file)
+            }
+            Unasked::ProgramMissing { file, .. } => Some(file),
+            Unasked::NoHook => None,
+        }
+    }
+}
+
+/// The plugin's hook goes before `--no-gate`, which has no effect where the plugin runs too.
+pub fn who_asks(facts: &HookFacts) -> Result<Caller, Unasked> {
+    if let Some(file) = &facts.all_off_in {
+        return Err(Unasked::AllOff(file.clone()));
+    }
+    if let Some(file) = &facts.managed_only_in {
+        return Err(Unasked::ManagedOnly(file.clone()));
+    }
+    if let Some(name) = &facts.plugin {
+        return Ok(Caller::Plugin(name.clone()));
+    }
+    if let Some(call) = facts.calls.iter().find(|call| call.exists && !call.has_no_gate) {
+        return Ok(Caller::Settings(call.file.clone()));
+    }
+    if facts.is_plugin_dir_seen {
+        return Ok(Caller::PluginDir);
+    }
+    Err(match facts.calls.iter().find(|call| call.exists).or(facts.calls.first()) {
+        None => Unasked::NoHook,
+        Some(call) if call.exists => Unasked::NoGate(call.file.clone()),
+        Some(call) => {
+            Unasked::ProgramMissing { file: call.file.clone(), program: call.program.clone() }
+        }
+    })
+}
+
+impl fmt::Display for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Caller::Plugin(name) => write!(f, "the plugin `{name}`"),
+            Caller::PluginDir => {
+                f.write_str("the plugin, which a session lately had by `--plugin-dir`")
+            }
+            Caller::Settings(file) => write!(f, "`{file}`"),
+        }
+    }
+}
+
+impl fmt::Display for Unasked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unasked::AllOff(file) => write!(f, "`disableAllHooks` is set in `{file}`"),
+            Unasked::ManagedOnly(file) => write!(f, "`allowManagedHooksOnly` is set in `{file}`"),
+            Unasked::NoGate(file) => write!(
+                f,
+                "the Stop hook in `{file}` has `--no-gate` (`turnbridge hooks apply --gate` takes it out)"
+            ),
+            Unasked::ProgramMissing { file, program } => {
+                write!(f, "the Stop hook in `{file}` calls `{program}`, which does not exist")
+            }
+            Unasked::NoHook => f.write_str(
+                "Claude Code calls no Stop hook of ours (a plugin given by `--plugin-dir` stands in no file)",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(file: &str, exists: bool, has_no_gate: bool) -> GateCall {
+        GateCall { file: file.to_owned(), program: "/p".to_owned(), exists, has_no_gate }
+    }
+
+    #[track_caller]
+    fn check(facts: &HookFacts, expected: Result<Caller, Unasked>) {
+        assert_eq!(who_asks(facts), expected, "{facts:?}");
+    }
+
+    #[test]
+    fn whoever_calls_the_gate_without_no_gate_asks_it() {
+        let with = |calls: &[GateCall]| HookFacts { calls: calls.to_vec(), ..HookFacts::default() };
+        check(&with(&[]), Err(Unasked::NoHook));
+        check(&with(&[call("a", true, true)]), Err(Unasked::NoGate("a".to_owned())));
+        check(&with(&[call("a", true, false)]), Ok(Caller::Settings("a".to_owned())));
+        let both = with(&[call("a", true, true), call("b", true, false)]);
+        check(&both, Ok(Caller::Settings("b".to_owned())));
+        let gone = Unasked::ProgramMissing { file: "a".to_owned(), program: "/p".to_owned() };
+        check(&with(&[call("a", false, false)]), Err(gone));
+        let both = with(&[call("a", false, false), call("b", true, true)]);
+        check(&both, Err(Unasked::NoGate("b".to_owned())));
+    }
+
+    #[test]
+    fn the_plugin_asks_whatever_the_settings_say_unless_no_hook_runs() {
+        let plugin = Some("turnbridge@m".to_owned());
+        let facts =
+            HookFacts { plugin, calls: vec![call("a", true, true)], ..HookFacts::default() };
+        check(&facts, Ok(Caller::Plugin("turnbridge@m".to_owned())));
+        let off = HookFacts { all_off_in: Some("s".to_owned()), ..facts.clone() };
+        check(&off, Err(Unasked::AllOff("s".to_owned())));
+        let managed = HookFacts { managed_only_in: Some("m".to_owned()), ..facts };
+        check(&managed, Err(Unasked::ManagedOnly("m".to_owned())));
+        let seen = HookFacts { is_plugin_dir_seen: true, ..HookFacts::default() };
+        check(&seen, Ok(Caller::PluginDir));
+    }
+}

@@ -1,0 +1,46 @@
+//! Looks up who calls the Stop gate in a folder: the plugin, settings files, or nobody.
+
+use std::path::Path;
+
+use turnbridge_core::gate_hooks::{Caller, GateCall, HookFacts, Unasked, who_asks};
+use turnbridge_core::settings_edit::own_calls;
+use turnbridge_store::paths::{StatePaths, claude_config_dir};
+use turnbridge_store::{clock, session_store};
+
+use crate::doctor::claude_hooks::is_plugin_dir_seen;
+use crate::doctor::claude_plugin::{self, Layers};
+use crate::doctor::read_text;
+
+pub fn look(folder: &Path) -> Result<Caller, Unasked> {
+    let layers = Layers::read(Some(folder));
+    let plugins = claude_config_dir().map(|dir| claude_plugin::find(&dir, &layers));
+    let runs = |plugin: &claude_plugin::Plugin| {
+        plugin.is_enabled && plugin.is_installed && plugin.root.is_some()
+    };
+    let plugin = plugins.unwrap_or_default().into_iter().find(runs);
+    let sessions = StatePaths::from_env().and_then(|paths| session_store::read_all(&paths).ok());
+    let shown = |path: &Path| path.display().to_string();
+    let all_off = layers.switch("disableAllHooks").filter(|(is_off, _)| *is_off);
+    who_asks(&HookFacts {
+        all_off_in: all_off.map(|(_, path)| shown(path)),
+        managed_only_in: layers.managed("allowManagedHooksOnly").map(shown),
+        plugin: plugin.map(|plugin| plugin.name),
+        is_plugin_dir_seen: is_plugin_dir_seen(&sessions.unwrap_or_default(), clock::now()),
+        calls: layers.paths().flat_map(calls_in).collect(),
+    })
+}
+
+/// Claude ignores a file that it cannot read.
+fn calls_in(path: &Path) -> Vec<GateCall> {
+    let text = read_text(path).ok().flatten().unwrap_or_default();
+    let calls = own_calls(&text).unwrap_or_default().into_iter();
+    let calls = calls.filter(|call| call.is_stop_gate());
+    calls
+        .map(|call| GateCall {
+            file: path.display().to_string(),
+            exists: Path::new(&call.program).is_file(),
+            has_no_gate: call.has_no_gate(),
+            program: call.program,
+        })
+        .collect()
+}
