@@ -299,6 +299,14 @@ catalogue! {
     Finished:
         "設定が完了しました。確認は `turnbridge doctor`、解除は `turnbridge uninstall`。",
         "All is set up. `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.";
+    FinishedWithoutClaude:
+        "設定は終わりましたが、Claude Code はまだ Turnbridge を呼び出しません。そのターンは表示も通知もされません。\n\
+         プラグインをインストールするか、`turnbridge hooks apply` を実行してください。確認は `turnbridge doctor`、解除は `turnbridge uninstall`。",
+        "Set up, but Claude Code does not call Turnbridge yet: nothing is seen of its turns.\n\
+         Install the plugin, or run `turnbridge hooks apply`. `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.";
+    FinishedWithoutAgents:
+        "設定は終わりましたが、エージェントがありません。`claude` か `codex` をインストールしてから、もう一度 `turnbridge setup` を実行してください。",
+        "Set up, but there is no agent yet. Install `claude` or `codex`, then run `turnbridge setup` again.";
     Seconds:
         "{0} 秒",
         "{0} s";

@@ -7,7 +7,7 @@ use anyhow::Result;
 use turnbridge_config::Config;
 use turnbridge_config::codex_notify::{Mode, Status, status};
 use turnbridge_core::ids::Tool;
-use turnbridge_core::settings_edit::{Registered as EventState, inspect};
+use turnbridge_core::settings_edit::{all_hooks_are_off, own_calls};
 use turnbridge_core::setup_texts::SetupText;
 use turnbridge_store::paths::claude_config_dir;
 
@@ -43,16 +43,10 @@ impl Setup<'_> {
     /// Who calls us already, for a test alone.
     pub fn registered_before(&self, config: &Config) -> Result<Vec<Registered>> {
         let mut enabled = Vec::new();
-        if let Some(program) = programs::agent(Tool::Claude, config) {
-            let file = hooks::settings_file()?;
-            let current =
-                file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
-            let registration = hooks::Wanted::default().registration()?;
-            let is_ours = inspect(current.text_or_empty(), &registration)
-                .is_ok_and(|events| events.iter().any(|(_, state)| *state != EventState::No));
-            if is_ours || plugin_is_enabled() {
-                enabled.push(Registered { tool: Tool::Claude, program, plugin_folder: None });
-            }
+        if let Some(program) = programs::agent(Tool::Claude, config)
+            && claude_calls_us()?
+        {
+            enabled.push(Registered { tool: Tool::Claude, program, plugin_folder: None });
         }
         if let Some(program) = programs::agent(Tool::Codex, config) {
             enabled.push(Registered { tool: Tool::Codex, program, plugin_folder: None });
@@ -143,6 +137,15 @@ impl Setup<'_> {
         let yes = is_given || !self.dialogue.is_interactive;
         Consent { dry_run: false, yes, language: self.dialogue.language }
     }
+}
+
+/// Whether Claude Code calls us by itself: by its settings, or by the plugin.
+pub fn claude_calls_us() -> Result<bool> {
+    let file = hooks::settings_file()?;
+    let current = file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
+    let text = current.text_or_empty();
+    let is_ours = own_calls(text).is_ok_and(|calls| !calls.is_empty());
+    Ok((is_ours || plugin_is_enabled()) && !all_hooks_are_off(text))
 }
 
 /// Whether Claude Code loads our plugin by itself.

@@ -127,7 +127,19 @@ impl Setup<'_> {
         if !self.options.no_test {
             self.try_out(&registered, channel)?;
         }
-        self.dialogue.heading(&self.dialogue.text(SetupText::Finished, &[]))
+        self.dialogue.heading(&self.dialogue.text(self.end()?, &[]))
+    }
+
+    /// What has come of it, by the files as they are now.
+    fn end(&self) -> Result<SetupText> {
+        let config = Config::read().unwrap_or_default();
+        let [claude, codex] =
+            [Tool::Claude, Tool::Codex].map(|tool| programs::agent(tool, &config));
+        Ok(match (claude, codex) {
+            (None, None) => SetupText::FinishedWithoutAgents,
+            (Some(_), _) if !agents::claude_calls_us()? => SetupText::FinishedWithoutClaude,
+            _ => SetupText::Finished,
+        })
     }
 
     fn show_agents(&self, config: &Config) -> Result<()> {

@@ -373,6 +373,38 @@ fn x36_without_slack_the_board_takes_its_place() {
 }
 
 #[test]
+fn it_does_not_say_that_all_is_set_up_while_claude_does_not_call_us() {
+    let site = Site::new();
+    let arguments = ["--no-slack", "--no-service", "--no-test", "--codex", "none"];
+    let end = |more: &[&str]| {
+        let said = site.done(&[&arguments, more].concat(), "");
+        said.trim_end().rsplit_once("\n\n").unwrap().1.to_owned()
+    };
+    insta::assert_snapshot!(end(&["--claude", "none"]), @"
+    Set up, but Claude Code does not call Turnbridge yet: nothing is seen of its turns.
+    Install the plugin, or run `turnbridge hooks apply`. `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.
+    ");
+    // Without a settings file the hooks are not registered unless somebody says so.
+    assert!(end(&[]).starts_with("Set up, but Claude Code does not call"));
+    assert!(end(&["--claude", "plugin"]).starts_with("Set up, but Claude Code does not call"));
+    insta::assert_snapshot!(end(&["--claude", "none", "--language", "ja"]), @"
+    設定は終わりましたが、Claude Code はまだ Turnbridge を呼び出しません。そのターンは表示も通知もされません。
+    プラグインをインストールするか、`turnbridge hooks apply` を実行してください。確認は `turnbridge doctor`、解除は `turnbridge uninstall`。
+    ");
+    assert!(end(&["--claude", "settings", "--language", "en"]).starts_with("All is set up."));
+    // What is there counts, not what was asked for this time.
+    assert!(end(&["--claude", "none"]).starts_with("All is set up."));
+    let settings = site.world.hermetic.claude_config_dir().join("settings.json");
+    let text = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, text.replacen('{', "{\"disableAllHooks\": true, ", 1)).unwrap();
+    assert!(end(&["--claude", "none"]).starts_with("Set up, but Claude Code does not call"));
+    for program in ["claude", "codex"] {
+        fs::remove_file(site.world.hermetic.root().join("bin").join(program)).unwrap();
+    }
+    insta::assert_snapshot!(end(&[]), @"Set up, but there is no agent yet. Install `claude` or `codex`, then run `turnbridge setup` again.");
+}
+
+#[test]
 fn x36_slv_88_without_slack_a_service_keeps_the_board() {
     let site = Site::new();
     let programs = site.world.hermetic.root().join("bin");
