@@ -56,8 +56,21 @@ pub fn set_claude_hooks(enabled: bool) -> Response {
     Response::json(200, &answer)
 }
 
+/// What was done; where no pane is known and none can be opened, the command that a person can run.
 pub fn focus(id: &SessionId) -> Response {
-    Response::json(200, &outcome(run(&["focus", "--", id.as_str()])))
+    let said = run(&["focus", "--json", "--", id.as_str()]);
+    let done = said.as_ref().ok().filter(|said| said.is_success);
+    let done = done.and_then(|said| serde_json::from_str::<Value>(&said.output).ok());
+    Response::json(200, &done.map_or_else(|| outcome(said), |done| focused(&done)))
+}
+
+fn focused(done: &Value) -> Value {
+    let is_done = done["done"] != "printed";
+    let mut answer = json!({ "ok": is_done, "done": done["done"], "terminal": done["terminal"] });
+    if !is_done {
+        answer["command"] = done["command"].clone();
+    }
+    answer
 }
 
 struct Said {

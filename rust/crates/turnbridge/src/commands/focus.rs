@@ -19,7 +19,8 @@ use crate::terminals;
 /// Go to the terminal in which a session runs, or resume it in a new one
 ///
 /// A session that has ended, or whose pane is not known, is resumed in a new tab or window of its
-/// terminal, or of this one. Where there is none that can be told to, the command is printed.
+/// terminal, or of this one. Where there is none that can be told to, the command is printed; also for
+/// a Codex that is open in an unknown pane, because only one can have a thread open.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The session's id, or the beginning of it
@@ -61,6 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "tool": session.tool.as_str(),
             "folder": command.folder,
             "argv": command.argv,
+            "command": command.line(),
         })
         .to_string());
     }
@@ -81,14 +83,18 @@ fn go(session: &Session, panes: &[Pane], command: &ResumeCommand) -> Result<Done
             return Ok(Done::Switched(pane.clone()));
         }
     }
-    if is_live {
-        note(match session.tool {
-            // KT-85.
-            Tool::Codex => {
-                "its pane is not known; if Codex says that the thread is in use, close it there"
-            }
-            Tool::Claude => "its pane is not known; what is done here, an open one does not see",
-        });
+    match session.tool {
+        // KT-85: two that have one thread open would get in each other's way.
+        Tool::Codex if is_live => {
+            note(
+                "Codex has it open in a pane that is not known: go there, or close it there first",
+            );
+            return Ok(Done::Printed);
+        }
+        Tool::Claude if is_live => {
+            note("its pane is not known; what is done here, an open one does not see");
+        }
+        _ => {}
     }
     if !Path::new(&command.folder).is_dir() {
         let error = format!("the session's folder `{}` is gone", command.folder);

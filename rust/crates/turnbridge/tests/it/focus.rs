@@ -146,3 +146,50 @@ fn kt_74_where_no_terminal_can_be_told_the_command_is_printed() {
     );
     assert_eq!(output.status.code(), Some(1));
 }
+
+/// Only one can have a thread open; a second `codex resume` would get in the way of the first.
+#[test]
+fn kt_85_a_codex_that_is_open_in_an_unknown_pane_is_not_resumed_a_second_time() {
+    let Some(desk) = Desk::new() else { return };
+    let codex = StandIn::new(&desk.world.hermetic.root().join("bin"), "codex", "exec sleep 600");
+    // This process is the agent, and it is in no pane.
+    let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let folder = desk.world.hermetic.project();
+    let start = serde_json::json!({
+        "session_id": thread, "cwd": folder, "hook_event_name": "SessionStart", "source": "startup",
+    });
+    desk.world.hook("turnbridge-status", &["--tool", "codex"], start.to_string().as_bytes());
+    // In tmux, where a new window could be opened.
+    let pane = desk.tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}"]);
+    let (socket, pane) = pane.trim().split_once(' ').unwrap();
+    let mut command = desk.world.command("turnbridge");
+    command.args(["focus", "--json", thread]).env("TMUX", socket).env("TMUX_PANE", pane);
+    let output = feed(command, b"");
+    assert!(output.status.success(), "{output:?}");
+    let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(done["done"], "printed", "{done}");
+    let line = format!("cd {} && codex resume {thread}", folder.display());
+    assert_eq!(done["command"], line);
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        note,
+        "note: Codex has it open in a pane that is not known: go there, or close it there first\n"
+    );
+    assert_eq!(desk.tmux.run(&["list-windows"]).lines().count(), 2);
+    assert!(codex.calls().is_empty());
+}
+
+/// What the board's "Go to terminal" answers then.
+#[test]
+fn where_no_terminal_can_be_told_the_board_gives_the_command() {
+    let site = Site::start();
+    site.turn("go");
+    let order = serde_json::json!({ "tool": "claude", "session_id": FIRST });
+    let answer = site.post("/api/focus", &order).json();
+    let folder = site.world.hermetic.project();
+    let expected = serde_json::json!({
+        "ok": false, "done": "printed", "terminal": null,
+        "command": format!("cd {} && claude -r {FIRST}", folder.display()),
+    });
+    assert_eq!(answer, expected);
+}

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use crossterm::event::{self, Event as TerminalEvent};
+use serde_json::Value;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::{clock, pane_store};
 
@@ -243,23 +244,53 @@ impl Watch {
     }
 }
 
-/// What `turnbridge focus` says, in one line.
+/// What `turnbridge focus` has done, in one line.
 fn focus(id: &str) -> String {
     let asked = programs::own("turnbridge").and_then(|program| {
         let mut command = Command::new(program);
-        Ok(programs::ask(command.args(["focus", id]), FOCUS_PATIENCE)?)
+        Ok(programs::ask(command.args(["focus", "--json", id]), FOCUS_PATIENCE)?)
     });
     match asked {
         Err(error) => format!("error: {error:#}"),
+        Ok(answer) if answer.status.success() => focused(&answer.text()),
         Ok(answer) => {
-            let errors = String::from_utf8_lossy(&answer.stderr).into_owned();
-            let said = if answer.status.success() { answer.text() } else { errors };
-            let line = said.lines().next().unwrap_or_default().trim().to_owned();
-            if line.is_empty() && answer.status.success() {
-                "switched to it".to_owned()
-            } else {
-                line
-            }
+            let errors = String::from_utf8_lossy(&answer.stderr);
+            errors.lines().next().unwrap_or_default().trim().to_owned()
         }
+    }
+}
+
+fn focused(said: &str) -> String {
+    let said: Value = serde_json::from_str(said).unwrap_or_default();
+    let terminal = said["terminal"].as_str().unwrap_or("its terminal");
+    match (said["done"].as_str(), said["tool"].as_str()) {
+        (Some("switched"), _) => format!("switched to its pane in {terminal}"),
+        (Some("opened"), _) => format!("resumed in a new tab or window of {terminal}"),
+        (_, Some("codex")) => {
+            "its pane is not known: go there, or close Codex there; y copies the command that resumes it".to_owned()
+        }
+        _ => "its pane is not known; y copies the command that resumes it".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_focus_has_done_is_said_in_one_line() {
+        let of = |done: &str, tool: &str, terminal: Value| {
+            focused(
+                &serde_json::json!({"done": done, "tool": tool, "terminal": terminal}).to_string(),
+            )
+        };
+        assert_eq!(of("switched", "claude", "tmux".into()), "switched to its pane in tmux");
+        assert_eq!(
+            of("opened", "claude", "kitty".into()),
+            "resumed in a new tab or window of kitty"
+        );
+        let printed = of("printed", "claude", Value::Null);
+        assert_eq!(printed, "its pane is not known; y copies the command that resumes it");
+        assert!(of("printed", "codex", Value::Null).contains("close Codex there"));
     }
 }
