@@ -22,6 +22,7 @@ pub use edit::{Setting, extend, set, set_all};
 pub use problem::Problem;
 use problem::read_text;
 use section::Section;
+pub use section::Unknown;
 
 /// As browsers name it: they leave out port 80, and the system keeps those below 1024 to itself.
 const PORT: &str = "0 or a port from 1024 to 65535";
@@ -45,7 +46,7 @@ pub struct Config {
     pub codex: Codex,
     pub board: Board,
     /// Keys that mean nothing, for whoever reads the file to the user.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<Unknown>,
     /// It holds tokens, and others may read it.
     pub is_exposed: bool,
 }
@@ -144,12 +145,20 @@ fn is_readable_by_others(_path: &Path) -> bool {
     false
 }
 
-/// The config. Sections that are not known belong to later versions and are not looked at.
+const SECTIONS: [&str; 9] =
+    ["slack", "destinations", "features", "gate", "voice", "notify", "resume", "codex", "board"];
+
+/// The config. What is not known may belong to a later version: it is named, and otherwise ignored.
 fn parse(text: &str) -> Result<Config, Problem> {
     Problem::check_mark(text)?;
     let document = Document::parse(text).map_err(|error| Problem::of_syntax(text, &error))?;
     let mut top = Section::top(&document, text);
     let language = top.one_of("language", &["ja", "en"])?;
+    top.know(&SECTIONS);
+    let mut slack = Section::of(&document, &["slack"], text)?;
+    let mut destinations = Section::of(&document, &["destinations"], text)?;
+    destinations.know(&["dm"]);
+    let mut dm = Section::of(&document, &["destinations", "dm"], text)?;
     let mut gate = Section::of(&document, &["gate"], text)?;
     let mut voice = Section::of(&document, &["voice"], text)?;
     let mut notify = Section::of(&document, &["notify"], text)?;
@@ -159,8 +168,8 @@ fn parse(text: &str) -> Result<Config, Problem> {
     let mut resume = Section::of(&document, &["resume"], text)?;
     let mut config = Config {
         language,
-        slack: slack(&document, text)?,
-        slack_api_url: Section::of(&document, &["slack"], text)?.text("api_url")?,
+        slack: read_slack(&mut slack, &mut dm)?,
+        slack_api_url: slack.text("api_url")?,
         gate: Gate { enabled: gate.boolean("enabled")?, headless: gate.boolean("headless")? },
         voice: Voice {
             mute: voice.boolean("mute")?.unwrap_or_default(),
@@ -180,15 +189,15 @@ fn parse(text: &str) -> Result<Config, Problem> {
         unknown: Vec::new(),
         is_exposed: false,
     };
-    for section in [gate, voice, notify, codex, board, features, resume] {
+    let sections =
+        [top, slack, destinations, dm, gate, voice, notify, codex, board, features, resume];
+    for section in sections {
         config.unknown.extend(section.unknown());
     }
     Ok(config)
 }
 
-fn slack(document: &Document<&str>, text: &str) -> Result<Option<Slack>, Problem> {
-    let mut slack = Section::of(document, &["slack"], text)?;
-    let mut dm = Section::of(document, &["destinations", "dm"], text)?;
+fn read_slack(slack: &mut Section<'_>, dm: &mut Section<'_>) -> Result<Option<Slack>, Problem> {
     let token = |kind: TokenKind| {
         move |text: &str| Token::parse(kind, text).ok_or_else(|| kind.prefix().to_owned())
     };

@@ -1,8 +1,10 @@
 //! One section of the config while it is read: typed values, and what was not asked for.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use toml_edit::{Document, Item, TableLike};
+use turnbridge_core::nearest_name::nearest;
 use turnbridge_core::token_mask::without_tokens;
 
 use crate::problem::Problem;
@@ -129,10 +131,36 @@ impl<'a> Section<'a> {
         values.map(Some).ok_or_else(|| self.wrong(key, expected))
     }
 
-    pub fn unknown(self) -> impl Iterator<Item = String> {
+    /// What is there and was not asked for.
+    pub fn unknown(self) -> Vec<Unknown> {
         let keys = self.table.into_iter().flat_map(|table| table.iter());
-        keys.filter(move |(key, _)| !self.known.contains(key))
-            .map(move |(key, _)| format!("{}.{}", self.name, without_tokens(key)))
+        keys.filter(|(key, _)| !self.known.contains(key))
+            .map(|(key, _)| Unknown {
+                key: self.path_of(&without_tokens(key)),
+                meant: nearest(key, &self.known).map(|known| self.path_of(known)),
+            })
+            .collect()
+    }
+
+    /// Names that are read elsewhere: sections.
+    pub fn know(&mut self, names: &[&'static str]) {
+        self.known.extend(names);
+    }
+}
+
+/// A key or a section that means nothing. It may belong to a later version, or be a slip of the pen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// With its section: `voice.sped`.
+    pub key: String,
+    /// The known name that is nearest.
+    pub meant: Option<String>,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.key)?;
+        self.meant.as_ref().map_or(Ok(()), |meant| write!(f, " (did you mean `{meant}`?)"))
     }
 }
 

@@ -3,19 +3,48 @@ use super::*;
 /// What is read of `text`: values, unknown keys, or the problem.
 fn shown(text: &str) -> String {
     match parse(text) {
-        Ok(Config { gate, voice, unknown, .. }) => format!("{gate:?} {voice:?} {unknown:?}"),
+        Ok(config) => format!("{:?} {:?} {}", config.gate, config.voice, unknown(&config)),
         Err(problem) => problem.to_string(),
     }
+}
+
+fn unknown(config: &Config) -> String {
+    config.unknown.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn what_is_not_known_is_named_wherever_it_stands_with_the_name_that_may_be_meant() {
+    let of = |text: &str| unknown(&parse(text).unwrap());
+    assert_eq!(of("lang = 'ja'\nlangauge = 'ja'"), "`lang`, `langauge` (did you mean `language`?)");
+    assert_eq!(of("[bord]\nport = 4711"), "`bord` (did you mean `board`?)");
+    assert_eq!(of("[[later]]\nx = 1"), "`later`");
+    assert_eq!(
+        of("[slack]\nbot_tokn = 'xoxb-1'"),
+        "`slack.bot_tokn` (did you mean `slack.bot_token`?)"
+    );
+    assert_eq!(of("[slack]\nxoxb-1-secret = 1"), "`slack.xoxb-***`");
+    let dm = "[destinations.dm]\ntarget_user = 'U1'";
+    assert_eq!(
+        of(dm),
+        "`destinations.dm.target_user` (did you mean `destinations.dm.target_user_id`?)"
+    );
+    assert_eq!(of("[destinations.channel]\nid = 'C1'"), "`destinations.channel`");
+    assert_eq!(
+        of(
+            "[slack]\nbot_token = 'xoxb-1'\napi_url = 'https://x'\n[destinations.dm]\nenabled = true"
+        ),
+        ""
+    );
 }
 
 #[test]
 fn what_is_there_is_read_and_the_rest_is_as_if_there_were_no_file() {
     assert_eq!(parse("").unwrap(), Config::default());
     let text = "\u{feff}[voice] # mine\r\nmute = true\r\nja = 'Kyoko'\r\n[later]\r\nx = 1\r\n";
-    insta::assert_snapshot!(shown(text), @r#"Gate { enabled: None, headless: None } Voice { mute: true, rate: None, en: None, ja: Some("Kyoko") } []"#);
+    insta::assert_snapshot!(shown(text), @r#"Gate { enabled: None, headless: None } Voice { mute: true, rate: None, en: None, ja: Some("Kyoko") } `later`"#);
     let text = "gate.enabled = false\nvoice = { rate = 200, en = \"Bad News\" }\n";
-    insta::assert_snapshot!(shown(text), @r#"Gate { enabled: Some(false), headless: None } Voice { mute: false, rate: Some(200), en: Some("Bad News"), ja: None } []"#);
-    insta::assert_snapshot!(shown("[gate]\nenable = 1\n[voice]\nspeed = 3"), @r#"Gate { enabled: None, headless: None } Voice { mute: false, rate: None, en: None, ja: None } ["gate.enable", "voice.speed"]"#);
+    insta::assert_snapshot!(shown(text), @r#"Gate { enabled: Some(false), headless: None } Voice { mute: false, rate: Some(200), en: Some("Bad News"), ja: None } "#);
+    insta::assert_snapshot!(shown("[gate]\nenable = 1\n[voice]\nspeed = 3"), @r#"Gate { enabled: None, headless: None } Voice { mute: false, rate: None, en: None, ja: None } `gate.enable` (did you mean `gate.enabled`?), `voice.speed`"#);
 }
 
 #[test]
@@ -93,12 +122,12 @@ fn slv_25_slack_is_read_and_its_tokens_are_never_shown() {
                 [features]\nreply_resume = true\nlaunchd_enabled = true\n[notify]\nwaiting = true\n";
     let config = parse(text).unwrap();
     assert!(!format!("{config:?}").contains("secret"), "{config:?}");
-    let slack = config.slack.unwrap();
+    let slack = config.slack.as_ref().unwrap();
     assert_eq!(slack.bot_token.expose(), "xoxb-12-secret");
     assert_eq!(slack.target_user_id.as_deref(), Some("U123"));
     assert_eq!(config.features, Features { reply_resume: true, service_enabled: true });
     assert!(config.notify.waiting);
-    assert_eq!(config.unknown, Vec::<String>::new());
+    assert_eq!(unknown(&config), "");
 }
 
 #[test]
@@ -129,7 +158,8 @@ fn how_replies_are_resumed_is_read_and_checked() {
     assert_eq!(default, Resume::default());
     insta::assert_snapshot!(shown("[resume]\nlive = 'window'"), @r#"`resume.live` must be `"run"`, `"hold"` or `"pane"` at line 2, column 8"#);
     insta::assert_snapshot!(shown("[resume]\ncodex = 'bin/codex'"), @"`resume.codex` must be the whole path of a program at line 2, column 9");
-    assert_eq!(parse("[resume]\nlife = 1").unwrap().unknown, ["resume.life"]);
+    let config = parse("[resume]\nlife = 1").unwrap();
+    assert_eq!(unknown(&config), "`resume.life` (did you mean `resume.live`?)");
 }
 
 #[test]
@@ -137,7 +167,7 @@ fn kt_18_further_folders_of_codex_are_absolute_paths() {
     let absolute = if cfg!(windows) { r"C:\codex" } else { "/mnt/c/Users/u/.codex" };
     let config = parse(&format!("[codex]\nhomes = ['{absolute}']\nhome = 'x'")).unwrap();
     assert_eq!(config.codex.homes, [PathBuf::from(absolute)]);
-    assert_eq!(config.unknown, ["codex.home"]);
+    assert_eq!(unknown(&config), "`codex.home` (did you mean `codex.homes`?)");
     for wrong in ["['codex']", "'/codex'", "[1]", "['']"] {
         let problem = parse(&format!("[codex]\nhomes = {wrong}")).unwrap_err().to_string();
         assert_eq!(

@@ -35,6 +35,7 @@ pub mod line_diff;
 pub mod listening;
 pub mod machine_wire;
 pub mod marks_wire;
+pub mod nearest_name;
 pub mod notice_switches;
 pub mod notice_wire;
 pub mod one_line;

@@ -12,7 +12,7 @@ use crate::failure::{hinted, note};
 pub fn read() -> Result<Config> {
     let config = Config::read().map_err(explain)?;
     for key in &config.unknown {
-        note(&format!("`{}`: there is no `{key}`; it is ignored", path()?.display()));
+        note(&format!("`{}`: there is no {key}; it is ignored", path()?.display()));
     }
     if config.is_exposed {
         let path = path()?;

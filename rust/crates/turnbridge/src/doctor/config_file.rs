@@ -56,7 +56,8 @@ fn findings(facts: &Facts<'_>) -> Vec<Finding> {
         },
     )];
     if !config.unknown.is_empty() {
-        let what = format!("`{shown}`: there is no `{}`", config.unknown.join("`, `"));
+        let unknown: Vec<_> = config.unknown.iter().map(ToString::to_string).collect();
+        let what = format!("`{shown}`: there is no {}", unknown.join(", "));
         let why = "what is not known is ignored; it may be a slip of the pen";
         let told =
             told(what, why, "correct the key, or take it out (docs/schemas/config.schema.json)");

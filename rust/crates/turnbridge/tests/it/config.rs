@@ -128,7 +128,8 @@ fn what_means_nothing_is_told() {
     let output = voice(&world, &["status"]);
     assert!(output.status.success(), "{output:?}");
     insta::assert_snapshot!(errors(&world, &output), @"
-    note: `CONFIG/config.toml`: there is no `gate.enable`; it is ignored
+    note: `CONFIG/config.toml`: there is no `later`; it is ignored
+    note: `CONFIG/config.toml`: there is no `gate.enable` (did you mean `gate.enabled`?); it is ignored
     note: `CONFIG/config.toml`: there is no `voice.speed`; it is ignored
     ");
 }

@@ -184,6 +184,9 @@ fn faults_of_the_config_are_found() {
         fault("config-unknown-key", "warning", "correct the key", No, |clinic| {
             clinic.change_config(|text| format!("{text}[voice]\nspeed = 1\n"));
         }),
+        fault("config-unknown-key", "warning", "correct the key", No, |clinic| {
+            clinic.change_config(|text| format!("lang = \"ja\"\n{text}"));
+        }),
         fault("config-exposed", "warning", "chmod 600", Yes, |clinic| {
             clinic.make_readable_by_all(&clinic.world.hermetic.config_dir().join("config.toml"));
         }),
