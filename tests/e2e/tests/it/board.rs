@@ -53,16 +53,21 @@ impl<'scene> Board<'scene> {
         board
     }
 
-    /// Calls a hook as an agent does that this process is.
+    /// Calls a hook as an agent does that this process is, in a pane.
     #[track_caller]
     pub fn hook(&self, payload: &Value) {
+        self.hook_in(Some("%1"), payload);
+    }
+
+    #[track_caller]
+    fn hook_in(&self, pane: Option<&str>, payload: &Value) {
         let name = match payload["hook_event_name"].as_str() {
             Some("Stop") => "turnbridge-stop-gate",
             _ => "turnbridge-status",
         };
         let mut command = self.scene.hermetic.command(executable(name));
         command.args(["--origin", "plugin"]).env("CLAUDE_CODE_ENTRYPOINT", "cli");
-        command.env("TMUX_PANE", "%1").stdin(Stdio::piped());
+        command.envs(pane.map(|pane| ("TMUX_PANE", pane))).stdin(Stdio::piped());
         let mut child = command.spawn().expect("start the hook");
         let mut stdin = child.stdin.take().expect("its input");
         std::io::Write::write_all(&mut stdin, payload.to_string().as_bytes()).expect("its payload");
@@ -395,7 +400,7 @@ fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() 
     browser.open(&board.url);
     browser.wait_for("#connection", "Live");
     drop(board);
-    browser.wait_for("#connection", "The connection is lost");
+    browser.wait_for("#connection", "Reconnecting");
     let board = Board::start(&scene, None, &config);
     browser.wait_for("#sign-in .why", "The daemon was started anew");
     browser.run(&format!("location.hash = '{}'", board.url.split_once('#').expect("a token").1));
@@ -404,4 +409,98 @@ fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() 
     let without = board.url.split_once('#').expect("a token").0;
     browser.open(without);
     browser.wait_for("#sign-in .why", "Type the code that your terminal shows");
+}
+
+/// What the page says when it cannot do what it is asked for, in both languages.
+#[test]
+fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_it() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+    let folder = scene.hermetic.project();
+    let command = format!("cd {} && claude -r {id}", folder.display());
+    for (language, focus, why, copy, copied) in [
+        ("en", "Go to terminal", "The terminal of this session is not known.", "Copy", "Copied"),
+        (
+            "ja",
+            "ターミナルへ移動",
+            "このセッションのターミナルは特定できません。",
+            "コピー",
+            "コピーしました",
+        ),
+    ] {
+        let board = Board::start(&scene, None, &format!("language = \"{language}\"\n"));
+        let prompt = json!({
+            "session_id": id, "cwd": folder, "hook_event_name": "UserPromptSubmit",
+            "prompt": "Mend the retry policy.",
+        });
+        board.hook_in(None, &prompt);
+        for (name, width, dark) in
+            [("light", 1280, false), ("dark", 1280, true), ("phone", 390, true)]
+        {
+            let view = json!({"url": board.url, "width": width, "height": 800, "dark": dark});
+            browser.order("open", view);
+            browser.order("run", json!({"script": "navigator.clipboard.writeText = (text) => { window.kept = text; return Promise.resolve(); }"}));
+            browser.order("wait", json!({ "selector": ".card" }));
+            browser.press(&["j", "Enter"]);
+            browser.order("click", json!({"selector": ".focus", "text": focus}));
+            browser.wait_for(".command p", why);
+            assert_eq!(browser.wait_for(".command code", "claude -r"), command);
+            assert_eq!(browser.wait_for(".command .copy", copy), copy);
+            screenshot(&mut browser, &format!("command-{language}-{name}"));
+            browser.click(".command .copy");
+            browser.wait_for(".command .copy", copied);
+            assert_eq!(browser.run("window.kept"), json!(command));
+            // Nothing sticks out of a narrow page.
+            let is_wide = browser.run("document.documentElement.scrollWidth > innerWidth");
+            assert_eq!(is_wide, json!(false));
+        }
+        browser.assert_quiet(&board.url);
+    }
+}
+
+#[test]
+fn without_a_token_and_without_a_daemon_the_page_says_what_to_do() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    for (language, locale, sign_in, signed_out, none, lost, gone) in [
+        (
+            "en",
+            "en-US",
+            "Sign in to the board",
+            "Sign in to see your sessions.",
+            "No sessions yet",
+            "The daemon does not answer",
+            "The sessions cannot be read",
+        ),
+        (
+            "ja",
+            "ja-JP",
+            "ボードにサインイン",
+            "サインインすると",
+            "セッションはまだありません",
+            "デーモンが応答しません",
+            "セッションを読み取れません",
+        ),
+    ] {
+        let mut board = Board::start(&scene, None, &format!("language = \"{language}\"\n"));
+        let empty = "document.querySelector('#sessions .empty').textContent";
+        let address = board.url.split_once('#').expect("a token").0.to_owned();
+        browser.order("open", json!({"url": address, "locale": locale}));
+        browser.wait_for("#sign-in h2", sign_in);
+        let said = browser.run(empty);
+        assert!(said.as_str().expect("words").contains(signed_out), "{said}");
+        browser.order("open", json!({"url": board.url, "locale": locale}));
+        browser.wait_for("#sessions .empty", none);
+        board.daemon.kill().expect("end the daemon");
+        board.daemon.wait().expect("its end");
+        browser.wait_for("#lost", lost);
+        let commands = browser.order("texts", json!({"selector": "#lost code"}));
+        assert_eq!(commands["texts"], json!(["turnbridge daemon", "turnbridge board --open"]));
+        browser.wait_for("#sessions .empty", gone);
+        for (name, width, height) in [("wide", 1280, 800), ("phone", 390, 800)] {
+            browser.order("resize", json!({"width": width, "height": height}));
+            screenshot(&mut browser, &format!("lost-{language}-{name}"));
+        }
+    }
 }

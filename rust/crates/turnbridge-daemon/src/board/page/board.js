@@ -4,7 +4,7 @@ import { Cards, keyOf } from "/cards.js";
 import { listen, takeToken } from "/connection.js";
 import { Settings } from "/settings.js";
 import { SignIn } from "/sign_in.js";
-import { currentLanguage, setLanguage, text } from "/texts.js";
+import { currentLanguage, element, setLanguage, text, withCommands } from "/texts.js";
 import { Thread } from "/thread.js";
 
 const byId = (id) => document.getElementById(id);
@@ -22,6 +22,9 @@ const signIn = new SignIn(byId("sign-in"), () => {
   connection.again();
 });
 let state = "connecting";
+/** A daemon that is started anew is often there again by then. */
+const LOST_AFTER = 1_500;
+let lostTimer = null;
 
 function openThread(key) {
   const session = cards.sessions.get(key);
@@ -76,8 +79,19 @@ function showState(now) {
   state = now;
   byId("connection").textContent = text(now);
   byId("connection").className = now;
+  cards.setStanding(now);
   if (now === "refused") signIn.show();
   else if (now === "connected") signIn.hide();
+  clearTimeout(lostTimer);
+  if (now === "lost") lostTimer = setTimeout(showHowToGetBack, LOST_AFTER);
+  else byId("lost").hidden = true;
+}
+
+function showHowToGetBack() {
+  const title = element("strong", {}, text("lost_title"));
+  const hint = element("p", { class: "explained" }, withCommands("lost_hint", "turnbridge daemon", "turnbridge board --open"));
+  byId("lost").replaceChildren(title, hint);
+  byId("lost").hidden = false;
 }
 
 function translate() {

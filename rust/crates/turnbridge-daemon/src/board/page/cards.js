@@ -6,6 +6,9 @@ import { element, span, text } from "/texts.js";
 
 const GROUPS = ["waiting_user", "working", "completed", "stopped"];
 
+/** What stands in an empty list, by how the page is connected. */
+const NONE = { connecting: "connecting", refused: "none_refused", lost: "none_lost" };
+
 const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 export const keyOf = (session) => `${session.tool}/${session.session_id}`;
@@ -42,6 +45,8 @@ export class Cards {
     this.nodes = new Map();
     this.lists = new Map();
     this.filter = "";
+    /** How the page is connected, until the daemon has told which sessions there are. */
+    this.standing = "connecting";
     this.chosen = null;
     // Whether the stopped ones are folded away, once somebody has said so.
     this.isFolded = null;
@@ -81,7 +86,16 @@ export class Cards {
   }
 
   setAll(sessions) {
+    this.standing = null;
     this.sessions = new Map(sessions.map((session) => [keyOf(session), session]));
+    this.render();
+  }
+
+  /** That there are none is known only once the daemon has told. */
+  setStanding(standing) {
+    // The list follows at once.
+    if (standing === "connected") return;
+    this.standing = standing;
     this.render();
   }
 
@@ -166,7 +180,7 @@ export class Cards {
       }
     }
     this.empty.hidden = shown > 0;
-    this.empty.textContent = this.sessions.size === 0 ? text("none") : text("none_match");
+    this.empty.textContent = this.sessions.size === 0 ? text(NONE[this.standing] ?? "none") : text("none_match");
   }
 
   /** Moving a node takes the focus from it. */

@@ -10,7 +10,7 @@ const TEXTS = {
     back: "Back to all sessions",
     connecting: "Connecting…",
     connected: "Live",
-    lost: "The connection is lost; trying again…",
+    lost: "Reconnecting…",
     refused: "Not signed in",
     sign_in_title: "Sign in to the board",
     not_signed_in: "Type the code that your terminal shows.",
@@ -22,6 +22,10 @@ const TEXTS = {
     code_wrong_once: "This code is not right. One more try.",
     code_none: "No code is waiting to be typed: it was used, or its time is over. Get a new one.",
     code_void: "Too many wrong codes. Get a new one.",
+    lost_title: "The daemon does not answer",
+    lost_hint: "What is shown may be out of date. If the daemon has ended, run {0} in a terminal, then {1}: the board has a new address then.",
+    none_refused: "Sign in to see your sessions.",
+    none_lost: "The sessions cannot be read: the daemon does not answer.",
     code_lost: "The daemon does not answer. Try again when it runs.",
     none: "No sessions yet. Start `claude` or `codex`, and they appear here.",
     none_match: "No session matches the filter.",
@@ -58,6 +62,12 @@ const TEXTS = {
     timeline: "{0} turns; {1} for {2}",
     focus: "Go to terminal",
     focused: "Done",
+    command_live: "The terminal of this session is not known. To open it in another one, run this there; what is done in one, the other does not see.",
+    command_codex: "Codex has this thread open in a terminal that is not known. Go there, or close it there and run this:",
+    command_stopped: "No terminal is known in which it could be opened. Run this in one:",
+    copy: "Copy",
+    copied: "Copied",
+    copy_by_hand: "Selected: copy it with the keyboard",
     reply: "Reply",
     reply_placeholder: "Your reply becomes the next prompt of this session",
     send: "Send",
@@ -114,7 +124,7 @@ const TEXTS = {
     back: "セッション一覧に戻る",
     connecting: "接続中…",
     connected: "接続済み",
-    lost: "接続が切れました。再接続しています…",
+    lost: "再接続中…",
     refused: "未サインイン",
     sign_in_title: "ボードにサインイン",
     not_signed_in: "ターミナルに表示されたコードを入力してください。",
@@ -126,6 +136,10 @@ const TEXTS = {
     code_wrong_once: "コードが違います。あと 1 回入力できます。",
     code_none: "入力待ちのコードがありません。使用済みか、時間切れです。新しいコードを表示してください。",
     code_void: "間違ったコードが続いたため無効になりました。新しいコードを表示してください。",
+    lost_title: "デーモンが応答しません",
+    lost_hint: "表示内容は古い可能性があります。デーモンが終了している場合は、ターミナルで {0} を実行し、続けて {1} を実行してください。ボードのアドレスは新しくなります。",
+    none_refused: "サインインすると、セッションが表示されます。",
+    none_lost: "デーモンが応答しないため、セッションを読み取れません。",
     code_lost: "デーモンが応答しません。起動してからもう一度お試しください。",
     none: "セッションはまだありません。`claude` または `codex` を起動すると、ここに表示されます。",
     none_match: "条件に合うセッションはありません。",
@@ -162,6 +176,12 @@ const TEXTS = {
     timeline: "{0} ターン、{1}（{2}）",
     focus: "ターミナルへ移動",
     focused: "完了しました",
+    command_live: "このセッションのターミナルは特定できません。別のターミナルで開くには、次のコマンドを実行してください。一方での操作は、もう一方には表示されません。",
+    command_codex: "この Codex は、特定できないターミナルで開かれています。そのターミナルで操作するか、そこで終了してから次のコマンドを実行してください。",
+    command_stopped: "開けるターミナルが見つかりません。ターミナルで次のコマンドを実行してください。",
+    copy: "コピー",
+    copied: "コピーしました",
+    copy_by_hand: "選択しました。キーボードでコピーしてください",
     reply: "返信",
     reply_placeholder: "返信は、このセッションの次のプロンプトになります",
     send: "送信",
@@ -229,6 +249,28 @@ export function text(key, ...values) {
 
 /** What stands before and after the `{0}` of a text, for a value that is an element. */
 export const around = (key) => (TEXTS[language][key] ?? key).split("{0}");
+
+/** A text whose places are filled with commands. */
+export function withCommands(key, ...commands) {
+  const parts = (TEXTS[language][key] ?? key).split(/\{(\d)\}/);
+  return parts.map((part, index) => (index % 2 === 0 ? part : element("code", {}, commands[Number(part)])));
+}
+
+/** A command with a button that copies it. */
+export function copyable(command) {
+  const code = element("code", { tabindex: "0" }, command);
+  const button = element("button", { type: "button", class: "copy" }, text("copy"));
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(command);
+      button.textContent = text("copied");
+    } catch {
+      getSelection().selectAllChildren(code);
+      button.textContent = text("copy_by_hand");
+    }
+  });
+  return element("div", { class: "copyable" }, code, button);
+}
 
 export const hasText = (key) => key in TEXTS[language];
 

@@ -3,7 +3,7 @@
 import { ask, Refusal, tell } from "/connection.js";
 import { dot, keyOf, notes } from "/cards.js";
 import { render as markdown } from "/markdown.js";
-import { element, hasText, span, text } from "/texts.js";
+import { copyable, element, hasText, span, text } from "/texts.js";
 
 /** Nothing is left to say of them once their turn is there. */
 const WELL = ["running", "done", "handed_over"];
@@ -49,12 +49,14 @@ export class Thread {
 
   build() {
     this.head = element("header", { class: "thread-head" });
+    /** The command that resumes the session, where no pane can be gone to. */
+    this.command = element("div", { class: "command", role: "status", hidden: true });
     this.timeline = element("div", { class: "timeline", role: "img" });
     this.older = element("button", { type: "button", class: "older", hidden: true, onclick: () => this.loadOlder() });
     this.list = element("ol", { class: "turns" });
     this.problem = element("p", { class: "problem", role: "alert", hidden: true });
     this.scroller = element("div", { class: "scroller", tabindex: "-1" }, this.older, this.problem, this.list);
-    this.place.replaceChildren(this.head, this.timeline, this.scroller, this.buildForm());
+    this.place.replaceChildren(this.head, this.command, this.timeline, this.scroller, this.buildForm());
     this.place.setAttribute("aria-label", text("thread"));
     this.renderHead();
   }
@@ -290,11 +292,27 @@ export class Thread {
     const [tool, sessionId] = this.key.split("/");
     const order = { tool, session_id: sessionId };
     const said = await tell("/api/focus", order).catch((error) => ({ error: error.message }));
-    this.problem.hidden = said.ok === true;
+    if (this.key !== `${tool}/${sessionId}`) return;
+    this.command.hidden = said.command === undefined;
+    this.problem.hidden = said.ok === true || said.command !== undefined;
+    if (said.ok) return this.announce(text("focused"));
+    if (said.command !== undefined) return this.showCommand(said.command);
     const words = [text("failed", said.error), said.hint ? text("hint", said.hint) : ""];
-    this.problem.textContent = said.ok ? "" : words.join("\n");
-    if (said.ok) this.announce(text("focused"));
-    else this.problem.scrollIntoView({ block: "nearest" });
+    this.problem.textContent = words.join("\n");
+    this.problem.scrollIntoView({ block: "nearest" });
+  }
+
+  showCommand(command) {
+    const { state, tool } = this.session;
+    const isLive = state !== "stopped";
+    const why = !isLive ? "command_stopped" : tool === "codex" ? "command_codex" : "command_live";
+    const close = element(
+      "button",
+      { type: "button", class: "icon", "aria-label": text("close"), title: text("close"), onclick: () => (this.command.hidden = true) },
+      element("span", { "aria-hidden": "true" }, "×"),
+    );
+    const line = element("div", { class: "line" }, element("p", {}, text(why)), close);
+    this.command.replaceChildren(line, copyable(command));
   }
 
   focusBox() {
