@@ -1,5 +1,6 @@
 //! `turnbridge doctor`: quiet where all is well, and one finding for each fault, with what mends it.
 
+mod agreement;
 mod clinic;
 mod faults;
 mod rough;

@@ -131,7 +131,7 @@ fn faults_of_the_hooks_are_found() {
 }
 
 /// As Claude Code 2.1.197 writes it down.
-fn install_plugin(clinic: &Clinic, executable: &str) -> std::path::PathBuf {
+pub fn install_plugin(clinic: &Clinic, executable: &str) -> std::path::PathBuf {
     let folder = clinic.world.hermetic.claude_config_dir();
     let root = folder.join("plugins/cache/m/turnbridge/0.1.0");
     clinic.replace_program(&root.join("bin/turnbridge-status"), executable);

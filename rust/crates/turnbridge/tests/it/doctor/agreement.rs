@@ -1,0 +1,193 @@
+//! What `doctor`, `daemon status`, `gate explain` and the board say, in situations that are made: each
+//! agrees with the others and with the truth, or says nothing of it. The truth of the gate is what the
+//! registered Stop hooks do, that of the board what answers at its port.
+
+mod situations;
+mod truth;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::clinic::Clinic;
+use crate::schemas;
+use situations::{Situation, daemons, gates};
+use truth::seen;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One word for each thing; `-`: it does not apply, or nothing is said of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Words {
+    /// `none`, `runs`, `suspended`.
+    daemon: &'static str,
+    /// Which one is in force: `file`, `older`, `none`.
+    config: &'static str,
+    /// `served`, `none`.
+    board: &'static str,
+    /// `off`, `connecting`, `connected`, `refused`.
+    slack: &'static str,
+    /// `on`, `off`.
+    gate: &'static str,
+}
+
+const UNSAID: Words = Words { daemon: "-", config: "-", board: "-", slack: "-", gate: "-" };
+
+#[test]
+fn all_say_the_same_of_the_daemon_and_it_is_true() {
+    check_each(&daemons());
+}
+
+#[test]
+fn all_say_the_same_of_the_gate_and_it_is_true() {
+    check_each(&gates());
+}
+
+fn check_each(situations: &[Situation]) {
+    let wrong: Vec<_> = situations.iter().flat_map(wrong_words).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What somebody says that is not so, and what nobody says.
+fn wrong_words(Situation { name, plant, truth }: &Situation) -> Vec<String> {
+    let clinic = Clinic::new();
+    let _taken = plant(&clinic);
+    let [doctor, status, gate, board] =
+        [of_doctor(&clinic), of_status(&clinic), of_gate(&clinic), of_board(&clinic)];
+    let said = [
+        ("doctor", doctor),
+        ("daemon status", status),
+        ("gate explain", gate),
+        ("board", board),
+        ("what is seen", seen(&clinic)),
+    ];
+    let mut wrong = Vec::new();
+    for (who, words) in said {
+        for (what, word, expected) in pairs(words, *truth) {
+            if word != "-" && word != expected {
+                wrong.push(format!("{name}: {who} says that the {what} is `{word}`: {truth:?}"));
+            }
+        }
+    }
+    // Nobody is right by saying nothing.
+    let must_say = [
+        ("doctor", Words { board: "-", config: "-", slack: "-", ..*truth }, doctor),
+        ("daemon status", Words { board: "-", config: "-", gate: "-", ..*truth }, status),
+        ("gate explain", Words { gate: truth.gate, ..UNSAID }, gate),
+        ("board", Words { daemon: truth.daemon, board: truth.board, ..UNSAID }, board),
+    ];
+    for (who, needed, words) in must_say {
+        for (what, needed, word) in pairs(needed, words) {
+            if needed != "-" && word == "-" {
+                wrong.push(format!("{name}: {who} says nothing of the {what}"));
+            }
+        }
+    }
+    wrong
+}
+
+fn pairs(one: Words, other: Words) -> [(&'static str, &'static str, &'static str); 5] {
+    [
+        ("daemon", one.daemon, other.daemon),
+        ("config", one.config, other.config),
+        ("board", one.board, other.board),
+        ("slack", one.slack, other.slack),
+        ("gate", one.gate, other.gate),
+    ]
+}
+
+fn of_doctor(clinic: &Clinic) -> Words {
+    let report = clinic.report(&["--offline"]);
+    let has = |id: &str| report.findings().iter().any(|finding| finding["id"] == id);
+    let said = |id: &str| {
+        let found = report.findings().iter().find(|finding| finding["id"] == id);
+        found.and_then(|finding| finding["what"].as_str()).unwrap_or_default().to_owned()
+    };
+    let daemon = said("daemon");
+    let words = Words { gate: if said("gate").starts_with("on") { "on" } else { "off" }, ..UNSAID };
+    if has("daemon-suspended") {
+        return Words { daemon: "suspended", ..words };
+    }
+    if daemon.starts_with("none runs") {
+        return Words { daemon: "none", ..words };
+    }
+    let is_wrong = has("config-invalid") || has("config-untrusted");
+    Words {
+        daemon: "runs",
+        config: match () {
+            () if has("daemon-mute") => "-",
+            () if daemon.contains("with the config of before") => "older",
+            () if is_wrong => "none",
+            () => "file",
+        },
+        board: if has("board-not-served") { "none" } else { "served" },
+        slack: match () {
+            () if has("daemon-refused") => "refused",
+            () if has("daemon-connecting") => "connecting",
+            () if daemon.contains("hears replies") => "connected",
+            () if daemon.contains("without Slack") => "off",
+            () => "-",
+        },
+        ..words
+    }
+}
+
+fn of_status(clinic: &Clinic) -> Words {
+    let said = daemon(clinic);
+    if said["running"] == false {
+        assert!(said["daemon"].is_null(), "{said}");
+        return Words { daemon: "none", ..UNSAID };
+    }
+    if said["suspended"] == true {
+        return Words { daemon: "suspended", ..UNSAID };
+    }
+    let told = &said["daemon"];
+    if told.is_null() {
+        return Words { daemon: "runs", ..UNSAID };
+    }
+    Words {
+        daemon: "runs",
+        config: match told["config_problem"]["is_older_in_force"].as_bool() {
+            None => "file",
+            Some(true) => "older",
+            Some(false) => "none",
+        },
+        board: if told["board"]["state"] == "served" { "served" } else { "none" },
+        slack: match told["slack"]["state"].as_str().unwrap() {
+            "off" => "off",
+            "connecting" => "connecting",
+            "connected" => "connected",
+            _ => "refused",
+        },
+        gate: "-",
+    }
+}
+
+fn of_gate(clinic: &Clinic) -> Words {
+    let output = clinic.run(&["gate", "explain", "--json"]);
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    schemas::check("gate", &said);
+    let gate = if said["gate"] == "on" { "on" } else { "off" };
+    assert!(said["summary"].as_str().unwrap().starts_with(gate), "{said}");
+    Words { gate, ..UNSAID }
+}
+
+fn of_board(clinic: &Clinic) -> Words {
+    let output = clinic.run(&["board", "--json"]);
+    let board = if output.status.success() { "served" } else { "none" };
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.success(), error.is_empty(), "{error}");
+    let daemon = match () {
+        () if error.contains("no daemon runs") => "none",
+        () if error.contains("suspended") => "suspended",
+        () => "runs",
+    };
+    Words { daemon, board, ..UNSAID }
+}
+
+fn daemon(clinic: &Clinic) -> Value {
+    let output = clinic.run(&["daemon", "status", "--json"]);
+    let said = serde_json::from_slice(&output.stdout).unwrap();
+    schemas::check("daemon-status", &said);
+    said
+}
