@@ -51,7 +51,10 @@ pub enum Progress {
 /// What has been said about a reply where it came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Told {
+    /// A process of its own is started for it (SLV-84).
     Receipt,
+    /// It goes into the terminal that has the session open (X40).
+    TerminalReceipt,
     Queued,
     Held,
     Failed,
@@ -65,8 +68,9 @@ pub enum Told {
 }
 
 impl Told {
-    pub const ALL: [Told; 11] = [
+    pub const ALL: [Told; 12] = [
         Told::Receipt,
+        Told::TerminalReceipt,
         Told::Queued,
         Told::Held,
         Told::Failed,
@@ -82,6 +86,7 @@ impl Told {
     pub const fn as_str(self) -> &'static str {
         match self {
             Told::Receipt => "receipt",
+            Told::TerminalReceipt => "terminal_receipt",
             Told::Queued => "queued",
             Told::Held => "held",
             Told::Failed => "failed",
@@ -95,6 +100,16 @@ impl Told {
         }
     }
 
+    /// Whether it is said of a reply that is given to its agent; else nothing is run for it.
+    pub const fn is_of_run(self) -> bool {
+        !matches!(self, Told::NoRoute | Told::Refused | Told::NothingToStop)
+    }
+
+    /// Whether Turnbridge itself has worded it (SLV-84 to 86 and their like); else the agent has.
+    pub const fn is_fixed_text(self) -> bool {
+        !matches!(self, Told::Output)
+    }
+
     pub fn parse(text: &str) -> Option<Told> {
         Told::ALL.into_iter().find(|told| told.as_str() == text)
     }
@@ -106,6 +121,8 @@ impl Told {
 pub enum Step {
     /// SLV-84. Never in one list with the run that it announces (SLV-37).
     Receipt(String),
+    /// X40: the same, for a reply that goes into an open terminal.
+    TerminalReceipt(String),
     TellQueued(String),
     TellHeld(String),
     /// Start a runner. It claims the reply itself.
@@ -132,6 +149,7 @@ impl Step {
     pub fn id(&self) -> &str {
         match self {
             Step::Receipt(id)
+            | Step::TerminalReceipt(id)
             | Step::TellQueued(id)
             | Step::TellHeld(id)
             | Step::Run(id)
@@ -153,6 +171,7 @@ impl Step {
     pub const fn told(&self) -> Option<Told> {
         match self {
             Step::Receipt(_) => Some(Told::Receipt),
+            Step::TerminalReceipt(_) => Some(Told::TerminalReceipt),
             Step::TellQueued(_) => Some(Told::Queued),
             Step::TellHeld(_) => Some(Told::Held),
             Step::TellFailed(..) => Some(Told::Failed),
@@ -175,6 +194,9 @@ pub struct Surroundings<'a> {
     /// A person has the session open in a terminal, where a run beside it would not be seen; with
     /// `Live::Pane`, in one into which nothing can be typed now.
     pub is_open: &'a dyn Fn(Tool, &SessionId) -> bool,
+    /// A reply to it goes into the terminal that has the session open; else a process of its own is
+    /// started for it.
+    pub goes_into_terminal: &'a dyn Fn(Tool, &SessionId) -> bool,
     pub live: Live,
 }
 
@@ -231,17 +253,26 @@ fn next_of(
         Progress::Waiting => {
             let is_held = || around.live != Live::Run && (around.is_open)(session.0, &session.1);
             let ahead = ahead.or_else(|| is_held().then_some(Ahead::OpenTerminal));
-            (start(reply, ahead), Some(ahead.unwrap_or(Ahead::Run)))
+            let is_typed = (around.goes_into_terminal)(session.0, &session.1);
+            let step = receipt(reply, ahead, is_typed).or_else(|| start(reply, ahead));
+            (step, Some(ahead.unwrap_or(Ahead::Run)))
         }
     }
 }
 
-/// SLV-37: the receipt first, and on record, before anything runs.
+/// SLV-37: the receipt first, and on record, before anything runs. A reply that has waited may go
+/// another way by now than its receipt said: then the other receipt follows before it starts (X40).
+fn receipt(reply: &Pending, ahead: Option<Ahead>, goes_into_terminal: bool) -> Option<Step> {
+    let id = reply.id.clone();
+    let step = if goes_into_terminal { Step::TerminalReceipt(id) } else { Step::Receipt(id) };
+    let is_received = reply.was_told(Told::Receipt) || reply.was_told(Told::TerminalReceipt);
+    let is_true = step.told().is_some_and(|told| reply.was_told(told));
+    let is_due = !is_received || (ahead.is_none() && !is_true);
+    is_due.then_some(step)
+}
+
 fn start(reply: &Pending, ahead: Option<Ahead>) -> Option<Step> {
     let id = reply.id.clone();
-    if !reply.was_told(Told::Receipt) {
-        return Some(Step::Receipt(id));
-    }
     match ahead {
         None => Some(Step::Run(id)),
         Some(Ahead::Run) => (!reply.was_told(Told::Queued)).then_some(Step::TellQueued(id)),

@@ -9,6 +9,7 @@ use crate::texts::{Language, Text, failure_reason, interrupted, resume_failed};
 pub fn text_of(step: &Step, tool: Option<Tool>, language: Language) -> Option<String> {
     let text = match step {
         Step::Receipt(_) => Text::ReplyReceived,
+        Step::TerminalReceipt(_) => Text::ReplyReceivedForTerminal,
         Step::TellQueued(_) => Text::ReplyQueued,
         Step::TellHeld(_) => Text::ReplyHeld,
         Step::TellStopped(_) => Text::ReplyStopped,
@@ -38,11 +39,13 @@ mod tests {
     use crate::reply_wire::{Outcome, RunResult};
 
     #[test]
-    fn slv_84_86_what_is_said_is_the_fixed_text_and_a_failure_has_its_reason() {
+    fn slv_84_86_x40_what_is_said_is_the_fixed_text_and_a_failure_has_its_reason() {
         let id = || "a".to_owned();
         let say = |step: Step| text_of(&step, Some(Tool::Claude), Language::English);
         let receipt = Text::ReplyReceived.text(Language::English);
         assert_eq!(say(Step::Receipt(id())).as_deref(), Some(receipt));
+        let receipt = Text::ReplyReceivedForTerminal.text(Language::English);
+        assert_eq!(say(Step::TerminalReceipt(id())).as_deref(), Some(receipt));
         assert_eq!(say(Step::TellOutput(id(), "cost: 0".into())).as_deref(), Some("cost: 0"));
         assert_eq!(say(Step::Run(id())), None);
         let failed = RunResult::failed(Reason::ProgramMissing, None, String::new());

@@ -48,6 +48,12 @@ catalogue! {
         "Your reply was received. It will now be run as a `resume`.\n\
          **Note: to go on in the CLI at home, first quit the interactive CLI that is open now, then enter the session again with `resume`.**\n\
          (The `resume` from Slack runs in a process of its own; working in both at once can swap the order of messages or run them twice.)";
+    /// Instead of it, before a reply goes into the terminal that has its session open (X40).
+    ReplyReceivedForTerminal:
+        "返信を受領しました。このセッションはターミナルで開かれているため、そのターミナルの次のプロンプトとして渡します。ターミナルを閉じる必要はありません。\n\
+         （渡す前にターミナルが閉じられた場合は、`resume` として実行します。）",
+        "Your reply was received. This session is open in a terminal: the reply will be the next prompt there. You can leave that terminal open.\n\
+         (If it is closed before that, the reply will be run as a `resume`.)";
     /// A reply in a thread that is not known (SLV-85).
     ReplyWithoutRoute:
         "この返信は `Turnbridge` の通知スレッドとして認識できませんでした（route 情報が見つからない/不正）。\n\

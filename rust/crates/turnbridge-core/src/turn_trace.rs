@@ -202,6 +202,26 @@ pub fn in_rollout(tail: &[u8], prompt: &str, since: Timestamp) -> Trace {
     trace
 }
 
+/// Whether the last turn of a Codex rollout is under way in a `codex exec`: that ends with its turn,
+/// and takes no other prompt.
+pub fn is_in_exec(tail: &[u8]) -> bool {
+    let mut is_in_exec = false;
+    for line in tail.split(|byte| *byte == b'\n') {
+        match parse_line(line).record {
+            Record::TaskStarted { .. } => is_in_exec = is_triggered_by_exec(line),
+            Record::TaskComplete { .. } | Record::TurnAborted => is_in_exec = false,
+            _ => {}
+        }
+    }
+    is_in_exec
+}
+
+fn is_triggered_by_exec(line: &[u8]) -> bool {
+    let line: Value = serde_json::from_slice(line).unwrap_or_default();
+    let trigger = line.pointer("/payload/turn_attribution/turn_trigger");
+    trigger.and_then(Value::as_str) == Some("exec")
+}
+
 /// Agents differ in what they do to the ends of a text, and line ends may have been written as two
 /// characters (SLV-52).
 fn is_same(said: &str, prompt: &str) -> bool {

@@ -12,6 +12,7 @@ mod hearing;
 mod log;
 mod observation;
 mod replies;
+mod reply_log;
 mod route_table;
 mod slack_side;
 mod watch;

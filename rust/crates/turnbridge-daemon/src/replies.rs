@@ -8,11 +8,12 @@ use std::process::Child;
 use turnbridge_core::event::ProcessKey;
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::reply_wire::{Reply, Way};
+use turnbridge_core::resume::Live;
 use turnbridge_core::run_end::{Evidence, judge};
 use turnbridge_core::session::{Run, State};
 use turnbridge_core::terminal_calls::Pane;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::turn_trace::{Trace, TurnEnd, in_rollout, in_transcript};
+use turnbridge_core::turn_trace::{Trace, TurnEnd, in_rollout, in_transcript, is_in_exec};
 use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::companion::{self, Apart};
 use turnbridge_store::inbox::{self, Streams};
@@ -62,9 +63,14 @@ pub fn find_out(paths: &StatePaths, reply: &Reply) -> io::Result<FoundOut> {
 /// the wrapper that npm installs.
 fn is_thread_in_work(paths: &StatePaths, reply: &Reply, evidence: &Evidence) -> bool {
     let Some((Tool::Codex, id)) = reply.session() else { return false };
-    let home = record_of(paths, Tool::Codex, &id).and_then(|path| codex_rollouts::home_of(&path));
-    evidence.trace == Trace::Open
-        && home.is_some_and(|home| codex_lock::writer(&home, id.as_str()) == Writer::Held)
+    let rollout = record_of(paths, Tool::Codex, &id);
+    evidence.trace == Trace::Open && rollout.is_some_and(|rollout| is_held(&rollout, &id))
+}
+
+/// A Codex has the thread of this rollout open.
+fn is_held(rollout: &Path, id: &SessionId) -> bool {
+    let home = codex_rollouts::home_of(rollout);
+    home.is_some_and(|home| codex_lock::writer(&home, id.as_str()) == Writer::Held)
 }
 
 /// What a run has left behind.
@@ -148,6 +154,52 @@ pub fn is_open_and_busy(paths: &StatePaths, tool: Tool, id: &SessionId, now: Tim
         && place_to_type_into(paths, tool, id, claude_config_dir().as_deref(), now).is_none()
 }
 
+/// Whether a reply goes into the terminal that has the session open (X40), now or as soon as it can be
+/// typed there; else a process of its own is started for it.
+pub fn goes_into_terminal(
+    paths: &StatePaths,
+    tool: Tool,
+    id: &SessionId,
+    live: Live,
+    now: Timestamp,
+) -> bool {
+    match tool {
+        Tool::Claude => {
+            let config_dir = claude_config_dir();
+            live == Live::Pane && has_pane(paths, id, config_dir.as_deref(), now)
+        }
+        Tool::Codex => is_open_in_codex(paths, id),
+    }
+}
+
+/// A person's Claude has the session open in a pane that can be pasted into.
+fn has_pane(paths: &StatePaths, id: &SessionId, config_dir: Option<&Path>, now: Timestamp) -> bool {
+    let Some(session) = session_store::read(paths, Tool::Claude, id) else { return false };
+    let session = with_signals(session, config_dir, now);
+    let mut open = session.live_runs().filter(|run| is_a_persons(run));
+    open.any(|run| pane_of(run).is_some())
+}
+
+/// An interface of Codex has the thread open.
+fn is_open_in_codex(paths: &StatePaths, id: &SessionId) -> bool {
+    let Some(rollout) = record_of(paths, Tool::Codex, id) else { return false };
+    let is_exec = || {
+        let tail = bounded_file::read_tail(&rollout, TAIL);
+        tail.is_ok_and(|(tail, _)| is_in_exec(&tail))
+    };
+    is_held(&rollout, id) && !is_exec()
+}
+
+/// Whether a person has it in a terminal. Nothing is inferred from what cannot be told, or a reply
+/// might be held for ever.
+fn is_a_persons(run: &Run) -> bool {
+    run.host.is_interactive() && liveness(run.process) == Liveness::Alive
+}
+
+fn pane_of(run: &Run) -> Option<Pane> {
+    Pane::of(|name| run.host.env(name)).filter(Pane::can_be_pasted_into)
+}
+
 /// A pane in which a person's Claude waits for the next prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypingPlace {
@@ -168,13 +220,9 @@ pub fn place_to_type_into(
     now: Timestamp,
 ) -> Option<TypingPlace> {
     let session = with_signals(session_store::read(paths, tool, id)?, config_dir, now);
-    let is_ready = |run: &&Run| {
-        run.host.is_interactive()
-            && run.state() == State::Completed
-            && liveness(run.process) == Liveness::Alive
-    };
+    let is_ready = |run: &&Run| is_a_persons(run) && run.state() == State::Completed;
     let mut places = session.live_runs().filter(is_ready).filter_map(|run| {
-        let pane = Pane::of(|name| run.host.env(name)).filter(Pane::can_be_pasted_into)?;
+        let pane = pane_of(run)?;
         let held = terminal_holder::held_by(run.process)?;
         Some(TypingPlace { pane, agent: run.process, terminal: held.name })
     });
@@ -193,10 +241,7 @@ fn is_open_with(
     }
     let Some(session) = session_store::read(paths, tool, id) else { return false };
     let session = with_signals(session, config_dir, now);
-    // Nothing is inferred from what cannot be told, or a reply might be held for ever.
-    session
-        .live_runs()
-        .any(|run| run.host.is_interactive() && liveness(run.process) == Liveness::Alive)
+    session.live_runs().any(is_a_persons)
 }
 
 #[cfg(test)]

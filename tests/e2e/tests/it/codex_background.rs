@@ -11,7 +11,7 @@ use testkit::Codex;
 use crate::daemon_terminal::{asked, codex_world, open_codex};
 use crate::gates;
 use crate::patience::PATIENCE;
-use crate::service::{RECEIVED, Service};
+use crate::service::{FOR_TERMINAL, Service};
 use crate::slack::texts;
 
 /// Codex's own background process, which outlives the terminal, and the one that keeps it up to date.
@@ -70,7 +70,7 @@ fn a_reply_appears_at_once_in_a_terminal_on_codex_s_background_process() {
     assert!(!background.pids().is_empty(), "it is its own server: {}", tmux.screen());
     let first = service.thread_of("first of all");
     service.slack.say(Some(&first.parent.ts), "-x from Slack");
-    service.wait_for_words(&first, &[RECEIVED]);
+    service.wait_for_words(&first, &[FOR_TERMINAL]);
     tmux.wait_for("-x from Slack", PATIENCE);
     tmux.wait_for("Two.", PATIENCE);
     assert_eq!(texts(&service.thread_of("-x from Slack")), ["Two."]);

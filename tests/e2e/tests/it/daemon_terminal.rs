@@ -12,7 +12,7 @@ use crate::gates;
 use crate::interactive::hosts_are_told;
 use crate::patience::{PATIENCE, wait_for};
 use crate::replies::{claude_prompts, codex_prompt};
-use crate::service::{HELD, RECEIVED, Service};
+use crate::service::{FOR_TERMINAL, HELD, RECEIVED, Service};
 use crate::slack::texts;
 use crate::terminal::Terminal;
 use crate::world::{Which, World};
@@ -125,7 +125,7 @@ fn a_reply_is_typed_into_the_pane_in_which_claude_is_open() {
     let typed = "!first line; $(touch pwned)\n  second \"line\"\n\nlast `line` 日本語";
     service.slack.say(Some(&first.parent.ts), typed);
     terminal.tmux.send_text("half a draft");
-    service.wait_for_words(&first, &[RECEIVED, HELD]);
+    service.wait_for_words(&first, &[FOR_TERMINAL, HELD]);
     assert_eq!(texts(&service.thread_of("second, which takes a while")), ["Two."]);
     wait_for("the reply as a prompt", || match world.api.requests().len() {
         3 => Ok(()),
@@ -138,6 +138,8 @@ fn a_reply_is_typed_into_the_pane_in_which_claude_is_open() {
     terminal.wait_for_state("completed/ok");
     assert!(service.runs().is_empty(), "nothing ran beside it");
     assert!(!world.hermetic.project().join("pwned").exists());
+    let said = service.said_in(&first);
+    assert!(!said.iter().any(|text| text.contains(RECEIVED)), "X40: {said:#?}");
     assert_eq!(world.api.requests().len(), 3);
     terminal.wait_for_input("half a draft");
     terminal.clear_input();
@@ -216,7 +218,7 @@ fn a_reply_is_queued_for_an_open_terminal_of_codex() {
     tmux.wait_for("One.", PATIENCE);
     let first = service.thread_of("first of all");
     service.slack.say(Some(&first.parent.ts), "-x from Slack");
-    service.wait_for_words(&first, &[RECEIVED]);
+    service.wait_for_words(&first, &[FOR_TERMINAL]);
     service.wait_for_ends(&["handed_over"]);
     assert_eq!(asked(&world), ["first of all"]);
     tmux.send_text("from the keyboard");

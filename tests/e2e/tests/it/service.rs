@@ -18,6 +18,8 @@ use crate::world::World;
 
 pub const RECEIVED: &str = "Your reply was received. It will now be run as a `resume`.\n\
                             **Note: to go on in the CLI at home, first quit";
+/// X40: instead of it, for a reply that goes into an open terminal.
+pub const FOR_TERMINAL: &str = "Your reply was received. This session is open in a terminal:";
 pub const HELD: &str = "This session is open in an interactive CLI.";
 pub const NOT_KNOWN: &str = "This thread is not known as a notification of `Turnbridge`";
 

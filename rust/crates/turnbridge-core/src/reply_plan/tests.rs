@@ -40,13 +40,32 @@ fn step_of(reply: &Pending) -> String {
 }
 
 fn steps_around(pending: &[Pending], launched: &[&str], is_open: bool, live: Live) -> String {
-    let around =
-        Surroundings { is_launched: &|id| launched.contains(&id), is_open: &|_, _| is_open, live };
+    let around = Surroundings {
+        is_launched: &|id| launched.contains(&id),
+        is_open: &|_, _| is_open,
+        goes_into_terminal: &|_, _| false,
+        live,
+    };
+    names(&plan(pending, &around))
+}
+
+/// With an agent idle in its terminal, into which the reply goes.
+fn steps_beside_terminal(pending: &[Pending]) -> String {
+    let around = Surroundings {
+        is_launched: &|_| false,
+        is_open: &|_, _| false,
+        goes_into_terminal: &|_, _| true,
+        live: Live::Pane,
+    };
+    names(&plan(pending, &around))
+}
+
+fn names(steps: &[Step]) -> String {
     let name = |step: &Step| {
         let debug = format!("{step:?}");
         format!("{} {}", debug.split('(').next().unwrap(), step.id())
     };
-    plan(pending, &around).iter().map(name).collect::<Vec<_>>().join(", ")
+    steps.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 #[test]
@@ -56,6 +75,23 @@ fn slv_37_the_receipt_is_on_record_before_anything_runs() {
     assert_eq!(step_of(&first), "Receipt a");
     first.told.push(Told::Receipt);
     assert_eq!(steps(&[first]), "Run a");
+}
+
+#[test]
+fn x40_a_reply_that_goes_into_an_open_terminal_gets_the_receipt_that_says_so() {
+    let mut first = waiting("a");
+    first.told.clear();
+    assert_eq!(steps_beside_terminal(&[first.clone()]), "TerminalReceipt a");
+    let received = told(first, &[Told::TerminalReceipt]);
+    assert_eq!(steps_beside_terminal(std::slice::from_ref(&received)), "Run a");
+    // Its terminal was closed meanwhile, so that a process of its own is started (SLV-84).
+    assert_eq!(step_of(&received), "Receipt a");
+    assert_eq!(step_of(&told(received.clone(), &[Told::Receipt])), "Run a");
+    // A terminal was opened meanwhile.
+    assert_eq!(steps_beside_terminal(&[waiting("a")]), "TerminalReceipt a");
+    // Which way one goes that waits for another is seen when it starts.
+    let waits = Pending { id: "b".into(), ..received };
+    assert_eq!(steps(&[waiting("a"), waits]), "Run a, TellQueued b");
 }
 
 #[test]
@@ -337,6 +373,7 @@ fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kill
             // A daemon that was killed does not know what it has started.
             let knows = dice.below(2) == 0;
             let around = Surroundings {
+                goes_into_terminal: &|_, _| false,
                 is_launched: &|id| {
                     knows && worlds[id.parse::<usize>().unwrap()].runner != Runner::None
                 },

@@ -161,3 +161,21 @@ fn a_turn_of_codex_ends_by_its_own_record() {
     let next = line(AFTER, json!({"type": "task_started", "turn_id": "u"}));
     assert_eq!(trace(&(next + &complete)), Trace::Left);
 }
+
+#[test]
+fn x40_a_turn_of_codex_exec_is_known_by_what_began_it_until_it_ends() {
+    let event = |payload: Value| format!("{}\n", json!({"type": "event_msg", "payload": payload}));
+    let started = |trigger: Value| {
+        event(json!({"type": "task_started", "turn_attribution": {"turn_trigger": trigger}}))
+    };
+    let exec = started(json!("exec"));
+    assert!(is_in_exec(exec.as_bytes()));
+    assert!(!is_in_exec(started(json!("user")).as_bytes()));
+    assert!(!is_in_exec(started(Value::Null).as_bytes()));
+    assert!(!is_in_exec(event(json!({"type": "task_started"})).as_bytes()));
+    for end in ["task_complete", "turn_aborted"] {
+        assert!(!is_in_exec(format!("{exec}{}", event(json!({"type": end}))).as_bytes()), "{end}");
+    }
+    assert!(!is_in_exec(format!("{exec}{}", started(json!("queue"))).as_bytes()));
+    assert!(!is_in_exec(b"") && !is_in_exec(b"cut off\"}\n"));
+}

@@ -23,6 +23,7 @@ use turnbridge_store::outbox::{self, Fate, Queued};
 use turnbridge_store::paths::StatePaths;
 
 use super::log::DaemonLog;
+use super::reply_log::{self, Word};
 use crate::replies::{self, FoundOut};
 
 pub struct Replies {
@@ -102,8 +103,15 @@ impl Replies {
                 Live::Pane => replies::is_open_and_busy(&self.paths, tool, id, now),
                 Live::Run | Live::Hold => replies::is_open(&self.paths, tool, id, now),
             };
-            let around =
-                Surroundings { is_launched: &is_launched, is_open: &is_open, live: self.live };
+            let goes_into_terminal = |tool: Tool, id: &SessionId| {
+                replies::goes_into_terminal(&self.paths, tool, id, self.live, now)
+            };
+            let around = Surroundings {
+                is_launched: &is_launched,
+                is_open: &is_open,
+                goes_into_terminal: &goes_into_terminal,
+                live: self.live,
+            };
             plan(&pending, &around)
         };
         let mut progress = Progress::Idle;
@@ -201,11 +209,8 @@ impl Replies {
         };
         let queued = outbox::queue(&self.paths, &notice)? == Queued::New;
         inbox::mark_telling(&self.paths, id, told)?;
-        let fields = [
-            ("reply", Field::Text(id.to_owned())),
-            ("word", Field::Text(told.as_str().to_owned())),
-        ];
-        self.log.info("the thread is told", &fields);
+        let fields = reply_log::fields(entry, told, Word::Queued, clock::now());
+        self.log.info("a word for the thread is queued", &fields);
         Ok(Progress::Moved { queued })
     }
 
@@ -213,18 +218,15 @@ impl Replies {
     /// more than itself (SLV-81).
     fn has_been_said(&self, entry: &Entry, told: Told) -> io::Result<bool> {
         let notice = word_id(&entry.reply.id, told);
+        let fields = |word| reply_log::fields(entry, told, word, clock::now());
         match outbox::fate(&self.paths, &notice)? {
-            Fate::Arrived => Ok(true),
-            Fate::Waiting => Ok(false),
+            Fate::Waiting => return Ok(false),
+            Fate::Arrived => self.log.info("the thread was told", &fields(Word::Arrived)),
             Fate::Held | Fate::Unknown => {
-                let fields = [
-                    ("reply", Field::Text(entry.reply.id.clone())),
-                    ("word", Field::Text(told.as_str().to_owned())),
-                ];
-                self.log.error("the thread could not be told", &fields);
-                Ok(true)
+                self.log.error("the thread could not be told", &fields(Word::Refused));
             }
         }
+        Ok(true)
     }
 }
 

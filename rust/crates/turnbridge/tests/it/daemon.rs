@@ -3,6 +3,7 @@
 mod deaths;
 mod machines;
 mod sockets;
+mod words;
 
 use std::fs;
 use std::path::PathBuf;

@@ -601,6 +601,7 @@ impl Driver<'_> {
         let around = Surroundings {
             is_launched: &|id| launched.iter().any(|own| own == id),
             is_open: &|_, _| false,
+            goes_into_terminal: &|_, _| false,
             live: Live::Run,
         };
         for step in plan(&pending, &around) {

@@ -219,6 +219,8 @@ fn a_reply_is_not_typed_into_the_shell_behind_a_suspended_agent() {
     desk.suspend();
     desk.reply("touch pwned");
     desk.wait_until_held();
+    // X40: it is told that it goes into the terminal.
+    assert_eq!(desk.shown()["told"], json!(["terminal_receipt", "held"]));
     desk.ask_shell("true");
     assert!(!desk.file("pwned").exists(), "{}", desk.tmux.screen());
     assert_eq!(desk.shown()["state"], "waiting");
