@@ -9,7 +9,7 @@ use crate::speak::SpeakOutcome;
 
 /// The first line for the model (CVI-18). Never translated (X37).
 pub const NOT_SPOKEN: &str = "CVI check failed: /cvi:speak not called";
-/// For the person who looks (CVI-20).
+/// For the person who looks (CVI-20). Nothing in it has to be escaped in JSON.
 pub const SANDBOX_NOTE: &str = "ℹ️  CVI is disabled in sandbox mode";
 /// In the log (CVI-19).
 pub const SANDBOX_LOG: &str = "Sandbox enabled, skipping CVI check";
@@ -100,6 +100,12 @@ pub fn decide_stop(stop: Stop, look: &mut impl Look) -> Decision {
         Some(outcome) => decide(Rule::Spoken, outcome.as_str()),
         None => decide(Rule::NotSpoken, "no speech in this turn"),
     }
+}
+
+/// `SANDBOX_NOTE` as Claude Code shows it to the person (X42): of a Stop hook that exits 0 it shows no
+/// stderr, but this, as `Stop says: …` (seen with 2.1.197 and 2.1.326).
+pub fn shown_sandbox_note() -> String {
+    format!("{{\"systemMessage\":\"{SANDBOX_NOTE}\"}}\n")
 }
 
 /// What the model reads when its turn may not end yet.
@@ -196,6 +202,13 @@ mod tests {
                 (Rule::Spoken, outcome.as_str())
             );
         }
+    }
+
+    #[test]
+    fn x42_cvi_20_the_note_that_claude_shows_is_the_fixed_text() {
+        let shown: serde_json::Value = serde_json::from_str(&shown_sandbox_note()).unwrap();
+        let expected = "ℹ️  CVI is disabled in sandbox mode";
+        assert_eq!(shown, serde_json::json!({"systemMessage": expected}));
     }
 
     #[test]

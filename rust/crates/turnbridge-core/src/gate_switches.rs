@@ -11,6 +11,8 @@ pub enum Switch {
     Off,
     /// Nobody has set it.
     Absent,
+    /// There is a file whose purpose is to hold it, and it does not (X43).
+    Missing,
     /// Set to something that is neither; or the whole text cannot be read.
     Invalid,
 }
@@ -21,13 +23,14 @@ impl Switch {
             Switch::On => "on",
             Switch::Off => "off",
             Switch::Absent => "not set",
+            Switch::Missing => "missing",
             Switch::Invalid => "not valid",
         }
     }
 
     /// A gate whose switch cannot be read keeps nobody waiting (CVI-16).
     pub const fn closes_gate(self) -> bool {
-        matches!(self, Switch::Off | Switch::Invalid)
+        matches!(self, Switch::Off | Switch::Missing | Switch::Invalid)
     }
 
     /// `on`, `TRUE`, ` 1 `: as people write it.
@@ -55,7 +58,8 @@ pub fn config_switch(config: &[u8], key: &str) -> Switch {
 const CVI_ENABLED: &str = "cvi_enabled";
 const CVI_FIELDS: &[Field] = &[Field { path: &[Step::Key(CVI_ENABLED)], keep: Keep::Scalar(64) }];
 
-/// `CVI_ENABLED` in the text of `~/.cvi/config`: lines of KEY=VALUE, or JSON, in any case (X17).
+/// `CVI_ENABLED` in the text of `~/.cvi/config`: lines of KEY=VALUE, or JSON, in any case (X17). As with
+/// `jq -e '.CVI_ENABLED'`, a file without a value for it does not leave the gate on (X43).
 pub fn cvi_switch(config: &[u8]) -> Switch {
     let text = String::from_utf8_lossy(config).to_ascii_lowercase();
     if has_second_mark(&text) {
@@ -71,23 +75,31 @@ fn switch_in_json(text: &str) -> Switch {
         return Switch::Invalid;
     };
     match captures.last().map(|capture| &capture.found) {
-        None | Some(Found::Null) => Switch::Absent,
+        None | Some(Found::Null) => Switch::Missing,
         Some(Found::Bool(true)) => Switch::On,
         Some(Found::Bool(false)) => Switch::Off,
-        Some(Found::Text { text, .. } | Found::Number(text)) => Switch::parse(text),
-        Some(Found::Container | Found::Fingerprint(_)) => Switch::Invalid,
+        Some(Found::Text { text, .. }) => cvi_value(text),
+        Some(Found::Number(_) | Found::Container | Found::Fingerprint(_)) => Switch::Invalid,
+    }
+}
+
+fn cvi_value(text: &str) -> Switch {
+    match text.trim() {
+        "on" | "true" => Switch::On,
+        "off" | "false" => Switch::Off,
+        _ => Switch::Invalid,
     }
 }
 
 /// As a shell that sources the file would see it: the last one counts.
 fn switch_in_lines(text: &str) -> Switch {
-    let mut switch = Switch::Absent;
+    let mut switch = Switch::Missing;
     for line in text.lines() {
         let Some((name, value)) = line.split_once('=') else { continue };
         let name = name.trim();
         if name.strip_prefix("export ").unwrap_or(name).trim() == CVI_ENABLED {
             let value = value.split(" #").next().unwrap_or_default();
-            switch = Switch::parse(value.trim().trim_matches(['"', '\'']));
+            switch = cvi_value(value.trim().trim_matches(['"', '\'']));
         }
     }
     switch
@@ -99,10 +111,8 @@ mod tests {
 
     #[test]
     fn x17_cvi_config_is_read_as_lines_and_as_json_in_any_case() {
-        use Switch::{Absent, Invalid, Off, On};
+        use Switch::{Invalid, Missing, Off, On};
         for (config, expected) in [
-            ("", Absent),
-            ("SPEECH_RATE=200\n", Absent),
             ("CVI_ENABLED=on", On),
             ("CVI_ENABLED=OFF\r\n", Off),
             ("# CVI_ENABLED=off\n cvi_enabled = True \n", On),
@@ -112,18 +122,44 @@ mod tests {
             ("\u{feff}CVI_ENABLED=off", Off),
             ("\u{feff}\u{feff}CVI_ENABLED=off", Invalid),
             ("CVI_ENABLED=perhaps", Invalid),
-            ("CVI_ENABLED_TOO=off", Absent),
+            ("CVI_ENABLED_TOO=off", Missing),
             (r#"{"CVI_ENABLED": true}"#, On),
             (r#" {"CVI_ENABLED": false} "#, Off),
             (r#"{"cvi_enabled": "Off"}"#, Off),
-            (r#"{"CVI_ENABLED": null}"#, Absent),
-            (r#"{"x": {"CVI_ENABLED": false}}"#, Absent),
+            (r#"{"x": {"CVI_ENABLED": false}}"#, Missing),
             (r#"{"CVI_ENABLED": []}"#, Invalid),
             (r#"{"CVI_ENABLED": "#, Invalid),
         ] {
             assert_eq!(cvi_switch(config.as_bytes()), expected, "{config}");
         }
         assert_eq!(cvi_switch(b"NAME=\xff\nCVI_ENABLED=off"), Off);
+    }
+
+    #[test]
+    fn x43_cvi_16_only_on_and_true_in_a_file_that_is_there_leave_the_gate_on() {
+        for config in ["CVI_ENABLED=on", "CVI_ENABLED=True", r#"{"CVI_ENABLED": "on"}"#] {
+            assert!(!cvi_switch(config.as_bytes()).closes_gate(), "{config}");
+        }
+        for config in [
+            "",
+            "\n",
+            "{}",
+            "null",
+            "true",
+            "[]",
+            "[true]",
+            "junk",
+            "SPEECH_RATE=200\n",
+            "CVI_ENABLED",
+            r#"{"SPEECH_RATE": 200}"#,
+            r#"{"CVI_ENABLED": null}"#,
+        ] {
+            assert_eq!(cvi_switch(config.as_bytes()), Switch::Missing, "{config}");
+            assert!(cvi_switch(config.as_bytes()).closes_gate(), "{config}");
+        }
+        for config in ["CVI_ENABLED=1", "CVI_ENABLED=yes", r#"{"CVI_ENABLED": 1}"#] {
+            assert_eq!(cvi_switch(config.as_bytes()), Switch::Invalid, "{config}");
+        }
     }
 
     #[test]

@@ -1,19 +1,21 @@
 //! `turnbridge-stop-gate`: decides whether the turn may end, then records what came of it.
 
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
 use turnbridge_core::event::{Event, EventKind};
 use turnbridge_core::gate::{Decision, Look, Rule, SANDBOX_LOG, SANDBOX_NOTE, Stop};
-use turnbridge_core::gate::{decide_stop, reminder};
+use turnbridge_core::gate::{decide_stop, reminder, shown_sandbox_note};
 use turnbridge_core::gate_switches::Switch;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::sandbox::LayerValue;
 use turnbridge_core::session::{Host, Plugin, Run, Session};
 use turnbridge_core::speak::SpeakOutcome;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::turn_speech::TurnKey;
+use turnbridge_store::atomic_file::open_making_folders;
 use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::kill_point::kill_point;
 use turnbridge_store::log::Field;
@@ -44,16 +46,28 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
     {
         event.kind = EventKind::StopBlocked { answer: answer.take() };
     }
-    let session_id = event.session_id.to_string();
+    let session_id = event.session_id.clone();
+    let is_persons = !event.host.as_ref().is_some_and(Host::is_headless);
     kill_point("judged");
     match call::record(Program::StopGate, received, tell) {
         Recorded::Here => {}
         // A turn that is not known to be held is not held: it would never be told.
         Recorded::ByTwin | Recorded::Later => return ALLOWED,
     }
-    log_decision(&decision, session_id, at, begun);
+    log_decision(&decision, session_id.to_string(), at, begun);
+    if decision.rule == Rule::Sandbox && is_persons && is_first_note(&session_id) {
+        let _ = std::io::stdout().write_all(shown_sandbox_note().as_bytes());
+    }
     let _ = std::io::stderr().write_all(words.as_bytes());
     if decision.rule.allows() { ALLOWED } else { BLOCKED }
+}
+
+/// Whether the person has not been told yet in this session that the sandbox is on (X42). Where that
+/// cannot be written down, it is not told: once is enough, and each time is too often.
+fn is_first_note(session: &SessionId) -> bool {
+    let Some(paths) = trusted_state() else { return false };
+    let mark = paths.sandbox_note(Tool::Claude, session);
+    open_making_folders(&mark, OpenOptions::new().write(true).create_new(true)).is_ok()
 }
 
 /// What becomes of a Stop.

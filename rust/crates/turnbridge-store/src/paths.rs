@@ -55,6 +55,12 @@ impl StatePaths {
         self.turns_dir().join(format!("{tool}-{id}.{pid}.answer"))
     }
 
+    /// There once the person was told in this session that the sandbox switches the gate off. Goes with
+    /// the session's turns.
+    pub fn sandbox_note(&self, tool: Tool, id: &SessionId) -> PathBuf {
+        self.turns_dir().join(format!("{tool}-{id}.sandbox.noted"))
+    }
+
     /// Turns whose end a hook has seen and not yet dealt with; see `pending_turns`.
     pub fn pending_dir(&self) -> PathBuf {
         self.state.join("pending")

@@ -11,7 +11,7 @@ use testkit::{Claude, Reply, Script};
 
 use crate::gates::{self, note};
 use crate::hosts::pairs;
-use crate::patience::wait_for;
+use crate::patience::{PATIENCE, wait_for};
 use crate::terminal::Terminal;
 use crate::world::{Which, World, stdout_of};
 
@@ -175,6 +175,27 @@ fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
         terminal.exit();
         world.assert_no_problems();
     }
+}
+
+/// X42, CVI-20: Claude shows no stderr of a hook that exits 0, but its `systemMessage`.
+#[test]
+fn the_person_is_shown_once_that_the_sandbox_switches_the_gate_off() {
+    let Some(claude) = gates::slow() else { return };
+    let world = World::with_gate(claude, vec![Reply::text("One."), Reply::text("Two.")]);
+    let on = json!({"sandbox": {"enabled": true}});
+    write_settings(&world.hermetic.project().join(".claude"), "settings.json", &on);
+    let terminal = Terminal::start(&world);
+    terminal.submit("first");
+    let note = "CVI is disabled in sandbox mode";
+    terminal.tmux.wait_for(note, PATIENCE);
+    terminal.submit("second");
+    terminal.tmux.wait_for("Two.", PATIENCE);
+    world.wait_for_decisions(&["sandbox", "sandbox"]);
+    terminal.wait_for_state("completed/ok");
+    let screen = terminal.tmux.screen();
+    assert_eq!(screen.matches(note).count(), 1, "{screen}");
+    terminal.exit();
+    world.assert_no_problems();
 }
 
 /// CVI-21: the MCP server runs outside.

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use crate::world::{SESSION, World, assert_silent_success, feed, payload};
 
 const ON: &str = r#"{"sandbox":{"enabled":true}}"#;
+/// What Claude Code shows to the person, who sees no stderr of a hook that exits 0.
+const SHOWN_NOTE: &str = "{\"systemMessage\":\"ℹ️  CVI is disabled in sandbox mode\"}\n";
 const OFF: &str = r#"{"sandbox":{"enabled":false}}"#;
 const PROMPT: &str = "prompt-1";
 
@@ -77,7 +79,8 @@ fn assert_blocked(output: &Output) {
 #[track_caller]
 fn assert_skipped_for_sandbox(world: &World, output: &Output) {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert!(output.stdout.is_empty(), "{output:?}");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.is_empty() || shown == SHOWN_NOTE, "{output:?}");
     let note = String::from_utf8_lossy(&output.stderr);
     assert_eq!(note, "ℹ️  CVI is disabled in sandbox mode\n");
     let decisions = world.decisions();
@@ -112,6 +115,32 @@ fn cvi_t1_with_the_sandbox_on_in_the_local_file_the_check_is_skipped() {
     assert_eq!(decision["because"], json!(world.user_settings("settings.local.json")));
     assert!(decision["micros"].is_u64(), "{decision}");
     assert_eq!(world.sessions()[0]["state"], "completed");
+}
+
+#[test]
+fn x42_cvi_20_the_person_is_shown_the_note_once_in_a_session() {
+    let world = World::with_gate().with("CLAUDE_CODE_ENTRYPOINT", "cli");
+    fs::write(world.user_settings("settings.local.json"), ON).unwrap();
+    let shown = |output: Output| {
+        assert_skipped_for_sandbox(&world, &output);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(shown(stop_of(&world)), SHOWN_NOTE);
+    assert_eq!(shown(stop_of(&world)), "");
+    let mut other = payload("Stop", json!({"last_assistant_message": "x"}));
+    other["session_id"] = json!("01a1e18e-2062-79f1-b187-979e8f997b9c");
+    let mut command = world.command("turnbridge-stop-gate");
+    command.args(["--origin", "plugin"]);
+    assert_eq!(shown(feed(command, other.to_string().as_bytes())), SHOWN_NOTE);
+}
+
+#[test]
+fn x42_a_program_that_runs_claude_is_shown_no_note() {
+    let world = World::with_gate().with("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
+    fs::write(world.user_settings("settings.local.json"), ON).unwrap();
+    let output = stop_of(&world);
+    assert_skipped_for_sandbox(&world, &output);
+    assert!(output.stdout.is_empty(), "{output:?}");
 }
 
 #[test]
@@ -357,6 +386,18 @@ fn every_switch_can_turn_the_gate_off() {
         .with("CLAUDE_PLUGIN_ROOT", "/opt/turnbridge")
         .with("CLAUDE_PLUGIN_OPTION_GATE", "false");
     assert_silent_success(&stop_of(&world));
+}
+
+#[test]
+fn x43_a_cvi_config_that_gives_no_value_lets_the_turn_end() {
+    for config in ["", "{}", "null", "[]", "junk", "SPEECH_RATE=200\n", r#"{"CVI_ENABLED":null}"#] {
+        let world = World::with_gate();
+        world.write_cvi_config(config);
+        assert_silent_success(&stop_of(&world));
+        assert_eq!(world.decisions()[0]["rule"], "off", "{config}");
+    }
+    // It is the file that decides: without it the gate is on.
+    assert_blocked(&stop_of(&World::with_gate()));
 }
 
 #[test]
