@@ -320,9 +320,14 @@ impl Session {
         started_in.or(self.cwd.as_deref())
     }
 
-    /// The last part of the project's folder, whichever slashes it is written with.
+    /// The name of the project's folder.
     pub fn project(&self) -> Option<&str> {
-        let folder = self.project_dir()?.trim_end_matches(['/', '\\']);
-        folder.rsplit(['/', '\\']).next().filter(|name| !name.is_empty())
+        self.project_dir().and_then(folder_name)
     }
+}
+
+/// The last part of a path, whichever slashes it is written with.
+pub fn folder_name(path: &str) -> Option<&str> {
+    let path = path.trim_end_matches(['/', '\\']);
+    path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty())
 }

@@ -5,8 +5,9 @@
 
 use crate::catalogue::catalogue;
 use crate::ids::Tool;
-use crate::notice_wire::Cause;
+use crate::notice_wire::{Cause, Notice};
 use crate::reply_wire::Reason;
+use crate::session::folder_name;
 pub use crate::spoken_text::Language;
 
 impl Language {
@@ -28,10 +29,22 @@ catalogue! {
     PromptMissing:
         "（ユーザーメッセージ抽出失敗）",
         "(The user's message could not be read)";
-    /// The thread of a turn whose answer is not known (SLV-72).
+    /// The thread of a turn whose answer is not known (SLV-72); see `answer_missing`.
     AnswerMissing:
         "本文抽出エラー",
         "The answer could not be read";
+    Agent:
+        "エージェント",
+        "Agent";
+    Project:
+        "プロジェクト",
+        "Project";
+    SessionId:
+        "セッション ID",
+        "Session id";
+    EndedAt:
+        "終了時刻",
+        "Ended at";
     /// What the set-up asks an agent to try the whole way (SLV-12, SLV-87).
     TestPrompt:
         "「【Turnbridge 本番同等テスト】このメッセージはテスト実行です。」と言ってください",
@@ -140,6 +153,21 @@ catalogue! {
     WaitingForYou:
         "確認待ち",
         "Waiting for you";
+}
+
+/// SLV-72, and which turn it was (X49): nothing else leads to its answer.
+pub fn answer_missing(language: Language, notice: &Notice) -> String {
+    let project = notice.cwd.as_deref().and_then(folder_name);
+    let facts = [
+        (Text::Agent, Some(notice.tool.as_str())),
+        (Text::Project, project),
+        (Text::SessionId, Some(notice.session_id.as_str())),
+        (Text::EndedAt, Some(notice.created_at.as_str())),
+    ];
+    let known = facts.into_iter().filter(|(_, value)| value.is_some_and(|value| !value.is_empty()));
+    let lines = known.map(|(text, value)| with_code(language, text, value));
+    let missing = Text::AnswerMissing.text(language).to_owned();
+    std::iter::once(missing).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// SLV-59, with the file it speaks of.
@@ -286,6 +314,39 @@ mod tests {
         Ended with an error: `rate_limit`
         Ended with an error
         Waiting for you: `Bash`
+        ");
+    }
+
+    #[test]
+    fn x49_slv_72_an_answer_that_is_missing_comes_with_what_is_known_of_its_turn() {
+        let notice = Notice {
+            version: 1,
+            id: "a".into(),
+            kind: crate::notice_wire::NoticeKind::Turn,
+            created_at: "2026-01-01T12:00:00.000000Z".into(),
+            tool: "claude".into(),
+            session_id: "825c8529-ee09-4cb8-8902-dd785b12ca0a".into(),
+            turn_id: None,
+            cwd: Some("/home/me/shop/".into()),
+            transcript_path: None,
+            prompt: None,
+            answers: Vec::new(),
+            thread: None,
+            subject: None,
+        };
+        insta::assert_snapshot!(answer_missing(Language::Japanese, &notice), @"
+        本文抽出エラー
+        エージェント：`claude`
+        プロジェクト：`shop`
+        セッション ID：`825c8529-ee09-4cb8-8902-dd785b12ca0a`
+        終了時刻：`2026-01-01T12:00:00.000000Z`
+        ");
+        let notice = Notice { cwd: None, ..notice };
+        insta::assert_snapshot!(answer_missing(Language::English, &notice), @"
+        The answer could not be read
+        Agent: `claude`
+        Session id: `825c8529-ee09-4cb8-8902-dd785b12ca0a`
+        Ended at: `2026-01-01T12:00:00.000000Z`
         ");
     }
 

@@ -3,7 +3,9 @@
 
 use turnbridge_core::notice_wire::{Cause, Message, Notice, NoticeKind};
 use turnbridge_core::slack_text::{Part, split_answer, split_prompt};
-use turnbridge_core::texts::{Language, Text, log_location, problem, turn_failed, waiting_for_you};
+use turnbridge_core::texts::{
+    Language, Text, answer_missing, log_location, problem, turn_failed, waiting_for_you,
+};
 
 /// What the delivery needs of the config.
 #[derive(Debug, Clone)]
@@ -48,7 +50,7 @@ fn answers(notice: &Notice, answer: Option<String>, language: Language) -> Vec<S
     let mut texts = notice.answers.clone();
     match notice.kind {
         NoticeKind::Turn if texts.is_empty() => {
-            let missing = || Text::AnswerMissing.text(language).to_owned();
+            let missing = || answer_missing(language, notice);
             texts.push(answer.filter(|text| !text.trim().is_empty()).unwrap_or_else(missing));
         }
         NoticeKind::Turn | NoticeKind::Problem | NoticeKind::Word => {}

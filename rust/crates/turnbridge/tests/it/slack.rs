@@ -149,12 +149,18 @@ fn slv_73_a_long_answer_comes_in_numbered_parts_and_nothing_is_missing() {
 }
 
 #[test]
-fn slv_30_slv_72_what_cannot_be_found_is_said_in_the_fixed_words() {
+fn slv_30_slv_72_x49_what_cannot_be_found_is_said_in_the_fixed_words_and_of_which_turn() {
     let bridge = Bridge::new();
     bridge.world.status(&payload("Stop", json!({"prompt_id": "p"})));
     let thread = bridge.only_thread(1);
     assert_eq!(thread.parent.text, "（ユーザーメッセージ抽出失敗）");
-    assert_eq!(thread.replies[0].text, "本文抽出エラー");
+    let text = &thread.replies[0].text;
+    assert!(text.starts_with("本文抽出エラー\n"), "{text}");
+    // X49: which turn it was.
+    for known in ["エージェント：`claude`", "プロジェクト：`", SESSION, "終了時刻：`20"]
+    {
+        assert!(text.contains(known), "{known}: {text}");
+    }
 }
 
 #[test]
