@@ -165,8 +165,8 @@ fn thin_binary_problems() -> Result<Vec<String>> {
 }
 
 /// The variables that our own processes hand each other, and builds that ship know.
-const OWN_VARIABLES: [&str; 3] =
-    ["TURNBRIDGE_REPLY_ID", "TURNBRIDGE_NOTIFY_CHAINED", "TURNBRIDGE_DEMO"];
+const OWN_VARIABLES: [&str; 4] =
+    ["TURNBRIDGE_REPLY_ID", "TURNBRIDGE_NOTIFY_CHAINED", "TURNBRIDGE_DEMO", "TURNBRIDGE_RUN"];
 
 /// Every other variable of ours is a test's, and one module reads those.
 fn switch_problems() -> Result<Vec<String>> {

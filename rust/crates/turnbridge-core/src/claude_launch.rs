@@ -1,6 +1,8 @@
 //! What a command line of Claude Code asks for, as far as whoever starts it may add something: a
 //! session's id, a plugin (TV-6, X34). The options are those of Claude Code 2.1.
 
+use crate::ids::is_uuid;
+
 /// What can be added to the command line without changing what it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Additions {
@@ -125,6 +127,21 @@ pub fn additions(arguments: &[&str]) -> Additions {
     Additions { session_id: is_session && !names_session, plugin: is_session }
 }
 
+/// The id of the session that the command line runs, when it is named there and stays the same.
+pub fn named_session<'a>(arguments: &[&'a str]) -> Option<&'a str> {
+    let options = arguments.split(|word| *word == "--").next().unwrap_or_default();
+    if options.contains(&"--fork-session") {
+        return None;
+    }
+    let names = ["--session-id", "--resume", "-r"];
+    let joined = |word: &'a str| {
+        let (option, id) = word.split_once('=')?;
+        names.contains(&option).then_some(id)
+    };
+    let apart = options.windows(2).filter(|pair| names.contains(&pair[0])).map(|pair| pair[1]);
+    apart.chain(options.iter().filter_map(|word| joined(word))).find(|id| is_uuid(id))
+}
+
 /// `-pc`, `-rID`: several short options in one word, or one with its value.
 fn is_short_group(word: &str) -> bool {
     let letters = word.strip_prefix('-').unwrap_or_default();
@@ -182,6 +199,21 @@ mod tests {
             "--bg fix",
         ] {
             check(line, "plugin");
+        }
+    }
+
+    #[test]
+    fn tv_10_a_session_is_known_when_the_command_line_names_it() {
+        const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+        let named = |line: &str| {
+            let line = line.replace("ID", ID);
+            named_session(&line.split_whitespace().collect::<Vec<_>>()).map(str::to_owned)
+        };
+        for line in ["-r ID", "--resume=ID x", "--session-id ID", "-p --resume ID x"] {
+            assert_eq!(named(line).as_deref(), Some(ID), "{line}");
+        }
+        for line in ["", "-r", "-c", "-r name", "-r ID --fork-session", "-- -r ID", "-p ID"] {
+            assert_eq!(named(line), None, "{line}");
         }
     }
 

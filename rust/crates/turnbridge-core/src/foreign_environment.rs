@@ -8,7 +8,7 @@
 //! The names are those that Claude Code 2.1.197 and 2.1.326 and Codex 0.166.0 give to what they
 //! start (`CLAUDE_CODE_*` are settings and facts of a session alike, so those are named one by one).
 
-const NAMES: [&str; 57] = [
+const NAMES: [&str; 58] = [
     // Another Claude Code's session.
     "CLAUDECODE",
     "CLAUDE_AGENT_SDK_CLIENT_APP",
@@ -67,9 +67,11 @@ const NAMES: [&str; 57] = [
     "WINDOWID",
     "WT_PROFILE_ID",
     "WT_SESSION",
-    // Our own: the reply that runs, and the mark against calling Codex's notify program in a circle.
+    // Our own: the reply that runs, the mark against calling Codex's notify program in a circle, and
+    // what `turnbridge run` has set.
     "TURNBRIDGE_NOTIFY_CHAINED",
     "TURNBRIDGE_REPLY_ID",
+    "TURNBRIDGE_RUN",
 ];
 
 const PREFIXES: [&str; 21] = [

@@ -84,6 +84,7 @@ pub mod transcript_wire;
 pub mod turn_speech;
 pub mod turn_trace;
 pub mod turn_wire;
+pub mod tvine_project;
 pub mod tvine_wire;
 pub mod utf8_check;
 pub mod version_wire;

@@ -62,6 +62,9 @@ const HOSTS: [(&str, &str); 6] = [
     ("wt", "WT_SESSION"),
 ];
 
+/// Set by `turnbridge run` to the `TVINE_SESSION_ID` that it has set itself: such an id names no pane.
+pub const OWN_SESSION: &str = "TURNBRIDGE_RUN";
+
 /// The pane that an environment belongs to.
 pub fn pane_of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<PaneId> {
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
@@ -78,7 +81,10 @@ pub fn pane_of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<PaneId>
         (tmux, zellij) => tmux.or(zellij),
     };
     let host = || {
-        let named = |(host, name): &(&str, &str)| Some(joined(host, None, variable(name)?));
+        let is_own = |value: &&str| variable(OWN_SESSION) == Some(*value);
+        let named = |(host, name): &(&str, &str)| {
+            Some(joined(host, None, variable(name).filter(|value| !is_own(value))?))
+        };
         HOSTS.iter().find_map(named)
     };
     PaneId::parse(&name.or_else(host)?)
@@ -135,6 +141,10 @@ mod tests {
             Some("tmux:%3+zellij:nice-cat:5"),
         );
         check(&[("TVINE_SESSION_ID", "s"), ("WT_SESSION", "w")], Some("tvine:s"));
+        let own = [("TVINE_SESSION_ID", "s"), (OWN_SESSION, "s"), ("KITTY_WINDOW_ID", "1")];
+        check(&own, Some("kitty:1"));
+        check(&own[..2], None);
+        check(&[("TVINE_SESSION_ID", "s"), (OWN_SESSION, "older")], Some("tvine:s"));
         check(&[("WEZTERM_PANE", "0"), ("ITERM_SESSION_ID", "")], Some("wezterm:0"));
         check(&[("ITERM_SESSION_ID", "w0t0p0:E1")], Some("iterm:w0t0p0:E1"));
         check(&[("WT_SESSION", "g")], Some("wt:g"));

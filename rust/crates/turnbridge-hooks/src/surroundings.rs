@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
+use turnbridge_core::pane_id::OWN_SESSION;
 use turnbridge_core::session::{Host, Plugin};
 
 /// Kept whole: what a host application hands to its panes.
 const PREFIXES: [&str; 3] = ["TVINE_", "KAWAII_", "ZELLIJ"];
 
 /// How to find the pane again, and how to talk to the terminal that has it.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
+    OWN_SESSION,
     "TMUX",
     "TMUX_PANE",
     "WEZTERM_PANE",

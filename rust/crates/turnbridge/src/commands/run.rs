@@ -2,15 +2,18 @@
 //! again. What a host application does for its own panes (TV-6..11), for people without one (X34).
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use turnbridge_core::claude_launch::additions;
+use turnbridge_core::claude_launch::{Additions, additions, named_session};
 use turnbridge_core::command_line::agent;
 use turnbridge_core::ids::Tool;
+use turnbridge_core::pane_id::OWN_SESSION;
+use turnbridge_core::tvine_project::project_id;
+use turnbridge_store::paths::home_dir;
 
 use super::pane;
 use crate::failure::{hinted, note};
@@ -45,7 +48,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     })?;
     let mut command = Command::new(program(tool, &arguments.argv[0])?);
     if tool == Tool::Claude {
-        command.args(added_arguments(&words[1..])?);
+        let wanted = additions(&words[1..]);
+        let new_session = wanted.session_id.then(random_uuid).transpose()?;
+        command.args(added_arguments(wanted, new_session.as_deref()));
+        if wanted.plugin {
+            let session = new_session.as_deref().or_else(|| named_session(&words[1..]));
+            command.envs(tvine_variables(session));
+        }
     }
     command.args(&arguments.argv[1..]);
     // An agent that cannot be found again later is better than none.
@@ -74,16 +83,42 @@ fn program(tool: Tool, given: &OsString) -> Result<PathBuf> {
     })
 }
 
-fn added_arguments(arguments: &[&str]) -> io::Result<Vec<OsString>> {
-    let wanted = additions(arguments);
+fn added_arguments(wanted: Additions, new_session: Option<&str>) -> Vec<OsString> {
     let mut added = Vec::new();
     if let Some(folder) = own_plugin().filter(|_| wanted.plugin && !plugin_is_enabled()) {
         added.extend(["--plugin-dir".into(), folder.into_os_string()]);
     }
-    if wanted.session_id {
-        added.extend(["--session-id".into(), random_uuid()?.into()]);
+    if let Some(id) = new_session {
+        added.extend(["--session-id".into(), id.into()]);
     }
-    Ok(added)
+    added
+}
+
+/// What a host application tells its hooks (TV-9..11). One that has started us has told them already.
+fn tvine_variables(session: Option<&str>) -> Vec<(&'static str, OsString)> {
+    let names = ["TVINE_PROJECT_DIR", "TVINE_SESSION_ID", "TVINE_SOCKET_PATH"];
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let (Some(home), Ok(folder)) = (home_dir(), std::env::current_dir()) else { return Vec::new() };
+    if names.into_iter().any(is_set) && !is_inherited_from_us() {
+        return Vec::new();
+    }
+    let root = folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&folder);
+    let tvine = home.join(".tvine");
+    let project = tvine.join("projects").join(project_id(&root.to_string_lossy()));
+    // Without one, hooks take the id that the agent gives its session. An older one is overwritten.
+    let session = session.unwrap_or_default();
+    vec![
+        (names[0], project.into_os_string()),
+        (names[1], session.into()),
+        (names[2], tvine.join("tvine.sock").into_os_string()),
+        (OWN_SESSION, session.into()),
+    ]
+}
+
+/// They are those of an agent that `turnbridge run` has started, and that has started us.
+fn is_inherited_from_us() -> bool {
+    let [own, set] = [OWN_SESSION, "TVINE_SESSION_ID"].map(std::env::var_os);
+    own.is_some() && own == set
 }
 
 /// The agent takes our place.

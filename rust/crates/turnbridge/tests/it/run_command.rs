@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use testkit::{StandIn, Tmux, skipped, wait_until};
+use turnbridge_core::tvine_project::project_id;
 
 use crate::world::World;
 
@@ -73,6 +74,45 @@ fn tv_4_8_the_plugin_around_the_executable_is_loaded_for_this_run_only() {
     let calls = claude.calls();
     assert_eq!(calls[0], ["--plugin-dir", plugin.to_str().unwrap(), "-c"]);
     assert_eq!(calls[1], ["-c"], "Claude Code loads it by itself");
+}
+
+#[test]
+fn tv_9_10_11_30_x34_claude_is_told_where_its_status_goes() {
+    let world = World::new();
+    let print =
+        r#"printf '%s|%s|%s' "$TVINE_PROJECT_DIR" "$TVINE_SESSION_ID" "$TVINE_SOCKET_PATH""#;
+    let claude = StandIn::new(&world.hermetic.root().join("bin"), "claude", print);
+    fs::create_dir(world.hermetic.project().join(".git")).unwrap();
+    let told = |arguments: &[&str]| String::from_utf8(run(&world, None, arguments).stdout).unwrap();
+    let tvine = world.hermetic.home().join(".tvine");
+    let project = world.hermetic.project();
+    let project = tvine.join("projects").join(project_id(project.to_str().unwrap()));
+    let expected =
+        |id: &str| format!("{}|{id}|{}", project.display(), tvine.join("tvine.sock").display());
+    let new = told(&["--", "claude", "fix it"]);
+    assert_eq!(new, expected(&claude.calls()[0][1]));
+    let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+    assert_eq!(told(&["--", "claude", "-r", id]), expected(id));
+    // Claude chooses the session; hooks take its id.
+    assert_eq!(told(&["--", "claude", "-c"]), expected(""));
+    assert_eq!(told(&["--", "claude", "mcp", "list"]), "||");
+    let below = world.hermetic.project().join("deep");
+    fs::create_dir(&below).unwrap();
+    let mut command = world.command("turnbridge");
+    let path = format!("{}:/bin:/usr/bin", world.hermetic.root().join("bin").display());
+    command.env("PATH", path).current_dir(below).args(["run", "--", "claude", "-r", id]);
+    let output = command.output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected(id));
+}
+
+#[test]
+fn x34_what_a_host_application_has_set_stays() {
+    let world = World::new().with("TVINE_PROJECT_DIR", "/host/p").with("TVINE_SESSION_ID", "s1");
+    let print =
+        r#"printf '%s|%s|%s' "$TVINE_PROJECT_DIR" "$TVINE_SESSION_ID" "$TVINE_SOCKET_PATH""#;
+    StandIn::new(&world.hermetic.root().join("bin"), "claude", print);
+    let output = run(&world, None, &["--", "claude", "fix it"]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "/host/p|s1|");
 }
 
 fn panes(world: &World) -> Vec<Value> {
