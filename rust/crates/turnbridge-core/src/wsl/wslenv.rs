@@ -1,8 +1,12 @@
 //! `WSLENV`: which variables go from Windows into WSL, and how their values are changed on the way.
 
-/// KT-31: the pane as it is, the paths as paths (KT-20).
-const WANTED: [(&str, char); 3] =
-    [("KAWAII_PANE_ID", 'u'), ("KAWAII_NOTIFY_PATH", 'p'), ("KAWAII_NOTIFY_DEBUG_PATH", 'p')];
+/// KT-31: the pane as it is, the paths as paths (KT-20). Behind them the instance (KT-29, X44).
+const WANTED: [(&str, char); 4] = [
+    ("KAWAII_PANE_ID", 'u'),
+    ("KAWAII_NOTIFY_PATH", 'p'),
+    ("KAWAII_NOTIFY_DEBUG_PATH", 'p'),
+    ("KAWAII_TERMINAL_INSTANCE_ID", 'u'),
+];
 
 /// The value with what KT-31 asks for behind what is there. Who is there already stays in its place,
 /// and gets the flags that it lacks.
@@ -42,28 +46,40 @@ fn complete(entry: &mut String, flag: char) {
 mod tests {
     use super::*;
 
-    const ALONE: &str = "KAWAII_PANE_ID/u:KAWAII_NOTIFY_PATH/p:KAWAII_NOTIFY_DEBUG_PATH/p";
+    const ALONE: &str = "KAWAII_PANE_ID/u:KAWAII_NOTIFY_PATH/p:KAWAII_NOTIFY_DEBUG_PATH/p\
+        :KAWAII_TERMINAL_INSTANCE_ID/u";
 
     #[test]
-    fn kt_31_the_variables_of_kawaii_terminal_join_what_is_there() {
+    fn kt_31_kt_29_x44_the_variables_of_kawaii_terminal_join_what_is_there() {
         assert_eq!(merged_wslenv(""), ALONE);
         assert_eq!(merged_wslenv("WT_SESSION::GOPATH/l:"), format!("WT_SESSION:GOPATH/l:{ALONE}"));
         assert_eq!(merged_wslenv(ALONE), ALONE);
         let once = merged_wslenv("A/w:KAWAII_NOTIFY_PATH/up");
-        assert_eq!(once, "A/w:KAWAII_NOTIFY_PATH/up:KAWAII_PANE_ID/u:KAWAII_NOTIFY_DEBUG_PATH/p");
+        assert_eq!(
+            once,
+            "A/w:KAWAII_NOTIFY_PATH/up:KAWAII_PANE_ID/u:KAWAII_NOTIFY_DEBUG_PATH/p\
+             :KAWAII_TERMINAL_INSTANCE_ID/u"
+        );
         assert_eq!(merged_wslenv(&once), once);
     }
 
     #[test]
     fn kt_20_a_path_that_would_come_unchanged_gets_its_flag() {
-        let lame = "KAWAII_NOTIFY_PATH/u:KAWAII_PANE_ID/w:KAWAII_NOTIFY_DEBUG_PATH";
+        let instance = "KAWAII_TERMINAL_INSTANCE_ID";
+        let lame =
+            format!("KAWAII_NOTIFY_PATH/u:KAWAII_PANE_ID/w:KAWAII_NOTIFY_DEBUG_PATH:{instance}/w");
         assert_eq!(
-            merged_wslenv(lame),
-            "KAWAII_NOTIFY_PATH/up:KAWAII_PANE_ID/wu:KAWAII_NOTIFY_DEBUG_PATH/p"
+            merged_wslenv(&lame),
+            format!(
+                "KAWAII_NOTIFY_PATH/up:KAWAII_PANE_ID/wu:KAWAII_NOTIFY_DEBUG_PATH/p:{instance}/wu"
+            )
         );
         assert_eq!(
-            merged_wslenv("KAWAII_NOTIFY_PATHS:KAWAII_PANE_ID"),
-            "KAWAII_NOTIFY_PATHS:KAWAII_PANE_ID:KAWAII_NOTIFY_PATH/p:KAWAII_NOTIFY_DEBUG_PATH/p"
+            merged_wslenv(&format!("KAWAII_NOTIFY_PATHS:KAWAII_PANE_ID:{instance}")),
+            format!(
+                "KAWAII_NOTIFY_PATHS:KAWAII_PANE_ID:{instance}:KAWAII_NOTIFY_PATH/p\
+                 :KAWAII_NOTIFY_DEBUG_PATH/p"
+            )
         );
     }
 }

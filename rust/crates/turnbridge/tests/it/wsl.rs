@@ -145,7 +145,7 @@ fn kt_19_distributions_are_shown_and_none_is_started_for_it() {
       no Codex
     日本語: stopped, and not started to look into it
     for a terminal of Windows to hear of agents in WSL, set this variable:
-      WSLENV=KAWAII_PANE_ID/u:KAWAII_NOTIFY_PATH/p:KAWAII_NOTIFY_DEBUG_PATH/p
+      WSLENV=KAWAII_PANE_ID/u:KAWAII_NOTIFY_PATH/p:KAWAII_NOTIFY_DEBUG_PATH/p:KAWAII_TERMINAL_INSTANCE_ID/u
     ");
     let notes = String::from_utf8_lossy(&output.stderr);
     assert_eq!(
@@ -430,16 +430,17 @@ fn inside(wsl_conf: &str) -> (World, PathBuf) {
 }
 
 #[test]
-fn kt_31_inside_wsl_the_line_for_windows_is_printed_with_what_is_there() {
+fn kt_31_x44_inside_wsl_the_line_for_windows_is_printed_with_what_is_there() {
     let (world, _) = inside("");
     insta::assert_snapshot!(world.turnbridge(&["wsl"]), @"
     inside WSL, distribution `Ubuntu`
     programs of Windows can be run
     nothing here can speak
     for a terminal of Windows to hear of agents here, set this in Windows:
-      WSLENV=WT_SESSION:KAWAII_NOTIFY_PATH/up:KAWAII_PANE_ID/u:KAWAII_NOTIFY_DEBUG_PATH/p
+      WSLENV=WT_SESSION:KAWAII_NOTIFY_PATH/up:KAWAII_PANE_ID/u:KAWAII_NOTIFY_DEBUG_PATH/p:KAWAII_TERMINAL_INSTANCE_ID/u
     ");
-    let line = "WSLENV=KAWAII_PANE_ID/u:KAWAII_NOTIFY_PATH/p:KAWAII_NOTIFY_DEBUG_PATH/p\n";
+    let line = "WSLENV=KAWAII_PANE_ID/u:KAWAII_NOTIFY_PATH/p:KAWAII_NOTIFY_DEBUG_PATH/p\
+        :KAWAII_TERMINAL_INSTANCE_ID/u\n";
     let world = world.with("WSLENV", "");
     assert_eq!(world.turnbridge(&["wsl", "wslenv"]), line);
     assert_eq!(world.with("TURNBRIDGE_WSL_SIDE", "windows").turnbridge(&["wsl", "wslenv"]), line);
