@@ -8,7 +8,7 @@ catalogue! {
     /// One sentence or a few.
     SetupText
     Welcome:
-        "Turnbridge {0} の設定を始めます。確認なしに変更されるものはありません。Ctrl-C でいつでも中止できます。",
+        "Turnbridge {0} の設定を始めます。確認なしに変更することはありません。Ctrl-C でいつでも中止できます。",
         "Turnbridge {0}: set-up. Nothing is changed without your answer, and Ctrl-C ends it at any time.";
     AgentsHeading:
         "エージェント",
@@ -46,13 +46,15 @@ catalogue! {
          {0}\n\
          \n\
          2. アプリの画面で Install App > Install to Workspace。「Bot User OAuth Token」（xoxb-…）をコピーします。\n\
-         3. Basic Information > App-Level Tokens > Generate Token and Scopes で `connections:write` を付けて作成し、そのトークン（xapp-…）をコピーします。",
+         3. Basic Information > App-Level Tokens > Generate Token and Scopes で `connections:write` を付けて作成し、そのトークン（xapp-…）をコピーします。\n\
+         （`authorizations:read` と `app_configurations:read` も付けられますが、必要ではありません。）",
         "1. Open this address, choose your workspace, and create the app as it is filled in:\n\
          \n\
          {0}\n\
          \n\
          2. On the app's page: Install App > Install to Workspace. Copy the \"Bot User OAuth Token\" (xoxb-...).\n\
-         3. Basic Information > App-Level Tokens > Generate Token and Scopes, with `connections:write`. Copy that token (xapp-...).";
+         3. Basic Information > App-Level Tokens > Generate Token and Scopes, with `connections:write`. Copy that token (xapp-...).\n\
+         (You may add `authorizations:read` and `app_configurations:read`; they are not needed.)";
     BotTokenQuestion:
         "ボットトークン（xoxb-…、表示されません）：",
         "Bot token (xoxb-..., it is not shown): ";
@@ -93,7 +95,7 @@ catalogue! {
          \n\
          {1}\n\
          \n\
-         お待ちしています（Enter を押すとメンバー ID の入力に切り替わります）…",
+         受信を待っています（Enter を押すとメンバー ID の入力に切り替わります）…",
         "In Slack, open the app `{0}` (in the sidebar, under Apps) and send it this message:\n\
          \n\
          {1}\n\
@@ -104,7 +106,7 @@ catalogue! {
         "It has come from {0}. The app has written to that member, to make sure that it is you.";
     /// In Slack, where {0} is shown as the member's name.
     OwnerGreeting:
-        "{0} さんを Turnbridge の利用者として設定しようとしています。ご本人であれば、設定中の端末で `y` と答えてください。",
+        "{0} さんを Turnbridge の利用者として設定しようとしています。ご本人であれば、設定中のターミナルで `y` と答えてください。",
         "{0} is about to be set up as the user of Turnbridge. If that is you, answer `y` in the terminal.";
     OwnerConfirmation:
         "自分の Slack に、自分の名前が入ったそのメッセージが届きましたか？",
@@ -270,12 +272,12 @@ catalogue! {
         "it waits in the outbox ({0}): `turnbridge outbox` shows it";
     ReplyNow:
         "Slack でそのスレッドに返信してください（例：OK）。返信が次のプロンプトになります。\n\
-         お待ちしています（Enter で省略）…",
+         受信を待っています（Enter で省略）…",
         "Now reply in that thread in Slack, for example: OK. Your reply becomes the next prompt.\n\
          Waiting for it (Enter skips this) ...";
     ReplyOnBoard:
         "ボード（`turnbridge board --open`）でそのセッションに返信してください（例：OK）。返信が次のプロンプトになります。\n\
-         お待ちしています（Enter で省略）…",
+         受信を待っています（Enter で省略）…",
         "Now reply to it on the board (`turnbridge board --open`), for example: OK. Your reply becomes the next prompt.\n\
          Waiting for it (Enter skips this) ...";
     ReplyArrived:
@@ -312,7 +314,7 @@ catalogue! {
         "{0} s";
     /// {0}: the question's own words, {1}: the flag.
     NoTerminal:
-        "端末がないため質問できません：{0}",
+        "ターミナルがないため質問できません：{0}",
         "there is no terminal to ask at: {0}";
     FlagAnswers:
         "`{0}` で指定してください",
@@ -339,7 +341,7 @@ catalogue! {
         "Slack が拒否しました（`{0}`）",
         "Slack refused it (`{0}`)";
     SlackBusy:
-        "Slack が待つよう求めています（{0} 秒）",
+        "Slack の送信制限中です（{0} 秒）",
         "Slack asks to wait ({0} s)";
     TryAgainLater:
         "しばらくしてからもう一度実行してください",
@@ -415,6 +417,18 @@ mod tests {
     #[track_caller]
     fn check_but_for_blanks(text: SetupText) {
         check(text.text(Language::Japanese), text.text(Language::English).trim_end());
+    }
+
+    #[test]
+    fn x33_slv_19_the_further_scopes_of_an_app_level_token_are_offered_and_not_demanded() {
+        for language in [Language::Japanese, Language::English] {
+            let text = SetupText::MakeTheApp.text(language);
+            let (step, offer) = text.rsplit_once('\n').unwrap();
+            assert!(step.contains("`connections:write`"), "{text}");
+            for scope in ["`authorizations:read`", "`app_configurations:read`"] {
+                assert!(offer.contains(scope) && !step.contains(scope), "{text}");
+            }
+        }
     }
 
     #[test]

@@ -16,10 +16,10 @@ catalogue! {
         "No browser can be opened here.";
     /// Somebody who came by SSH has the browser elsewhere.
     ByForwarding:
-        "ブラウザーのあるマシンで次を実行してください（HOST はこのマシンの名前です）:\n\n    ssh -L {1}:127.0.0.1:{1} HOST",
+        "ブラウザーのあるマシンで次を実行してください（HOST はこのマシンの名前です）：\n\n    ssh -L {1}:127.0.0.1:{1} HOST",
         "On the machine with the browser, run this (HOST is this machine's name):\n\n    ssh -L {1}:127.0.0.1:{1} HOST";
     TypeCode:
-        "{0} を開き、次のコードを入力してください:\n\n    {2}\n\n{3} 分間、1 回だけ、このコマンドの実行中に使えます。Ctrl-C で取り消せます。",
+        "{0} を開き、次のコードを入力してください：\n\n    {2}\n\n{3} 分間、1 回だけ、このコマンドの実行中に使えます。Ctrl-C で取り消せます。",
         "Open {0} and type this code:\n\n    {2}\n\nIt is good once, for {3} minutes, while this command runs. Ctrl-C cancels it.";
     SignedIn:
         "サインインしました。",

@@ -83,7 +83,7 @@ catalogue! {
          Please see the CLI's log for details.";
     /// A command that would end or empty the session from afar.
     CommandRefused:
-        "`/clear` と `/exit` は Slack からは実行できません。CLIで実行してください。",
+        "`/clear` と `/exit` は Slack からは実行できません。CLI で実行してください。",
         "`/clear` and `/exit` cannot be run from Slack. Please use the CLI for them.";
     /// After a crash, when it cannot be told whether a reply reached the agent.
     ReplyUncertain:
@@ -95,7 +95,7 @@ catalogue! {
         "The run of this reply was cut off: its process ended before its turn did. What it had done by then stays done. It is not run again; please send it once more if it is needed.";
     /// `resume.live = "hold"` and `"pane"`.
     ReplyHeld:
-        "このセッションは対話CLIで開かれています。終了後、または入力できるようになり次第、この返信を実行します。",
+        "このセッションは対話 CLI で開かれています。終了後、または入力できるようになり次第、この返信を実行します。",
         "This session is open in an interactive CLI. Your reply will be run when that has been closed, or can take it.";
     /// A run of ours is under way in the same session.
     ReplyQueued:
@@ -120,7 +120,7 @@ catalogue! {
         "セッションのフォルダーがありません",
         "the session's folder is gone";
     SessionInvalid:
-        "セッションIDが不正です",
+        "セッション ID が不正です",
         "the session's id is not valid";
     SessionUnknown:
         "セッションが見つかりません",
@@ -360,10 +360,10 @@ mod tests {
         プログラムが見つかりません：`codex`
         プログラムを起動できませんでした：`codex`
         セッションのフォルダーがありません
-        セッションIDが不正です
+        セッション ID が不正です
         セッションが見つかりません
         返信が長すぎます
-        `/clear` と `/exit` は Slack からは実行できません。CLIで実行してください。
+        `/clear` と `/exit` は Slack からは実行できません。CLI で実行してください。
         終了コード：`1`
         シグナルで終了しました：`1`
         エラーで終了しました

@@ -164,7 +164,7 @@ fn slv_6_the_wizard_in_japanese_ends_with_replies_that_have_run() {
         connected: "OK：デーモンが Slack に接続しました",
         trial: "で実際にテストしますか？",
         arrived: "OK：通知が Slack に届きました",
-        reply: "お待ちしています（Enter で省略）",
+        reply: "受信を待っています（Enter で省略）",
         ran: "OK：返信が実行され、その結果が新しいスレッドになりました",
         finished: "設定が完了しました。",
         prompt,

@@ -149,6 +149,16 @@ fn every_test_that_the_security_page_names_exists() {
 }
 
 #[test]
+fn x33_slv_19_the_guide_offers_the_further_scopes_of_an_app_level_token() {
+    for name in ["docs/slack.md", "docs/setup.md"] {
+        let page = std::fs::read_to_string(repository().join(name)).unwrap();
+        for scope in ["connections:write", "authorizations:read", "app_configurations:read"] {
+            assert!(page.contains(scope), "{name}: {scope}");
+        }
+    }
+}
+
+#[test]
 fn headings_are_linked_to_as_github_does() {
     let text = "# The `--json` outputs, and files\n\n## What's new?\n\n## What's new?\n\n```sh\n# no heading\n```\n";
     let document = Document { name: "x.md".to_owned(), text: text.to_owned() };

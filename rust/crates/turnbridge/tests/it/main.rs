@@ -26,6 +26,7 @@ mod hooks_command;
 #[cfg(unix)]
 mod hostile_text;
 mod inbox;
+mod japanese;
 mod killed_hooks;
 mod manifest;
 mod mcp;

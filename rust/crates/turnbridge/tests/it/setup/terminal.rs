@@ -129,7 +129,7 @@ fn wrong_codes_without_end_end_the_waiting() {
     answer(&tmux, "Slack を設定しますか？ [Y/n]", "");
     answer(&tmux, "ボットトークン（xoxb-…、表示されません）：", "xoxb-loopback-bot");
     answer(&tmux, "アプリレベルトークン（xapp-…、表示されません）：", "xapp-loopback-app");
-    see(&tmux, "お待ちしています");
+    see(&tmux, "受信を待っています");
     site.slack.wait_for_sockets(1, PATIENCE);
     for guess in 0..15 {
         site.slack.say_as("U0STRANGER", None, &format!("turnbridge {guess}"));
