@@ -55,6 +55,7 @@ pub mod resume;
 pub mod retry_plan;
 pub mod rollout;
 pub mod rollout_prompt;
+pub mod rollout_tail;
 pub mod rollout_wire;
 pub mod run_end;
 pub mod sandbox;

@@ -9,6 +9,7 @@
 use crate::ids::{SessionId, Tool};
 use crate::reply_wire::{Outcome, RunResult};
 use crate::resume::{self, Live};
+use crate::rollout_tail::Obstacle;
 use crate::slack_ts::SlackTs;
 
 /// A reply that is not finished.
@@ -57,6 +58,11 @@ pub enum Told {
     TerminalReceipt,
     Queued,
     Held,
+    /// `Obstacle::Exec`
+    BehindExec,
+    /// `Obstacle::Aborted`
+    AfterAbort,
+    NotBegun,
     Failed,
     Output,
     Uncertain,
@@ -68,11 +74,14 @@ pub enum Told {
 }
 
 impl Told {
-    pub const ALL: [Told; 12] = [
+    pub const ALL: [Told; 15] = [
         Told::Receipt,
         Told::TerminalReceipt,
         Told::Queued,
         Told::Held,
+        Told::BehindExec,
+        Told::AfterAbort,
+        Told::NotBegun,
         Told::Failed,
         Told::Output,
         Told::Uncertain,
@@ -89,6 +98,9 @@ impl Told {
             Told::TerminalReceipt => "terminal_receipt",
             Told::Queued => "queued",
             Told::Held => "held",
+            Told::BehindExec => "behind_exec",
+            Told::AfterAbort => "after_abort",
+            Told::NotBegun => "not_begun",
             Told::Failed => "failed",
             Told::Output => "output",
             Told::Uncertain => "uncertain",
@@ -110,6 +122,13 @@ impl Told {
         !matches!(self, Told::Output)
     }
 
+    const fn of(obstacle: Obstacle) -> Told {
+        match obstacle {
+            Obstacle::Exec => Told::BehindExec,
+            Obstacle::Aborted => Told::AfterAbort,
+        }
+    }
+
     pub fn parse(text: &str) -> Option<Told> {
         Told::ALL.into_iter().find(|told| told.as_str() == text)
     }
@@ -125,6 +144,10 @@ pub enum Step {
     TerminalReceipt(String),
     TellQueued(String),
     TellHeld(String),
+    /// Why a Codex that has the thread open is not given the reply yet.
+    TellObstacle(String, Obstacle),
+    /// Codex has it in its queue, and has not begun it.
+    TellNotBegun(String),
     /// Start a runner. It claims the reply itself.
     Run(String),
     /// End the run of this reply.
@@ -152,6 +175,8 @@ impl Step {
             | Step::TerminalReceipt(id)
             | Step::TellQueued(id)
             | Step::TellHeld(id)
+            | Step::TellObstacle(id, _)
+            | Step::TellNotBegun(id)
             | Step::Run(id)
             | Step::Stop(id)
             | Step::TellFailed(id, _)
@@ -174,6 +199,8 @@ impl Step {
             Step::TerminalReceipt(_) => Some(Told::TerminalReceipt),
             Step::TellQueued(_) => Some(Told::Queued),
             Step::TellHeld(_) => Some(Told::Held),
+            Step::TellObstacle(_, obstacle) => Some(Told::of(*obstacle)),
+            Step::TellNotBegun(_) => Some(Told::NotBegun),
             Step::TellFailed(..) => Some(Told::Failed),
             Step::TellOutput(..) => Some(Told::Output),
             Step::TellStopped(_) => Some(Told::Stopped),
@@ -197,6 +224,8 @@ pub struct Surroundings<'a> {
     /// A reply to it goes into the terminal that has the session open; else a process of its own is
     /// started for it.
     pub goes_into_terminal: &'a dyn Fn(Tool, &SessionId) -> bool,
+    /// Why the Codex that has the thread open takes no reply now; `None` for a thread that is free.
+    pub obstacle: &'a dyn Fn(Tool, &SessionId) -> Option<Obstacle>,
     pub live: Live,
 }
 
@@ -230,6 +259,7 @@ pub fn plan(pending: &[Pending], around: &Surroundings<'_>) -> Vec<Step> {
 enum Ahead {
     Run,
     OpenTerminal,
+    Codex(Obstacle),
 }
 
 /// The next step of one reply, and what it leaves the ones behind it to wait for.
@@ -252,7 +282,9 @@ fn next_of(
         }
         Progress::Waiting => {
             let is_held = || around.live != Live::Run && (around.is_open)(session.0, &session.1);
-            let ahead = ahead.or_else(|| is_held().then_some(Ahead::OpenTerminal));
+            let in_codex = || (around.obstacle)(session.0, &session.1).map(Ahead::Codex);
+            let ahead =
+                ahead.or_else(|| is_held().then_some(Ahead::OpenTerminal)).or_else(in_codex);
             let is_typed = (around.goes_into_terminal)(session.0, &session.1);
             let step = receipt(reply, ahead, is_typed).or_else(|| start(reply, ahead));
             (step, Some(ahead.unwrap_or(Ahead::Run)))
@@ -277,6 +309,10 @@ fn start(reply: &Pending, ahead: Option<Ahead>) -> Option<Step> {
         None => Some(Step::Run(id)),
         Some(Ahead::Run) => (!reply.was_told(Told::Queued)).then_some(Step::TellQueued(id)),
         Some(Ahead::OpenTerminal) => (!reply.was_told(Told::Held)).then_some(Step::TellHeld(id)),
+        Some(Ahead::Codex(obstacle)) => {
+            let is_told = reply.was_told(Told::of(obstacle));
+            (!is_told).then_some(Step::TellObstacle(id, obstacle))
+        }
     }
 }
 
@@ -287,6 +323,7 @@ fn tell_end(reply: &Pending, result: &RunResult) -> Step {
             tell_then_finish(reply, Told::Output, Step::TellOutput(id, output.clone()))
         }
         (Outcome::Done | Outcome::HandedOver | Outcome::Dropped, _) => Step::Finish(id),
+        (Outcome::NotBegun, _) => tell_then_finish(reply, Told::NotBegun, Step::TellNotBegun(id)),
         (Outcome::Failed, _) => {
             tell_then_finish(reply, Told::Failed, Step::TellFailed(id, result.clone()))
         }

@@ -3,6 +3,7 @@
 use crate::ids::Tool;
 use crate::reply_plan::Step;
 use crate::reply_wire::Reason;
+use crate::rollout_tail::Obstacle;
 use crate::texts::{Language, Text, failure_reason, interrupted, resume_failed};
 
 /// `None`: the step says nothing. `tool` is the reply's, when it has one.
@@ -12,6 +13,9 @@ pub fn text_of(step: &Step, tool: Option<Tool>, language: Language) -> Option<St
         Step::TerminalReceipt(_) => Text::ReplyReceivedForTerminal,
         Step::TellQueued(_) => Text::ReplyQueued,
         Step::TellHeld(_) => Text::ReplyHeld,
+        Step::TellObstacle(_, Obstacle::Exec) => Text::ReplyBehindExec,
+        Step::TellObstacle(_, Obstacle::Aborted) => Text::ReplyAfterAbort,
+        Step::TellNotBegun(_) => Text::ReplyNotBegun,
         Step::TellStopped(_) => Text::ReplyStopped,
         Step::TellUncertain(_) => Text::ReplyUncertain,
         Step::TellNoRoute(_) => Text::ReplyWithoutRoute,

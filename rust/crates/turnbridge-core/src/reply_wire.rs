@@ -195,6 +195,8 @@ pub enum Outcome {
     Done,
     /// The agent that has the session open has it, and runs it itself.
     HandedOver,
+    /// It stands in the queue of the Codex that has the thread open, and was not seen to begin.
+    NotBegun,
     Failed,
     Stopped,
     /// It has reached the agent, and whoever ran it died before the end of its turn.
@@ -210,6 +212,7 @@ impl Outcome {
         match self {
             Outcome::Done => "done",
             Outcome::HandedOver => "handed_over",
+            Outcome::NotBegun => "not_begun",
             Outcome::Failed => "failed",
             Outcome::Stopped => "stopped",
             Outcome::Interrupted => "interrupted",

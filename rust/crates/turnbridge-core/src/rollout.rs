@@ -174,14 +174,14 @@ impl RolloutThread {
 
     fn interpret(&mut self, record: Record) -> Vec<EventKind> {
         match record {
-            Record::TurnContext { cwd, model, turn_id } => {
+            Record::TurnContext { cwd, model, turn_id, .. } => {
                 self.cwd = cwd.or(self.cwd.take());
                 self.model = model.or(self.model.take());
                 // Versions that name their turns also tell when they begin.
                 self.is_modern |= turn_id.is_some();
                 Vec::new()
             }
-            Record::TaskStarted { turn_id } => {
+            Record::TaskStarted { turn_id, .. } => {
                 self.has_tasks = true;
                 self.turn =
                     ThreadTurn { id: turn_id, progress: Progress::Open, ..ThreadTurn::default() };
@@ -228,7 +228,10 @@ impl RolloutThread {
                 self.is_damaged = true;
                 Vec::new()
             }
-            Record::SessionMeta(_) | Record::Other | Record::Blank => Vec::new(),
+            Record::SessionMeta(_)
+            | Record::SettingsApplied { .. }
+            | Record::Other
+            | Record::Blank => Vec::new(),
         }
     }
 

@@ -28,7 +28,7 @@ impl PromptSearch {
 
     pub fn take(&mut self, line: Line) {
         match line.record {
-            Record::TaskStarted { turn_id } => {
+            Record::TaskStarted { turn_id, .. } => {
                 self.current = turn_id;
                 if self.current.is_some() && self.current == self.wanted {
                     // What was said before belongs to a turn before.

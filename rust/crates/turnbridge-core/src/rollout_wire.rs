@@ -4,7 +4,7 @@
 //! Two dialects exist, and a resumed thread keeps the one it was made in: `item_completed`
 //! (paginated, since about 0.150) and `user_message`/`agent_message` before. A line can be tens
 //! of megabytes of tool output, so it is scanned while it streams in, and only what is asked for
-//! is kept. What is unknown is skipped. Recorded from Codex 0.98, 0.140 and 0.166:
+//! is kept. What is unknown is skipped. Recorded from Codex 0.98, 0.140, 0.166 and 0.169:
 //! `testdata/codex/rollouts`.
 
 mod injected;
@@ -43,6 +43,9 @@ wanted_fields! {
     HistoryMode: SHORT, [PAYLOAD, Key("history_mode")];
     Model: SHORT, [PAYLOAD, Key("model")];
     TurnId: SHORT, [PAYLOAD, Key("turn_id")];
+    TurnTrigger: SHORT, [PAYLOAD, Key("turn_attribution"), Key("turn_trigger")];
+    Reviewer: SHORT, [PAYLOAD, Key("approvals_reviewer")];
+    ThreadReviewer: SHORT, [PAYLOAD, Key("thread_settings"), Key("approvals_reviewer")];
     LastAgentMessage: LONG, [PAYLOAD, Key("last_agent_message")];
     Error: SHORT, [PAYLOAD, Key("error")];
     ErrorMessage: PATH, [PAYLOAD, Key("error"), Key("message")];
@@ -87,9 +90,17 @@ pub enum Record {
         cwd: Option<String>,
         model: Option<String>,
         turn_id: Option<String>,
+        /// Who decides about what the agent asks to be allowed: `user`, `auto_review`.
+        reviewer: Option<String>,
+    },
+    /// The thread's settings, for the turns that follow.
+    SettingsApplied {
+        reviewer: Option<String>,
     },
     TaskStarted {
         turn_id: Option<String>,
+        /// Who has started it: `user`, `exec`, `queue`, or a client's own word.
+        trigger: Option<String>,
     },
     TaskComplete {
         turn_id: Option<String>,
@@ -203,6 +214,7 @@ fn interpret(captures: &Captures) -> Line {
             cwd: owned(captures, Wanted::Cwd),
             model: owned(captures, Wanted::Model),
             turn_id: owned(captures, Wanted::TurnId),
+            reviewer: owned(captures, Wanted::Reviewer),
         },
         ("event_msg", _) => event_message(payload, captures),
         ("response_item", _) => response_item(payload, captures),
@@ -219,8 +231,12 @@ fn interpret(captures: &Captures) -> Line {
 fn event_message(payload: &str, captures: &Captures) -> Record {
     match payload {
         // Later versions of Codex's own protocol call them `turn_…`.
-        "task_started" | "turn_started" => {
-            Record::TaskStarted { turn_id: owned(captures, Wanted::TurnId) }
+        "task_started" | "turn_started" => Record::TaskStarted {
+            turn_id: owned(captures, Wanted::TurnId),
+            trigger: owned(captures, Wanted::TurnTrigger),
+        },
+        "thread_settings_applied" => {
+            Record::SettingsApplied { reviewer: owned(captures, Wanted::ThreadReviewer) }
         }
         "task_complete" | "turn_complete" => Record::TaskComplete {
             turn_id: owned(captures, Wanted::TurnId),

@@ -46,18 +46,26 @@ impl Evidence {
 pub fn judge(evidence: &Evidence, now: String) -> RunResult {
     match evidence.way {
         // The hooks of an agent that we did not start do not know the reply.
-        None if !evidence.is_acknowledged => handed_over(evidence, false, now),
-        Some(Way::Queue) => {
-            handed_over(evidence, evidence.printed.starts_with("Queued message"), now)
-        }
+        None if !evidence.is_acknowledged => RunResult::new(handed_over(evidence), now),
+        Some(Way::Queue) => RunResult::new(queued(evidence), now),
         None | Some(Way::Agent) => of_agent(evidence, now),
     }
 }
 
 /// Somebody else's agent has the reply, or it is not known.
-fn handed_over(evidence: &Evidence, is_taken: bool, now: String) -> RunResult {
-    let is_there = is_taken || evidence.has_reached_agent();
-    RunResult::new(if is_there { Outcome::HandedOver } else { Outcome::Uncertain }, now)
+fn handed_over(evidence: &Evidence) -> Outcome {
+    if evidence.has_reached_agent() { Outcome::HandedOver } else { Outcome::Uncertain }
+}
+
+/// What `codex queue` has taken has not begun before the rollout says so.
+pub fn queued(evidence: &Evidence) -> Outcome {
+    let is_taken = evidence.printed.starts_with("Queued message");
+    match handed_over(evidence) {
+        // A `codex exec` that had opened the thread meanwhile begins it at its own end, and aborts it.
+        _ if evidence.end() == Some(TurnEnd::Interrupted) => Outcome::Interrupted,
+        Outcome::Uncertain if is_taken => Outcome::NotBegun,
+        outcome => outcome,
+    }
 }
 
 fn of_agent(evidence: &Evidence, now: String) -> RunResult {
@@ -169,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_to_somebody_elses_agent_is_handed_over_or_uncertain_and_never_cut_off() {
+    fn what_went_to_somebody_elses_agent_is_handed_over_once_it_has_begun_there() {
         let typed = |trace| Evidence { way: None, ..traced(trace) };
         let queued = |trace| Evidence { way: Some(Way::Queue), ..traced(trace) };
         for evidence in [typed(Trace::Open), typed(Trace::Ended(TurnEnd::Failed))] {
@@ -179,8 +187,11 @@ mod tests {
         assert_eq!(name(&judge(&stopped(typed(Trace::Absent)), String::new())), "uncertain");
         assert_eq!(name(&judge(&queued(Trace::Open), String::new())), "handed_over");
         assert_eq!(name(&judge(&queued(Trace::Absent), String::new())), "uncertain");
-        let taken = Evidence { printed: "Queued message q.\n".into(), ..queued(Trace::Absent) };
-        assert_eq!(name(&judge(&taken, String::new())), "handed_over");
+        let taken = |trace| Evidence { printed: "Queued message q.\n".into(), ..queued(trace) };
+        assert_eq!(name(&judge(&taken(Trace::Absent), String::new())), "not_begun");
+        assert_eq!(name(&judge(&taken(Trace::Open), String::new())), "handed_over");
+        let aborted = taken(Trace::Ended(TurnEnd::Interrupted));
+        assert_eq!(name(&judge(&aborted, String::new())), "interrupted");
         // Its hooks know the reply, so it is ours, whatever became of the note about it.
         let ours = Evidence { way: None, ..seen(None) };
         assert_eq!(name(&judge(&ours, String::new())), "interrupted");

@@ -180,14 +180,24 @@ fn is_command(content: &Value, prompt: &str) -> bool {
         })
 }
 
+/// How a prompt came into its Codex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Through {
+    Anything,
+    /// `codex queue`. A version that does not say who has started a turn may mean this one.
+    Queue,
+}
+
 /// `tail` is the end of a Codex rollout; its first line may be cut.
-pub fn in_rollout(tail: &[u8], prompt: &str, since: Timestamp) -> Trace {
+pub fn in_rollout(tail: &[u8], prompt: &str, through: Through, since: Timestamp) -> Trace {
     let mut trace = Trace::Absent;
+    let mut turn = None;
     for line in tail.split(|byte| *byte == b'\n').map(parse_line) {
         let is_since = line.at.is_some_and(|at| at >= since);
         match (trace, line.record) {
+            (Trace::Absent, Record::TaskStarted { trigger, .. }) => turn = trigger,
             (Trace::Absent, Record::UserSaid { text, .. })
-                if is_since && is_same(&text, prompt) =>
+                if is_since && is_same(&text, prompt) && through.may_start(turn.as_deref()) =>
             {
                 trace = Trace::Open;
             }
@@ -202,24 +212,10 @@ pub fn in_rollout(tail: &[u8], prompt: &str, since: Timestamp) -> Trace {
     trace
 }
 
-/// Whether the last turn of a Codex rollout is under way in a `codex exec`: that ends with its turn,
-/// and takes no other prompt.
-pub fn is_in_exec(tail: &[u8]) -> bool {
-    let mut is_in_exec = false;
-    for line in tail.split(|byte| *byte == b'\n') {
-        match parse_line(line).record {
-            Record::TaskStarted { .. } => is_in_exec = is_triggered_by_exec(line),
-            Record::TaskComplete { .. } | Record::TurnAborted => is_in_exec = false,
-            _ => {}
-        }
+impl Through {
+    fn may_start(self, trigger: Option<&str>) -> bool {
+        self == Through::Anything || trigger.is_none_or(|trigger| trigger == "queue")
     }
-    is_in_exec
-}
-
-fn is_triggered_by_exec(line: &[u8]) -> bool {
-    let line: Value = serde_json::from_slice(line).unwrap_or_default();
-    let trigger = line.pointer("/payload/turn_attribution/turn_trigger");
-    trigger.and_then(Value::as_str) == Some("exec")
 }
 
 /// Agents differ in what they do to the ends of a text, and line ends may have been written as two

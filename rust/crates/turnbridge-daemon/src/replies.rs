@@ -9,11 +9,12 @@ use turnbridge_core::event::ProcessKey;
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::reply_wire::{Reply, Way};
 use turnbridge_core::resume::Live;
+use turnbridge_core::rollout_tail::{self, LastTurn, Obstacle};
 use turnbridge_core::run_end::{Evidence, judge};
 use turnbridge_core::session::{Run, State};
 use turnbridge_core::terminal_calls::Pane;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::turn_trace::{Trace, TurnEnd, in_rollout, in_transcript, is_in_exec};
+use turnbridge_core::turn_trace::{Through, Trace, TurnEnd, in_rollout, in_transcript};
 use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::companion::{self, Apart};
 use turnbridge_store::inbox::{self, Streams};
@@ -125,8 +126,33 @@ fn trace(paths: &StatePaths, reply: &Reply) -> Trace {
     let Ok((tail, _)) = bounded_file::read_tail(&record, TAIL) else { return Trace::Absent };
     match tool {
         Tool::Claude => in_transcript(&tail, &reply.text, since),
-        Tool::Codex => in_rollout(&tail, &reply.text, since),
+        Tool::Codex => {
+            let is_queued = inbox::way(paths, &reply.id) == Some(Way::Queue);
+            let through = if is_queued { Through::Queue } else { Through::Anything };
+            in_rollout(&tail, &reply.text, through, since)
+        }
     }
+}
+
+/// Why the Codex that has the thread open must not be given a reply now. Returns `None` if nobody has
+/// it open, or it cannot be told.
+pub fn obstacle(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Obstacle> {
+    if tool != Tool::Codex {
+        return None;
+    }
+    let rollout = record_of(paths, tool, id)?;
+    let home = codex_rollouts::home_of(&rollout)?;
+    // Nothing is read of a thread that is free.
+    if codex_lock::writer(&home, id.as_str()) != Writer::Held {
+        return None;
+    }
+    let last_turn = codex_rollouts::last_turn(&rollout)?;
+    rollout_tail::obstacle(&last_turn, codex_lock::opened_at(&home, id.as_str()))
+}
+
+/// How the last turn of a thread of Codex stands.
+pub fn last_turn(paths: &StatePaths, id: &SessionId) -> Option<LastTurn> {
+    codex_rollouts::last_turn(&record_of(paths, Tool::Codex, id)?)
 }
 
 /// The agent's own record of the session.
@@ -180,14 +206,10 @@ fn has_pane(paths: &StatePaths, id: &SessionId, config_dir: Option<&Path>, now: 
     open.any(|run| pane_of(run).is_some())
 }
 
-/// An interface of Codex has the thread open.
+/// An interface of Codex has the thread open, and not a `codex exec`.
 fn is_open_in_codex(paths: &StatePaths, id: &SessionId) -> bool {
     let Some(rollout) = record_of(paths, Tool::Codex, id) else { return false };
-    let is_exec = || {
-        let tail = bounded_file::read_tail(&rollout, TAIL);
-        tail.is_ok_and(|(tail, _)| is_in_exec(&tail))
-    };
-    is_held(&rollout, id) && !is_exec()
+    is_held(&rollout, id) && obstacle(paths, Tool::Codex, id) != Some(Obstacle::Exec)
 }
 
 /// Whether a person has it in a terminal. Nothing is inferred from what cannot be told, or a reply

@@ -9,6 +9,7 @@ use turnbridge_core::codex_binding::Rollout;
 use turnbridge_core::ids::is_uuid;
 use turnbridge_core::rollout::{self, RolloutEvent};
 use turnbridge_core::rollout_prompt::{Prompt, PromptSearch};
+use turnbridge_core::rollout_tail::{self, LastTurn};
 use turnbridge_core::rollout_wire::{Line, Record, RolloutReader, ThreadMeta, parse_line};
 
 use crate::bounded_file;
@@ -99,6 +100,31 @@ fn read_first(path: &Path) -> io::Result<Option<Line>> {
 pub fn last_end(path: &Path) -> Option<RolloutEvent> {
     let (tail, _) = bounded_file::read_tail(path, WINDOWS[1]).ok()?;
     rollout::last_end(tail.split(|byte| *byte == b'\n').map(parse_line))
+}
+
+/// How the last turn stands. Returns `None` if the file cannot be read, or does not tell.
+pub fn last_turn(path: &Path) -> Option<LastTurn> {
+    in_tail(path, |lines| rollout_tail::last_turn(lines.into_iter()))
+}
+
+/// Who decides about the requests of the last turn: `user`, `auto_review`. Returns `None` if the file
+/// cannot be read, or does not tell.
+pub fn approvals_reviewer(path: &Path) -> Option<String> {
+    in_tail(path, |lines| rollout_tail::approvals_reviewer(lines.into_iter()))
+}
+
+/// Looks in the end of the file, and further back where that does not tell: a turn may be long.
+fn in_tail<T>(path: &Path, look: impl Fn(Vec<Line>) -> Option<T>) -> Option<T> {
+    for window in WINDOWS {
+        let (tail, length) = bounded_file::read_tail(path, window).ok()?;
+        let begins_in_line = length > window;
+        let lines = tail.split(|byte| *byte == b'\n').skip(usize::from(begins_in_line));
+        let found = look(lines.map(parse_line).collect());
+        if found.is_some() || !begins_in_line {
+            return found;
+        }
+    }
+    None
 }
 
 /// What the user said last in the turn, or in the last turn.
@@ -252,6 +278,27 @@ mod tests {
             ("x.jsonl", None),
         ] {
             assert_eq!(home_of(&root.join(rollout)), expected.map(|home| root.join(home)));
+        }
+    }
+
+    #[test]
+    fn the_last_turn_is_found_far_from_the_end_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        assert_eq!(last_turn(&path), None, "no file");
+        let started = concat!(
+            r#"{"type":"event_msg","payload":{"type":"task_started","turn_attribution":"#,
+            r#"{"turn_trigger":"exec"}}}"#,
+            "\n",
+            r#"{"type":"turn_context","payload":{"approvals_reviewer":"auto_review"}}"#,
+            "\n"
+        );
+        let noise = format!(r#"{{"type":"event_msg","payload":{{"y":"{}"}}}}"#, "z".repeat(9_000));
+        for lines in [0, 10, 200] {
+            fs::write(&path, format!("{started}{}", format!("{noise}\n").repeat(lines))).unwrap();
+            let trigger = Some("exec".to_owned());
+            assert_eq!(last_turn(&path), Some(LastTurn::Open { trigger, at: None }), "{lines}");
+            assert_eq!(approvals_reviewer(&path).as_deref(), Some("auto_review"), "{lines}");
         }
     }
 }

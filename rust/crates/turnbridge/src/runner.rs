@@ -5,7 +5,7 @@
 //! `codex queue` takes it as an argument. It is never part of a command line that a shell reads.
 
 pub mod agent;
-mod codex_holder;
+mod codex;
 mod pane;
 mod stop;
 
@@ -16,25 +16,23 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use turnbridge_config::{Config, Resume};
 use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::reply_plan::Progress;
 use turnbridge_core::reply_wire::{Outcome, Reason, Reply, RunResult, Way};
 use turnbridge_core::resume::{
     self, ClaudeSession, CodexThread, CodexWriter, Invocation, Live, Refusal, says_session_unknown,
-    says_thread_held,
 };
 use turnbridge_core::run_end::judge_failure;
 use turnbridge_core::session::Session;
-use turnbridge_daemon::replies::{LONGEST_OUTPUT, evidence};
-use turnbridge_store::codex_lock::{self, Writer};
+use turnbridge_daemon::replies::{LONGEST_OUTPUT, evidence, obstacle};
 use turnbridge_store::inbox::{self, Claim, Streams};
 use turnbridge_store::log::{Field, write_log};
-use turnbridge_store::paths::{StatePaths, codex_home};
+use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{clock, codex_rollouts, session_store};
 
 use crate::failure::hinted;
 use crate::plugin_layout::to_load_again;
 use crate::programs;
 use agent::End;
-use codex_holder::{Holder, holder_of};
 
 /// Enough of what an agent complains about to know its own words.
 const LONGEST_COMPLAINT: u64 = 16 << 10;
@@ -63,7 +61,14 @@ fn claim_and_run(paths: &StatePaths, id: &str) -> Result<()> {
     // Another runner that lives has it.
     let Some(_lock) = inbox::lock(paths, id).with_context(folder)? else { return Ok(()) };
     let unknown = || hinted(format!("no reply `{id}` waits"), "`turnbridge inbox` lists them");
-    inbox::entry(paths, id).with_context(folder)?.ok_or_else(unknown)?;
+    let entry = inbox::entry(paths, id).with_context(folder)?.ok_or_else(unknown)?;
+    if let Some((tool, session)) = entry.reply.session()
+        && entry.progress == Progress::Waiting
+        && obstacle(paths, tool, &session).is_some()
+    {
+        // It is nobody's yet: the daemon says in its thread why it waits, and comes again.
+        return Ok(());
+    }
     if inbox::claim(paths, id, clock::now()).with_context(folder)? == Claim::Taken {
         return Ok(());
     }
@@ -126,45 +131,6 @@ impl Runner<'_> {
             Tool::Claude => self.call(&call),
             Tool::Codex => self.call_codex(&id, &call),
         }
-    }
-
-    /// Tries to run it. When somebody has the thread open, nothing was run: the reply goes to them,
-    /// if they take it, and else waits until they have gone.
-    fn call_codex(&self, id: &SessionId, call: &Call<'_>) -> Result<RunResult, Reason> {
-        let is_held = |result: &RunResult, streams: &Streams| {
-            result.outcome == Outcome::Failed
-                && says_thread_held(&streams.read_stderr(LONGEST_COMPLAINT))
-        };
-        if is_open_in_interface(id, call.session) {
-            return self.hand_over(id, call);
-        }
-        let mut seen = 0;
-        loop {
-            let result = self.call(call)?;
-            if !is_held(&result, &self.streams()?) {
-                return Ok(result);
-            }
-            // Whoever held it may have gone meanwhile, and nobody would read what is queued: only
-            // one that holds it at a second try too is taken for an interface.
-            if holder_of(id.as_str()) == Holder::Other {
-                seen += 1;
-            }
-            if seen == 2 {
-                return self.hand_over(id, call);
-            }
-            while holder_of(id.as_str()) == Holder::Exec && !self.is_stopping() {
-                std::thread::sleep(LOOK_AGAIN);
-            }
-        }
-    }
-
-    fn hand_over(&self, id: &SessionId, call: &Call<'_>) -> Result<RunResult, Reason> {
-        let invocation = codex(id, call.cwd, CodexWriter::Held, &self.reply.text);
-        let invocation = invocation.map_err(reason_of)?;
-        let result = self.call(&Call { invocation, way: Way::Queue, ..*call })?;
-        let is_handed_over = result.outcome == Outcome::Done;
-        let outcome = if is_handed_over { Outcome::HandedOver } else { result.outcome };
-        Ok(RunResult { outcome, ..result })
     }
 
     /// Asked for by the user, or by whoever ends us.
@@ -268,13 +234,6 @@ impl Runner<'_> {
         }
         Ok(command)
     }
-}
-
-/// By its lock, which is looked at again: a `codex exec` that has just ended would read nothing.
-fn is_open_in_interface(id: &SessionId, session: Option<&Session>) -> bool {
-    let Some(home) = home_of(session).or_else(codex_home) else { return false };
-    let is_held = || codex_lock::writer(&home, id.as_str()) == Writer::Held;
-    is_held() && holder_of(id.as_str()) == Holder::Other && is_held()
 }
 
 fn home_of(session: Option<&Session>) -> Option<PathBuf> {

@@ -7,6 +7,7 @@
 
 mod additions;
 mod board;
+mod codex_after_esc;
 #[cfg(target_os = "linux")]
 mod codex_background;
 mod codex_exec;

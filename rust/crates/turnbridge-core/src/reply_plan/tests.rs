@@ -44,9 +44,10 @@ fn steps_around(pending: &[Pending], launched: &[&str], is_open: bool, live: Liv
         is_launched: &|id| launched.contains(&id),
         is_open: &|_, _| is_open,
         goes_into_terminal: &|_, _| false,
+        obstacle: &|_, _| None,
         live,
     };
-    names(&plan(pending, &around))
+    names(pending, &around)
 }
 
 /// With an agent idle in its terminal, into which the reply goes.
@@ -55,17 +56,18 @@ fn steps_beside_terminal(pending: &[Pending]) -> String {
         is_launched: &|_| false,
         is_open: &|_, _| false,
         goes_into_terminal: &|_, _| true,
+        obstacle: &|_, _| None,
         live: Live::Pane,
     };
-    names(&plan(pending, &around))
+    names(pending, &around)
 }
 
-fn names(steps: &[Step]) -> String {
+fn names(pending: &[Pending], around: &Surroundings<'_>) -> String {
     let name = |step: &Step| {
         let debug = format!("{step:?}");
         format!("{} {}", debug.split('(').next().unwrap(), step.id())
     };
-    steps.iter().map(name).collect::<Vec<_>>().join(", ")
+    plan(pending, around).iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 #[test]
@@ -130,6 +132,36 @@ fn a_run_that_was_cut_off_is_told_so_and_not_run_again() {
 fn an_agent_whose_runner_died_before_it_could_stop_it_is_stopped_all_the_same() {
     let pending = [reply("a", "x", Progress::Unstopped), waiting("b")];
     assert_eq!(steps(&pending), "Stop a, TellQueued b");
+}
+
+#[test]
+fn a_reply_waits_unclaimed_while_the_codex_that_has_the_thread_would_not_start_it() {
+    let around = |obstacle: &dyn Fn(Tool, &SessionId) -> Option<Obstacle>, pending: &[Pending]| {
+        let around = Surroundings {
+            is_launched: &|_| false,
+            is_open: &|_, _| false,
+            goes_into_terminal: &|_, _| false,
+            obstacle,
+            live: Live::Run,
+        };
+        names(pending, &around)
+    };
+    let aborted = |_: Tool, _: &SessionId| Some(Obstacle::Aborted);
+    let exec = |_: Tool, _: &SessionId| Some(Obstacle::Exec);
+    let mut new = waiting("a");
+    new.told.clear();
+    assert_eq!(around(&aborted, &[new]), "Receipt a");
+    assert_eq!(around(&aborted, &[waiting("a"), waiting("b")]), "TellObstacle a, TellObstacle b");
+    let waits = told(waiting("a"), &[Told::AfterAbort]);
+    assert_eq!(around(&aborted, std::slice::from_ref(&waits)), "");
+    // It has another reason to wait, and then none.
+    assert_eq!(around(&exec, std::slice::from_ref(&waits)), "TellObstacle a");
+    assert_eq!(around(&|_, _| None, &[waits]), "Run a");
+    // What runs is let run.
+    assert_eq!(around(&aborted, &[reply("a", "x", Progress::Running)]), "");
+    let queued = reply("a", "x", ended(Outcome::NotBegun));
+    assert_eq!(step_of(&queued), "TellNotBegun a");
+    assert_eq!(step_of(&told(queued, &[Told::NotBegun])), "Finish a");
 }
 
 #[test]
@@ -378,6 +410,7 @@ fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kill
                     knows && worlds[id.parse::<usize>().unwrap()].runner != Runner::None
                 },
                 is_open: &|_, _| false,
+                obstacle: &|_, _| None,
                 live: Live::Run,
             };
             for step in plan(&pending, &around) {

@@ -86,6 +86,8 @@ fn standing(entry: &Entry) -> Standing {
             let last = entry.told.iter().rev().find_map(|told| match told {
                 Told::Held => Some("held"),
                 Told::Queued => Some("queued"),
+                Told::BehindExec => Some("behind_exec"),
+                Told::AfterAbort => Some("after_abort"),
                 _ => None,
             });
             last.unwrap_or("received")

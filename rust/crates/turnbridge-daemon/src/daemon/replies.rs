@@ -106,10 +106,12 @@ impl Replies {
             let goes_into_terminal = |tool: Tool, id: &SessionId| {
                 replies::goes_into_terminal(&self.paths, tool, id, self.live, now)
             };
+            let obstacle = |tool: Tool, id: &SessionId| replies::obstacle(&self.paths, tool, id);
             let around = Surroundings {
                 is_launched: &is_launched,
                 is_open: &is_open,
                 goes_into_terminal: &goes_into_terminal,
+                obstacle: &obstacle,
                 live: self.live,
             };
             plan(&pending, &around)

@@ -7,9 +7,11 @@
 //! the thread; only one that was killed leaves it behind.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use turnbridge_core::ids::is_uuid;
+use turnbridge_core::timestamp::Timestamp;
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
@@ -29,16 +31,27 @@ pub enum Writer {
     Unknown,
 }
 
+/// When the Codex that holds the lock has opened the thread: it writes the file anew. Returns `None` if
+/// there is no such file.
+pub fn opened_at(codex_home: &Path, thread_id: &str) -> Option<Timestamp> {
+    let path = path_of(codex_home, thread_id)?;
+    let written = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()?;
+    let since = written.duration_since(UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_micros(i64::try_from(since.as_micros()).ok()?))
+}
+
+fn path_of(codex_home: &Path, thread_id: &str) -> Option<PathBuf> {
+    let folder = codex_home.join("thread-writer-locks");
+    is_uuid(thread_id).then(|| folder.join(format!("{}.lock", thread_id.to_ascii_lowercase())))
+}
+
 /// Of versions that made no such locks, and so left no folder for them, nothing is known.
 pub fn writer(codex_home: &Path, thread_id: &str) -> Writer {
-    if !is_uuid(thread_id) {
-        return Writer::Unknown;
-    }
-    let folder = codex_home.join("thread-writer-locks");
-    let path = folder.join(format!("{}.lock", thread_id.to_ascii_lowercase()));
+    let Some(path) = path_of(codex_home, thread_id) else { return Writer::Unknown };
+    let has_folder = || path.parent().is_some_and(Path::is_dir);
     match platform::ask(&path) {
         Ok(writer) => writer,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => Writer::Free,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && has_folder() => Writer::Free,
         Err(_) => Writer::Unknown,
     }
 }
@@ -46,7 +59,6 @@ pub fn writer(codex_home: &Path, thread_id: &str) -> Writer {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
-    use std::path::PathBuf;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     use super::*;

@@ -289,13 +289,89 @@ fn slv_50_codex_gets_the_prompt_on_stdin_and_its_options_before_resume() {
     assert_eq!(called.stdin, text);
 }
 
+/// A Codex that finds its thread open elsewhere.
+const HELD: &str = "echo \"thread x already has an active writer (code -32600)\" >&2\nexit 1\n";
+
+/// `codex queue` where an interface begins at once what is queued.
+const QUEUE_BEGINS: &str = r#"if [ "$1" = queue ]; then
+    at=$(date -u +%Y-%m-%dT%H:%M:%S.999Z)
+    record() { printf '{"timestamp":"%s","type":"event_msg","payload":%s}\n' "$at" "$1" >>"$rollout"; }
+    for rollout in "$CODEX_HOME"/sessions/2026/11/18/*.jsonl; do
+        record '{"type":"task_started","turn_attribution":{"turn_trigger":"queue"}}'
+        record '{"type":"item_completed","item":{"type":"UserMessage","content":[{"text":"-x\nhello"}]}}'
+    done
+    echo "Queued message q for thread t."
+    exit 0
+fi
+"#;
+
+/// `codex queue` where nobody begins it.
+const QUEUE_KEEPS: &str =
+    "[ \"$1\" = queue ] && echo \"Queued message q for thread t.\" && exit 0\n";
+
+fn turn_started(trigger: &str) -> Value {
+    json!({"type": "task_started", "turn_attribution": {"turn_trigger": trigger}})
+}
+
+impl Inbox {
+    /// The rollout of the thread, with these events in it.
+    fn codex_thread(&self, events: &[Value]) {
+        let folder = self.world.hermetic.codex_home().join("sessions/2026/11/18");
+        fs::create_dir_all(&folder).unwrap();
+        let line = |event: &Value| {
+            let at = turnbridge_store::clock::now().to_string();
+            format!("{}\n", json!({"timestamp": at, "type": "event_msg", "payload": event}))
+        };
+        let path = folder.join(format!("rollout-2026-11-18T02-32-33-{SESSION}.jsonl"));
+        fs::write(path, events.iter().map(line).collect::<String>()).unwrap();
+    }
+
+    /// As a Codex holds it that has the thread open.
+    fn hold_codex_thread(&self) -> fs::File {
+        let folder = self.world.hermetic.codex_home().join("thread-writer-locks");
+        fs::create_dir_all(&folder).unwrap();
+        let lock = fs::File::create(folder.join(format!("{SESSION}.lock"))).unwrap();
+        lock.lock().unwrap();
+        lock
+    }
+}
+
+/// `codex queue` says that it has a message, and so it does; that is no turn yet.
+#[test]
+fn a_reply_that_codex_has_queued_and_not_begun_is_not_said_to_be_handed_over() {
+    let inbox = Inbox::new();
+    inbox.behave(&format!("{QUEUE_KEEPS}{HELD}"));
+    inbox.codex_thread(&[turn_started("user")]);
+    inbox.add("r1", "-x\nhello", json!({"tool": "codex"}));
+    assert_eq!(inbox.result("r1")["outcome"], "not_begun");
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[test]
+fn nothing_is_queued_for_a_codex_exec_or_after_an_interruption_and_the_reply_stays_unclaimed() {
+    let aborted = [turn_started("user"), json!({"type": "turn_aborted"})];
+    for events in [&aborted[..], &[turn_started("exec")]] {
+        let inbox = Inbox::new();
+        inbox.behave(&format!("{QUEUE_BEGINS}{HELD}"));
+        let lock = inbox.hold_codex_thread();
+        inbox.codex_thread(events);
+        inbox.add("r1", "-x\nhello", json!({"tool": "codex"}));
+        assert!(inbox.spawn("r1").wait().unwrap().success());
+        assert_eq!(inbox.runs(), Vec::<String>::new(), "{events:?}");
+        let shown = &inbox.list()[0];
+        assert_eq!((&shown["state"], &shown["result"]), (&json!("waiting"), &Value::Null));
+        // The terminal has been left: nobody is in the way.
+        drop(lock);
+        inbox.behave("exit 0\n");
+        assert_eq!(inbox.result("r1")["outcome"], "done", "{events:?}");
+    }
+}
+
 #[test]
 fn a_thread_that_another_codex_has_open_gets_the_reply_through_its_queue() {
     let inbox = Inbox::new();
-    inbox.behave(
-        "[ \"$1\" = queue ] && exit 0\n\
-         echo \"thread x already has an active writer (code -32600)\" >&2\nexit 1\n",
-    );
+    inbox.behave(&format!("{QUEUE_BEGINS}{HELD}"));
+    inbox.codex_thread(&[]);
     inbox.add("r1", "-x\nhello", json!({"tool": "codex"}));
     assert_eq!(inbox.result("r1")["outcome"], "handed_over");
     let files = fs::read_dir(inbox.record()).unwrap().map(|file| file.unwrap().path());
@@ -602,6 +678,7 @@ impl Driver<'_> {
             is_launched: &|id| launched.iter().any(|own| own == id),
             is_open: &|_, _| false,
             goes_into_terminal: &|_, _| false,
+            obstacle: &|_, _| None,
             live: Live::Run,
         };
         for step in plan(&pending, &around) {

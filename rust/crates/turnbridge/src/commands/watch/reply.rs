@@ -58,6 +58,9 @@ impl Replies {
         Some(match (result.outcome, result.reason) {
             (Outcome::Done, _) => format!("the reply to {project} was run"),
             (Outcome::HandedOver, _) => format!("{project} has the reply where it is open"),
+            (Outcome::NotBegun, _) => {
+                format!("{project} has the reply in its queue, and has not begun it yet")
+            }
             (outcome, Some(reason)) => {
                 format!("the reply to {project}: {} ({})", outcome.as_str(), reason.as_str())
             }

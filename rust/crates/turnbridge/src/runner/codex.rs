@@ -1,0 +1,115 @@
+//! Gives a reply to Codex. A thread that is free is resumed; the Codex that has it open is handed the reply
+//! by `codex queue`.
+//!
+//! `codex queue` says that it has a message whatever becomes of it. So the thread's rollout is read before
+//! (`Obstacle`), and after: the reply has begun when a turn stands there that the queue has started.
+
+use std::time::{Duration, Instant};
+
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::reply_wire::{Outcome, Reason, RunResult, Way};
+use turnbridge_core::resume::{CodexWriter, says_thread_held};
+use turnbridge_core::rollout_tail::LastTurn;
+use turnbridge_core::run_end;
+use turnbridge_core::session::Session;
+use turnbridge_daemon::replies::{evidence, last_turn, obstacle};
+use turnbridge_store::codex_lock::{self, Writer};
+use turnbridge_store::inbox::Streams;
+use turnbridge_store::paths::codex_home;
+
+use super::{Call, LONGEST_COMPLAINT, LOOK_AGAIN, Runner, codex, home_of, reason_of};
+
+/// A `codex exec` has the thread's lock before its turn stands in the rollout. Whoever has the lock for
+/// longer without one is an interface.
+const SETTLES_WITHIN: Duration = Duration::from_secs(1);
+
+/// A terminal without Codex's background server looks into its queue every ten seconds.
+const BEGINS_WITHIN: Duration = Duration::from_secs(15);
+
+/// Behind a turn that runs a reply may wait for hours.
+const BEGINS_BEHIND_A_TURN: Duration = Duration::from_secs(3);
+
+impl Runner<'_> {
+    /// Tries to run it. When somebody has the thread open, nothing was run: the reply goes to them,
+    /// if they take it, and else waits until they have gone.
+    pub(super) fn call_codex(&self, id: &SessionId, call: &Call<'_>) -> Result<RunResult, Reason> {
+        let is_held = |result: &RunResult, streams: &Streams| {
+            result.outcome == Outcome::Failed
+                && says_thread_held(&streams.read_stderr(LONGEST_COMPLAINT))
+        };
+        if self.is_open_in_interface(id, call.session) {
+            return self.hand_over(id, call);
+        }
+        let mut seen = 0;
+        loop {
+            let result = self.call(call)?;
+            if !is_held(&result, &self.streams()?) {
+                return Ok(result);
+            }
+            // Whoever held it may have gone meanwhile, and nobody would read what is queued: only
+            // one that holds it at a second try too is taken for an interface.
+            std::thread::sleep(SETTLES_WITHIN);
+            if self.obstructs(id) {
+                self.wait_while(|| self.obstructs(id));
+                continue;
+            }
+            seen += 1;
+            if seen == 2 {
+                return self.hand_over(id, call);
+            }
+        }
+    }
+
+    /// Returns whether a Codex has the thread open that would start what is queued for it.
+    fn is_open_in_interface(&self, id: &SessionId, session: Option<&Session>) -> bool {
+        let Some(home) = home_of(session).or_else(codex_home) else { return false };
+        let is_open =
+            || codex_lock::writer(&home, id.as_str()) == Writer::Held && !self.obstructs(id);
+        if !is_open() {
+            return false;
+        }
+        std::thread::sleep(SETTLES_WITHIN);
+        is_open()
+    }
+
+    fn obstructs(&self, id: &SessionId) -> bool {
+        obstacle(self.paths, Tool::Codex, id).is_some()
+    }
+
+    fn wait_while(&self, is_so: impl Fn() -> bool) {
+        while is_so() && !self.is_stopping() {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    fn hand_over(&self, id: &SessionId, call: &Call<'_>) -> Result<RunResult, Reason> {
+        let invocation = codex(id, call.cwd, CodexWriter::Held, &self.reply.text);
+        let invocation = invocation.map_err(reason_of)?;
+        let result = self.call(&Call { invocation, way: Way::Queue, ..*call })?;
+        if result.outcome != Outcome::Done {
+            return Ok(result);
+        }
+        Ok(RunResult { outcome: self.wait_for_its_turn(id), ..result })
+    }
+
+    /// Waits a moment for the turn that the queue starts.
+    fn wait_for_its_turn(&self, id: &SessionId) -> Outcome {
+        let queued = Instant::now();
+        let outcome = || run_end::queued(&evidence(self.paths, self.reply));
+        self.wait_while(|| {
+            let within = match last_turn(self.paths, id) {
+                Some(LastTurn::Open { .. }) => BEGINS_BEHIND_A_TURN,
+                Some(LastTurn::Ended | LastTurn::Aborted) | None => BEGINS_WITHIN,
+            };
+            is_in_queue(outcome()) && queued.elapsed() < within
+        });
+        match outcome() {
+            waiting if is_in_queue(waiting) => Outcome::NotBegun,
+            begun => begun,
+        }
+    }
+}
+
+fn is_in_queue(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::NotBegun | Outcome::Uncertain)
+}

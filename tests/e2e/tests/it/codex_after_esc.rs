@@ -1,0 +1,109 @@
+//! A reply to a Codex terminal whose last turn was interrupted. `codex queue` would take it with exit code
+//! 0, and Codex would start it unasked after the next prompt from the keyboard.
+
+use std::time::Duration;
+
+use testkit::{Codex, Reply, Script, Tmux};
+
+use crate::codex_terminal::asking;
+use crate::codex_world::CodexWorld;
+use crate::daemon_terminal::asked;
+use crate::gates;
+use crate::patience::{PATIENCE, wait_for};
+use crate::service::{RECEIVED, Service};
+use crate::slack::texts;
+
+/// Longer than any of these tests looks.
+const AGES: Duration = Duration::from_secs(60);
+
+/// How the reply's thread is told that it waits.
+const AFTER_ABORT: &str = "its last turn there was interrupted";
+
+/// Types a prompt and sends it off. Enter that follows at once is taken for a pasted line end.
+#[track_caller]
+fn submit(tmux: &Tmux, prompt: &str) {
+    tmux.send_text(prompt);
+    tmux.wait_for(prompt, PATIENCE);
+    std::thread::sleep(Duration::from_millis(500));
+    tmux.send_key("Enter");
+}
+
+/// The records of the only thread that a person sees.
+fn has_aborted(world: &CodexWorld) -> bool {
+    let rollouts = world.codex.rollouts(&world.hermetic);
+    let mut records = rollouts.iter().flat_map(|path| testkit::read_rollout(path));
+    records.any(|record| record["payload"]["type"] == "turn_aborted")
+}
+
+/// Codex, which asks before it writes anything, and whose second turn has been interrupted by Esc.
+#[track_caller]
+fn interrupt<'world>(
+    world: &'world CodexWorld,
+    is_under_way: impl Fn(&Tmux) -> bool,
+) -> (Service<'world>, Tmux) {
+    let service = Service::with_codex(world);
+    let mut command = world.codex();
+    command.args(["-a", "on-request", "-s", "read-only", "first of all"]);
+    let tmux = Tmux::start(&world.hermetic, &command);
+    tmux.wait_for("One.", PATIENCE);
+    service.thread_of("first of all");
+    submit(&tmux, "now the second");
+    wait_for("a turn to interrupt", || match is_under_way(&tmux) {
+        true => Ok(()),
+        false => Err(tmux.screen()),
+    });
+    wait_for("the end of the turn", || {
+        // A new dialog takes no keys for a while.
+        tmux.send_key("Escape");
+        std::thread::sleep(Duration::from_millis(500));
+        if has_aborted(world) { Ok(()) } else { Err(tmux.screen()) }
+    });
+    (service, tmux)
+}
+
+#[test]
+fn a_reply_after_esc_in_codex_waits_for_the_next_prompt_and_its_thread_is_told_why() {
+    let Some(codex) = gates::slow::<Codex>() else { return };
+    let [one, two, three] = ["One.", "Two.", "Three."].map(Reply::text);
+    let late = Reply::text("too late").delayed(AGES);
+    let script = Script::new().on("first of all", vec![one, late, two, three]);
+    let world = CodexWorld::bare(codex, script);
+    let is_asked = |_: &Tmux| asked(&world).len() == 2;
+    let (service, tmux) = interrupt(&world, is_asked);
+    let first = service.thread_of("first of all");
+    service.slack.say(Some(&first.parent.ts), "-x from Slack");
+    service.wait_for_words(&first, &[RECEIVED, AFTER_ABORT]);
+    // Several times as long as the daemon takes to look again.
+    std::thread::sleep(Duration::from_secs(4));
+    assert_eq!(asked(&world), ["first of all", "now the second"]);
+    assert!(service.runs().is_empty(), "`codex queue` was called: {:?}", service.runs());
+    // Codex puts an interrupted prompt back into its input line.
+    tmux.send_key("C-u");
+    submit(&tmux, "and the third");
+    tmux.wait_for("Three.", PATIENCE);
+    service.wait_for_ends(&["handed_over"]);
+    let expected = ["first of all", "now the second", "and the third", "-x from Slack"];
+    assert_eq!(asked(&world), expected);
+    assert_eq!(texts(&service.thread_of("-x from Slack")), ["Three."]);
+    service.assert_no_problems();
+}
+
+#[test]
+fn a_reply_after_a_refused_request_of_codex_runs_when_its_terminal_has_been_closed() {
+    let Some(codex) = gates::slow::<Codex>() else { return };
+    let [one, two] = ["One.", "Two."].map(Reply::text);
+    let script = Script::new().on("first of all", vec![one, asking("touch refused"), two]);
+    let world = CodexWorld::bare(codex, script);
+    let has_dialog = |tmux: &Tmux| tmux.screen().contains("Would you like to run");
+    let (service, tmux) = interrupt(&world, has_dialog);
+    let first = service.thread_of("first of all");
+    service.slack.say(Some(&first.parent.ts), "-x from Slack");
+    service.wait_for_words(&first, &[RECEIVED, AFTER_ABORT]);
+    tmux.send_key("C-u");
+    submit(&tmux, "/quit");
+    assert_eq!(texts(&service.thread_of("-x from Slack")), ["Two."]);
+    service.wait_for_ends(&["done"]);
+    assert_eq!(asked(&world).last().map(String::as_str), Some("-x from Slack"));
+    assert_eq!(service.runs(), [world.hermetic.project()]);
+    service.assert_no_problems();
+}
