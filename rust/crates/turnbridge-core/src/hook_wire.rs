@@ -51,6 +51,12 @@ wanted_fields! {
     CallResponse: SHORT, [Key("tool_calls"), Each, Key("tool_response")];
 }
 
+/// The mode in which nobody is asked.
+const BYPASS: &str = "bypassPermissions";
+
+/// What a PermissionRequest means that no dialog follows: the agent goes on.
+const UNASKED: EventKind = EventKind::Notified { kind: NotificationKind::Other };
+
 /// A payload under way. Feed it chunk by chunk, then `finish`.
 pub struct HookReader(Scanner);
 
@@ -113,7 +119,7 @@ pub fn interpret(
         },
         model: fields.text(Wanted::Model),
     };
-    let kind = event_kind(name, &mut fields, &context, facts.prompt_id.as_deref());
+    let kind = event_kind(name, &mut fields, &context, &facts);
     let event = Event {
         tool: context.tool,
         session_id,
@@ -128,13 +134,32 @@ pub fn interpret(
     Ok((event, fields.problems))
 }
 
+/// Returns whether a dialog may follow for which it has to be known who decides about the request. Codex's
+/// PermissionRequest does not say it, its rollout does (`rollout_tail::approvals_reviewer`).
+pub fn needs_reviewer(event: &Event) -> bool {
+    event.tool == Tool::Codex
+        && event.name == HookEventName::PermissionRequest.as_str()
+        && matches!(event.kind, EventKind::DialogOpened { .. })
+}
+
+/// The event of a request that `reviewer` decides about: a dialog opens for the user alone.
+pub fn reviewed_by(event: Event, reviewer: Option<&str>) -> Event {
+    match reviewer {
+        Some(reviewer) if reviewer != "user" && needs_reviewer(&event) => {
+            Event { kind: UNASKED, ..event }
+        }
+        _ => event,
+    }
+}
+
 fn event_kind(
     name: HookEventName,
     fields: &mut Fields,
     context: &CallContext,
-    prompt_id: Option<&str>,
+    facts: &Facts,
 ) -> EventKind {
     let &CallContext { at, tool, .. } = context;
+    let (prompt_id, mode) = (facts.prompt_id.as_deref(), facts.permission_mode.as_deref());
     match name {
         HookEventName::SessionStart => EventKind::SessionStarted {
             source: match fields.text(Wanted::Source).as_deref() {
@@ -166,9 +191,9 @@ fn event_kind(
             EventKind::ToolBatchEnded { speaks: fields.refused_speaks(at, prompt_id) }
         }
         // Of `claude -p` nobody is asked: what no hook allows is refused.
-        HookEventName::PermissionRequest if context.host.is_run_by_sdk() => {
-            EventKind::Notified { kind: NotificationKind::Other }
-        }
+        HookEventName::PermissionRequest if context.host.is_run_by_sdk() => UNASKED,
+        // `codex exec` asks its hooks about a tool of an MCP server, and nobody else.
+        HookEventName::PermissionRequest if tool == Tool::Codex && mode == Some(BYPASS) => UNASKED,
         HookEventName::PermissionRequest => {
             EventKind::DialogOpened { call: Some(fields.tool_call(tool)) }
         }

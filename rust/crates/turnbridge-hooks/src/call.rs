@@ -6,7 +6,7 @@ use std::path::Path;
 
 use turnbridge_core::claim::Claim;
 use turnbridge_core::event::{Event, EventKind, ProcessKey};
-use turnbridge_core::hook_wire::{CallContext, Unusable, interpret};
+use turnbridge_core::hook_wire::{CallContext, Unusable, interpret, needs_reviewer, reviewed_by};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::folder_trust::trusted_state;
@@ -14,7 +14,8 @@ use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::session_store::Report;
 use turnbridge_store::{
-    agent_environment, companion, file_lock, log, process, prune, session_store, sinks,
+    agent_environment, codex_rollouts, companion, file_lock, log, process, prune, session_store,
+    sinks,
 };
 
 use crate::Program;
@@ -85,11 +86,22 @@ pub fn receive(program: Program, options: &Options, at: Timestamp) -> Option<Rec
             return None;
         }
     };
+    let event = asked_of_whom(event);
     if !input.is_utf8 {
         wrong_fields.push("not UTF-8");
     }
     let claim = Claim { payload: input.hash, origin: options.origin.clone() };
     Some(Received { event, claim, wrong_fields, announced: None })
+}
+
+/// Codex's PermissionRequest does not say whether the user is asked; the rollout does.
+fn asked_of_whom(event: Event) -> Event {
+    if !needs_reviewer(&event) {
+        return event;
+    }
+    let rollout = event.facts.transcript_path.as_deref().map(Path::new);
+    let reviewer = rollout.and_then(codex_rollouts::approvals_reviewer);
+    reviewed_by(event, reviewer.as_deref())
 }
 
 /// Whether this call or its twin, the other registration of the event, did the work.

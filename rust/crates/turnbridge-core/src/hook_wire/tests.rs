@@ -185,3 +185,27 @@ fn what_came_of_speaking_is_told_by_the_recorded_payloads() {
     assert_eq!(outcomes(recorded!("PostToolBatch.speak.denied")), [Refused]);
     assert_eq!(outcomes(recorded!("PostToolBatch.speak.unknown_skill")), []);
 }
+
+#[test]
+fn a_request_of_codex_that_nobody_is_asked_about_opens_no_dialog() {
+    let request = include_str!("../../testdata/codex/hooks/PermissionRequest-Bash.json");
+    let (event, _) = parse_of(Tool::Codex, request).unwrap();
+    assert!(needs_reviewer(&event));
+    for (reviewer, is_dialog) in
+        [(None, true), (Some("user"), true), (Some("auto_review"), false), (Some("other"), false)]
+    {
+        let kind = reviewed_by(event.clone(), reviewer).kind;
+        assert_eq!(matches!(kind, EventKind::DialogOpened { .. }), is_dialog, "{reviewer:?}");
+    }
+    let mut payload: serde_json::Value = serde_json::from_str(request).unwrap();
+    payload["permission_mode"] = "bypassPermissions".into();
+    let (event, _) = parse_of(Tool::Codex, &payload.to_string()).unwrap();
+    assert_eq!(event.kind, EventKind::Notified { kind: NotificationKind::Other });
+    assert!(!needs_reviewer(&event));
+    // A question is the user's, whoever reviews; and Claude's own dialogs are none of this.
+    let question = include_str!("../../testdata/codex/hooks/PreToolUse-request_user_input.json");
+    let (event, _) = parse_of(Tool::Codex, question).unwrap();
+    assert_eq!(reviewed_by(event.clone(), Some("auto_review")), event);
+    let (event, _) = parse(&payload.to_string()).unwrap();
+    assert!(matches!(event.kind, EventKind::DialogOpened { .. }) && !needs_reviewer(&event));
+}

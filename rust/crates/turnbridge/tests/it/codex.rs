@@ -233,6 +233,40 @@ fn hooks_of_codex_drive_the_same_status_writer() {
     assert_eq!(turn["turn_id"], "01a1e179-8344-7402-a5ca-d7b80f696b26");
 }
 
+/// Codex calls its PermissionRequest hooks also when nobody is asked: a reviewer of its own decides, or the
+/// mode allows everything.
+#[test]
+fn a_request_that_codex_decides_about_without_the_user_waits_for_nobody() {
+    for (reviewer, mode, expected) in [
+        ("user", "default", "waiting_user"),
+        ("auto_review", "default", "working"),
+        ("user", "bypassPermissions", "working"),
+    ] {
+        let world = World::new();
+        let path = world.hermetic.root().join("rollout.jsonl");
+        let turn = |reviewer: &str| {
+            let payload = json!({"turn_id": "t", "approvals_reviewer": reviewer});
+            format!("{}\n", json!({"type": "turn_context", "payload": payload}))
+        };
+        // A command has printed much since the turn began.
+        let noise =
+            format!("{}\n", json!({"type": "response_item", "payload": "x".repeat(90_000)}));
+        fs::write(&path, turn("other") + &turn(reviewer) + &noise).unwrap();
+        for recording in ["UserPromptSubmit", "PermissionRequest-Bash"] {
+            let payload = fs::read(format!("{HOOKS}/{recording}.json")).unwrap();
+            let mut payload: Value = serde_json::from_slice(&payload).unwrap();
+            payload["session_id"] = "01a1e17a-547e-7c90-8512-de702bb13cae".into();
+            payload["transcript_path"] = path.to_str().unwrap().into();
+            payload["permission_mode"] = mode.into();
+            let arguments = ["--tool", "codex", "--origin", "plugin"];
+            world.hook("turnbridge-status", &arguments, payload.to_string().as_bytes());
+        }
+        let list = world.turnbridge(&["sessions", "--json", "--all"]);
+        let list: Value = serde_json::from_str(&list).unwrap();
+        assert_eq!(list["sessions"][0]["state"], expected, "{reviewer} {mode}");
+    }
+}
+
 /// Codex has no hook for a failed turn, and none for a kill.
 #[test]
 fn what_no_hook_of_codex_tells_is_seen_in_the_rollout_and_by_the_lock() {
