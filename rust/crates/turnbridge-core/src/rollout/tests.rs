@@ -80,7 +80,7 @@ impl Dice {
 #[test]
 fn every_recording_ends_in_its_state() {
     let recordings = recordings();
-    assert!(recordings.len() >= 37, "{}", recordings.len());
+    assert!(recordings.len() >= 60, "{}", recordings.len());
     for (name, expected, text) in recordings {
         let mut folded = Folded::new();
         let mut reader = RolloutReader::default();
@@ -105,7 +105,7 @@ fn an_open_turn_is_never_over_before_its_own_record_kt_48() {
             waits += usize::from(state == ThreadState::WaitingUser);
         }
     }
-    assert!(prefixes > 700, "{prefixes}");
+    assert!(prefixes > 1_500, "{prefixes}");
     assert!(waits > 0, "no recording waits for the user");
 }
 
@@ -325,7 +325,8 @@ fn damaged_lines_never_end_a_turn_and_the_next_good_record_puts_it_right() {
     let mut dice = Dice(45);
     for (name, _, text) in recordings() {
         let is_exact = text.contains("\"task_started\"");
-        for round in 0..15 {
+        // Long ones have more lines to damage in each round.
+        for round in 0..if text.len() < 40_000 { 15 } else { 3 } {
             let mut folded = Folded::new();
             let mut seen = "none";
             for (line, is_whole) in damaged(&text, &mut dice) {

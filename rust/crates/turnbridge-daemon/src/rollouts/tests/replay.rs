@@ -175,11 +175,16 @@ fn replay(recording: &Recording, seed: u64) {
 #[test]
 fn kt_45_every_recording_ends_in_its_state_in_whatever_pieces_it_comes() {
     let recordings = recordings();
-    assert!(recordings.len() >= 37, "{}", recordings.len());
-    assert!(recordings.iter().map(|recording| recording.told.len()).sum::<usize>() > 30);
+    assert!(recordings.len() >= 60, "{}", recordings.len());
+    assert!(recordings.iter().map(|recording| recording.told.len()).sum::<usize>() > 50);
     let is_slow = std::env::var("TURNBRIDGE_TEST_SLOW").as_deref() == Ok("1");
-    let rounds = if is_slow { 60 } else { 3 };
     for (index, recording) in recordings.iter().enumerate() {
+        // Long ones have more pieces in each round.
+        let rounds = match recording.lines.len() {
+            _ if is_slow => 60,
+            0..=40 => 3,
+            _ => 1,
+        };
         for round in 0..rounds {
             replay(recording, index as u64 * 1_000 + round);
         }
