@@ -8,7 +8,7 @@ use crate::codex_world::{CODE_MODEL, CodexWorld, run, thread_told};
 use crate::gates;
 use crate::hosts::{INSTANCE, PANE, TVINE_SESSION, pairs};
 use crate::interactive::hosts_are_told;
-use crate::scene::{Which, stdout_of};
+use crate::scene::{Which, executable, stdout_of};
 use crate::terminal::state_of;
 
 #[test]
@@ -168,4 +168,47 @@ fn a_sub_agent_of_codex_is_no_session_and_ends_no_turn() {
     let told = (&turn["prompt"], &turn["answer"]);
     assert_eq!(told, (&json!("have them counted"), &json!("They were counted.")));
     world.assert_no_problems();
+}
+
+/// The config has a hash for each hook, and Codex knows that it is not theirs.
+#[test]
+fn doctor_says_by_codex_s_own_word_whether_it_runs_our_hooks() {
+    let Some(codex) = gates::fast() else { return };
+    let world = CodexWorld::with_plugin(codex, Vec::new());
+    world.configure(&format!("[resume]\ncodex = '{}'\n", world.codex.program().display()));
+    let path = world.hermetic.codex_home().join("config.toml");
+    let config = std::fs::read_to_string(&path).expect("read Codex's config.toml");
+    // As the other tests do by an option.
+    let config = config.replace("plugins = false", "plugins = true");
+    std::fs::write(&path, &config).expect("write Codex's config.toml");
+    let found = || {
+        let mut command = world.hermetic.command(executable("turnbridge"));
+        let agent = world.codex.command(&world.hermetic, &world.api);
+        command.envs(agent.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = command.args(["doctor", "--offline", "--json"]).output().expect("run doctor");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+        let findings = report["findings"].as_array().expect("findings").clone();
+        let of_plugin =
+            |finding: &&Value| finding["what"].to_string().contains("hooks of the plugin");
+        findings.iter().find(of_plugin).map(|finding| finding["what"].clone()).unwrap_or(report)
+    };
+    let name = "turnbridge@turnbridge";
+    assert_eq!(found(), format!("12 of the 12 hooks of the plugin `{name}` are not trusted"));
+    let hooks: Value =
+        serde_json::from_str(include_str!("../../../../hooks/codex.json")).expect("our hooks");
+    let mut trusted = config;
+    for (event, groups) in hooks["hooks"].as_object().expect("events") {
+        let event = event.chars().fold(String::new(), |name, c| {
+            let gap = if c.is_uppercase() && !name.is_empty() { "_" } else { "" };
+            format!("{name}{gap}{}", c.to_ascii_lowercase())
+        });
+        for group in 0..groups.as_array().map_or(0, Vec::len) {
+            let key = format!("{name}:hooks/codex.json:{event}:{group}:0");
+            trusted += &format!("[hooks.state.'{key}']\ntrusted_hash = 'sha256:0'\n");
+        }
+    }
+    std::fs::write(&path, trusted).expect("write Codex's config.toml");
+    let changed =
+        "0 are not trusted, 12 were changed since you trusted them, and 0 are switched off";
+    assert_eq!(found(), format!("of the 12 hooks of the plugin `{name}` {changed}"));
 }

@@ -6,8 +6,20 @@ use crate::commands::hooks::executables::FIRST_WITH_ARGS;
 
 /// The first Claude Code whose Stop hook is told the answer.
 const FIRST_WITH_ANSWER: [u32; 3] = [2, 1, 47];
-/// The Codex with which `queue`, hooks and rollouts were seen to work as Turnbridge uses them.
-const KNOWN_CODEX: [u32; 3] = [0, 166, 0];
+/// The oldest Codex with everything that Turnbridge uses: its rollouts say who has started a turn.
+const OLDEST_CODEX: [u32; 3] = [0, 162, 0];
+/// What else older ones lack: the version that brought it, and what is missing before.
+const BROUGHT_BY_CODEX: [([u32; 3], &str); 3] = [
+    (
+        [0, 149, 0],
+        "it has no `codex queue`, so a reply to a thread that is open in a terminal fails",
+    ),
+    ([0, 150, 0], "no hook tells of Esc, so only the daemon sees an interrupted turn"),
+    (
+        OLDEST_CODEX,
+        "its rollouts do not say who has started a turn, so a reply waits for every turn that runs",
+    ),
+];
 
 pub fn check(scene: &Scene) -> Vec<Finding> {
     findings(&scene.claude, &scene.codex)
@@ -45,9 +57,10 @@ fn of_claude(claude: &Agent) -> Vec<Finding> {
 
 fn of_codex(codex: &Agent) -> Vec<Finding> {
     let mut findings = general("Codex", "codex", codex);
-    if let Some(version) = codex.version().filter(|version| *version < KNOWN_CODEX) {
-        let what = format!("Codex {} is older than {}", dotted(version), dotted(KNOWN_CODEX));
-        let why = "replies to an open Codex need `codex queue`, exact states need its hooks; older ones may lack both";
+    if let Some(version) = codex.version().filter(|version| *version < OLDEST_CODEX) {
+        let what = format!("Codex {} is older than {}", dotted(version), dotted(OLDEST_CODEX));
+        let missing = BROUGHT_BY_CODEX.iter().filter(|(first, _)| version < *first);
+        let why = missing.map(|(_, lack)| *lack).collect::<Vec<_>>().join("; ");
         findings.push(Finding::note(
             Area::Agents,
             "codex-old",
@@ -109,6 +122,13 @@ mod tests {
         assert_eq!(ids(&found([2, 1, 138]), &none), ["claude", "claude-old", "codex-absent"]);
         assert_eq!(ids(&found([2, 1, 46]), &none), ["claude", "claude-too-old", "codex-absent"]);
         assert_eq!(ids(&none, &found([0, 140, 0])), ["claude-absent", "codex", "codex-old"]);
+        assert_eq!(ids(&none, &found([0, 162, 0])), ["claude-absent", "codex"]);
+        let why = |version| {
+            let found = findings(&none, &found(version)).pop();
+            found.and_then(|finding| finding.why).unwrap_or_default()
+        };
+        insta::assert_snapshot!(why([0, 148, 0]), @"it has no `codex queue`, so a reply to a thread that is open in a terminal fails; no hook tells of Esc, so only the daemon sees an interrupted turn; its rollouts do not say who has started a turn, so a reply waits for every turn that runs");
+        insta::assert_snapshot!(why([0, 161, 0]), @"its rollouts do not say who has started a turn, so a reply waits for every turn that runs");
         let silent = Agent::Silent("/bin/x".into());
         assert_eq!(ids(&silent, &found([0, 166, 1])), ["claude-silent", "codex"]);
         assert_eq!(

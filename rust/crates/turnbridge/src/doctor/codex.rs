@@ -8,7 +8,8 @@ use turnbridge_config::codex_notify::{Status, our_argv, status};
 use turnbridge_daemon::rollouts;
 use turnbridge_store::paths::codex_home;
 
-use super::codex_plugin::{self, CodexPlugin};
+use super::codex_hooks;
+use super::codex_plugin::{self, CodexPlugin, Word};
 use super::finding::{Area, Finding, Repair, told};
 use super::scene::{Agent, Scene, own_path, read_text};
 
@@ -37,7 +38,7 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
             .as_deref()
             .map_err(Clone::clone)
             .and_then(|text| status(text, &argv).map_err(|problem| problem.to_string())),
-        plugins: text.map(|text| plugins(&home, &text)).unwrap_or_default(),
+        plugins: text.map(|text| asked(scene, plugins(&home, &text))).unwrap_or_default(),
         missing_homes: further.iter().filter(|home| !home.is_dir()).cloned().collect(),
         unreadable: homes.filter_map(unreadable).collect(),
         config,
@@ -52,6 +53,17 @@ fn plugins(home: &Path, config: &str) -> Vec<CodexPlugin> {
             codex_plugin::find(home, root)
         },
     )
+}
+
+/// The same, with Codex's own word on which of their hooks it runs.
+fn asked(scene: &Scene, plugins: Vec<CodexPlugin>) -> Vec<CodexPlugin> {
+    let Agent::Found { path, .. } = &scene.codex else { return plugins };
+    if !plugins.iter().any(|plugin| plugin.is_enabled && plugin.has_executables) {
+        return plugins;
+    }
+    let folder = std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir());
+    let hooks = codex_hooks::list(path, &folder);
+    plugins.into_iter().map(|plugin| plugin.told_by(&hooks)).collect()
 }
 
 fn unreadable(folder: PathBuf) -> Option<(PathBuf, String)> {
@@ -146,7 +158,7 @@ fn of_notify(facts: &Facts) -> Vec<Finding> {
 }
 
 fn of_plugin(plugin: &CodexPlugin) -> Vec<Finding> {
-    let CodexPlugin { name, is_enabled, has_executables, hooks, untrusted } = plugin;
+    let CodexPlugin { name, is_enabled, has_executables, hooks, untrusted, word } = plugin;
     if !is_enabled {
         return Vec::new();
     }
@@ -156,6 +168,18 @@ fn of_plugin(plugin: &CodexPlugin) -> Vec<Finding> {
         let told = told(what, why, format!("install it from a release: `codex plugin add {name}`"));
         return vec![Finding::error(Area::Codex, "codex-plugin-executables", told)];
     }
+    if let Word::Codex { changed, off } = word
+        && (*changed, *off) != (0, 0)
+    {
+        let what = format!(
+            "of the {hooks} hooks of the plugin `{name}` {untrusted} are not trusted, {changed} were \
+             changed since you trusted them, and {off} are switched off"
+        );
+        let why = "Codex does not run them, and says so in its terminal only";
+        let told =
+            told(what, why, "start `codex`, open `/hooks`, and trust or switch them on there");
+        return vec![Finding::warning(Area::Codex, "codex-untrusted", told)];
+    }
     if *untrusted > 0 {
         let what =
             format!("{untrusted} of the {hooks} hooks of the plugin `{name}` are not trusted");
@@ -163,11 +187,31 @@ fn of_plugin(plugin: &CodexPlugin) -> Vec<Finding> {
         let told = told(what, why, "start `codex`, open `/hooks`, and press `t` to trust them");
         return vec![Finding::warning(Area::Codex, "codex-untrusted", told)];
     }
-    vec![Finding::ok(
-        Area::Codex,
-        "codex-plugin",
-        format!("trusts the hooks of the plugin `{name}`"),
-    )]
+    vec![match word {
+        Word::Codex { .. } if *hooks == 0 => {
+            let what = format!("Codex knows no hooks of the plugin `{name}`");
+            let why = "plugins are switched off (`features.plugins`), or the plugin is damaged";
+            let fix = format!(
+                "look at `codex plugin list`, and install it again: `codex plugin add {name}`"
+            );
+            Finding::warning(Area::Codex, "codex-hooks-unknown", told(what, why, fix))
+        }
+        Word::Codex { .. } => {
+            let what = format!("runs all {hooks} hooks of the plugin `{name}`");
+            Finding::ok(Area::Codex, "codex-plugin", what)
+        }
+        Word::Config => {
+            let what = format!("has trusted the hooks of the plugin `{name}`");
+            Finding::ok(Area::Codex, "codex-plugin", what)
+        }
+        Word::Unanswered(reason) => {
+            let what =
+                format!("Codex did not say which hooks of the plugin `{name}` it runs: {reason}");
+            let why = "you have trusted them, but a hook that was changed since would not run";
+            let fix = "start `codex` and look at `/hooks`";
+            Finding::note(Area::Codex, "codex-hooks-unasked", told(what, why, fix))
+        }
+    }]
 }
 
 #[cfg(test)]
@@ -191,6 +235,7 @@ mod tests {
             has_executables: true,
             hooks: 12,
             untrusted: 0,
+            word: Word::Config,
         }
     }
 
@@ -231,5 +276,32 @@ mod tests {
             &["codex-notify", "codex-plugin-executables"],
         );
         check(with(CodexPlugin { is_enabled: false, untrusted: 3, ..plugin() }), &["codex-notify"]);
+    }
+
+    #[test]
+    fn codex_s_own_word_on_its_hooks_counts() {
+        use codex_hooks::{Fate, Listed};
+        let told = |hooks: Result<Vec<Listed>, String>| Facts {
+            plugins: vec![plugin().told_by(&hooks)],
+            ..healthy()
+        };
+        let hook = |plugin: &str, fate| Listed {
+            key: format!("{plugin}:hooks/codex.json:stop:0:0"),
+            fate,
+        };
+        let ours = |fate| Ok(vec![hook("turnbridge@m", Fate::Runs), hook("turnbridge@m", fate)]);
+        check(told(ours(Fate::Runs)), &["codex-notify", "codex-plugin"]);
+        for fate in [Fate::Untrusted, Fate::Changed, Fate::Off] {
+            check(told(ours(fate)), &["codex-notify", "codex-untrusted"]);
+        }
+        let others = Ok(vec![hook("other@m", Fate::Runs)]);
+        check(told(others), &["codex-notify", "codex-hooks-unknown"]);
+        check(told(Err("late".to_owned())), &["codex-notify", "codex-hooks-unasked"]);
+        // What the config tells is said all the same.
+        let untrusted = CodexPlugin { untrusted: 2, ..plugin() }.told_by(&Err("late".to_owned()));
+        check(
+            Facts { plugins: vec![untrusted], ..healthy() },
+            &["codex-notify", "codex-untrusted"],
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Our plugin as Codex has it, and which of its hooks the user trusts. Codex keeps both in its
 //! `config.toml`: `[plugins."turnbridge@M"]`, and for each trusted hook
 //! `[hooks.state."turnbridge@M:hooks/codex.json:pre_tool_use:0:0"]` with a hash (seen with 0.166.0).
-//! The hash is Codex's own affair: a hook that was changed since still looks trusted here.
+//! The hash is Codex's own affair: a hook that was changed since still looks trusted there. Codex itself
+//! knows it (`codex_hooks`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use toml_edit::{Item, TableLike};
 
+use super::codex_hooks::{Fate, Listed};
 use super::scene::read_json;
 use crate::plugin_layout::executable_in;
 
@@ -21,6 +23,38 @@ pub struct CodexPlugin {
     /// How many hooks it has, and how many of them Codex does not run.
     pub hooks: usize,
     pub untrusted: usize,
+    /// How Codex's own word on them was come by.
+    pub word: Word,
+}
+
+/// Whose word it is which hooks Codex runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// Nobody was asked: Codex's config tells of hashes, and not what they are of.
+    Config,
+    /// Codex has said it, and why some do not run.
+    Codex { changed: usize, off: usize },
+    /// Codex was asked and gave no answer.
+    Unanswered(String),
+}
+
+impl CodexPlugin {
+    /// With what Codex itself has said of its hooks.
+    pub fn told_by(self, hooks: &Result<Vec<Listed>, String>) -> CodexPlugin {
+        let hooks = match hooks {
+            Ok(hooks) => hooks,
+            Err(reason) => return CodexPlugin { word: Word::Unanswered(reason.clone()), ..self },
+        };
+        let prefix = format!("{}:", self.name);
+        let own: Vec<_> = hooks.iter().filter(|hook| hook.key.starts_with(&prefix)).collect();
+        let count = |fate| own.iter().filter(|hook| hook.fate == fate).count();
+        CodexPlugin {
+            hooks: own.len(),
+            untrusted: count(Fate::Untrusted),
+            word: Word::Codex { changed: count(Fate::Changed), off: count(Fate::Off) },
+            ..self
+        }
+    }
 }
 
 /// `config` is the root of Codex's config.
@@ -41,6 +75,7 @@ pub fn find(home: &Path, config: &Item) -> Vec<CodexPlugin> {
                     .is_some_and(|root| executable_in(&root, "turnbridge-status").is_some()),
                 hooks: keys.len(),
                 untrusted: keys.iter().filter(|key| !is_trusted(state, key)).count(),
+                word: Word::Config,
             }
         })
         .collect()

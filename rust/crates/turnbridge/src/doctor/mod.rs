@@ -10,6 +10,7 @@ pub mod claude_hooks;
 pub mod claude_plugin;
 mod claude_settings;
 mod codex;
+mod codex_hooks;
 mod codex_plugin;
 mod config_file;
 mod daemon;

@@ -1,0 +1,138 @@
+//! What Codex itself says of our hooks: `hooks/list`, asked of its app server. That is started for this
+//! question alone, as a child on its standard streams; it is no background server, and ends with them
+//! (Codex 0.169).
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// It answers within half a second.
+const PATIENCE: Duration = Duration::from_secs(8);
+const TO_END: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(10);
+
+/// The id of the question.
+const LIST: u64 = 2;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// `turnbridge@MARKETPLACE:hooks/codex.json:stop:0:0`
+    pub key: String,
+    pub fate: Fate,
+}
+
+/// Whether Codex runs a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Runs,
+    Untrusted,
+    /// It was changed since the user has trusted it.
+    Changed,
+    /// The user has switched it off.
+    Off,
+}
+
+/// All hooks that Codex knows, of whomever. An error says in words why it is not known.
+pub fn list(program: &Path, folder: &Path) -> Result<Vec<Listed>, String> {
+    let mut command = Command::new(program);
+    command.arg("app-server").current_dir(folder);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let streams = child.stdin.take().zip(child.stdout.take());
+    let answer = match streams {
+        Some((stdin, stdout)) => ask(stdin, stdout, folder),
+        None => Err("it has no streams".to_owned()),
+    };
+    end(&mut child);
+    listed(&answer?)
+}
+
+/// The answer to the question. `stdin` is closed at the end, which ends the server.
+fn ask(mut stdin: ChildStdin, stdout: ChildStdout, folder: &Path) -> Result<Value, String> {
+    let (sender, answers) = channel();
+    std::thread::spawn(move || {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let mut messages = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+        let answer = messages.find(|message| message["id"] == LIST);
+        // Nobody listens any more when it took too long.
+        let _ = sender.send(answer);
+    });
+    let client =
+        json!({"name": "turnbridge", "title": "Turnbridge", "version": super::scene::OWN_VERSION});
+    let questions = [
+        json!({"id": 1, "method": "initialize", "params": {"clientInfo": client}}),
+        json!({"method": "initialized"}),
+        json!({"id": LIST, "method": "hooks/list", "params": {"cwds": [folder]}}),
+    ];
+    let text: String = questions.iter().map(|question| format!("{question}\n")).collect();
+    stdin.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
+    match answers.recv_timeout(PATIENCE) {
+        Ok(Some(answer)) => Ok(answer),
+        Ok(None) => Err("`codex app-server` ended without an answer".to_owned()),
+        Err(_) => Err("`codex app-server` did not answer in time".to_owned()),
+    }
+}
+
+fn end(child: &mut Child) {
+    let deadline = Instant::now() + TO_END;
+    while Instant::now() < deadline {
+        if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+            return;
+        }
+        std::thread::sleep(TICK);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn listed(answer: &Value) -> Result<Vec<Listed>, String> {
+    let Some(folders) = answer["result"]["data"].as_array() else {
+        let reason = answer["error"]["message"].as_str();
+        return Err(reason.unwrap_or("`hooks/list` gave no list").to_owned());
+    };
+    let hooks = folders.iter().filter_map(|folder| folder["hooks"].as_array()).flatten();
+    Ok(hooks
+        .filter_map(|hook| Some(Listed { key: hook["key"].as_str()?.to_owned(), fate: fate(hook) }))
+        .collect())
+}
+
+/// Codex knows `managed`, `trusted`, `modified` and `untrusted`; what is new to us does not count as trusted.
+fn fate(hook: &Value) -> Fate {
+    let is_off = hook["enabled"].as_bool() == Some(false);
+    match hook["trustStatus"].as_str() {
+        Some("managed" | "trusted") if is_off => Fate::Off,
+        Some("managed" | "trusted") => Fate::Runs,
+        Some("modified") => Fate::Changed,
+        _ => Fate::Untrusted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_runs_when_it_is_trusted_as_it_is_and_not_switched_off() {
+        let hook = |key: &str, status: &str, enabled: bool| json!({"key": key, "trustStatus": status, "enabled": enabled});
+        let hooks = json!([
+            hook("a", "trusted", true),
+            hook("b", "managed", true),
+            hook("c", "untrusted", true),
+            hook("d", "modified", true),
+            hook("e", "trusted", false),
+            hook("f", "new", true),
+        ]);
+        let answer = json!({"id": 2, "result": {"data": [{"cwd": "/x", "hooks": hooks}]}});
+        let fates: Vec<_> = listed(&answer).unwrap().into_iter().map(|hook| hook.fate).collect();
+        let expected =
+            [Fate::Runs, Fate::Runs, Fate::Untrusted, Fate::Changed, Fate::Off, Fate::Untrusted];
+        assert_eq!(fates, expected);
+        let refused = json!({"id": 2, "error": {"code": -32600, "message": "unknown variant"}});
+        assert_eq!(listed(&refused), Err("unknown variant".to_owned()));
+        assert!(listed(&json!({"id": 2, "result": null})).is_err());
+    }
+}
