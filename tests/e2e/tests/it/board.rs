@@ -501,6 +501,11 @@ fn without_a_token_and_without_a_daemon_the_page_says_what_to_do() {
         for (name, width, height) in [("wide", 1280, 800), ("phone", 390, 800)] {
             browser.order("resize", json!({"width": width, "height": height}));
             screenshot(&mut browser, &format!("lost-{language}-{name}"));
+            let is_cut = browser.run(
+                "(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)\
+                 (document.querySelector('#connection'))",
+            );
+            assert_eq!(is_cut, json!(false), "{language} {name}");
         }
     }
 }
