@@ -154,6 +154,9 @@ pub enum EventKind {
         call: ToolCall,
         /// Which skill, when the tool is Claude's Skill.
         skill: Option<String>,
+        /// Who has brought the MCP server of the tool: `plugin`, `project`, `user`. Absent before
+        /// Claude Code 2.1.326.
+        server: Option<String>,
     },
     ToolEnded {
         call: ToolCall,

@@ -44,6 +44,7 @@ wanted_fields! {
     ToolInput: Keep::Fingerprint, [Key("tool_input")];
     ToolInputCommand: PATH, [Key("tool_input"), Key("command")];
     ToolInputSkill: SHORT, [Key("tool_input"), Key("skill")];
+    ServerSource: SHORT, [Key("mcp_server"), Key("source")];
     TaskStatus: SHORT, [Key("background_tasks"), Each, Key("status")];
     TaskDescription: SHORT, [Key("background_tasks"), Each, Key("description")];
     CallToolName: SHORT, [Key("tool_calls"), Each, Key("tool_name")];
@@ -173,6 +174,7 @@ fn event_kind(
         HookEventName::PreToolUse => EventKind::ToolStarting {
             call: fields.tool_call(tool),
             skill: fields.text(Wanted::ToolInputSkill),
+            server: fields.text(Wanted::ServerSource),
         },
         HookEventName::PostToolUse | HookEventName::PostToolUseFailure => {
             let call = fields.tool_call(tool);

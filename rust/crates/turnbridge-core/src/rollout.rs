@@ -319,7 +319,7 @@ impl RolloutThread {
             }
             calls.push(call.clone());
         }
-        vec![EventKind::ToolStarting { call, skill: None }]
+        vec![EventKind::ToolStarting { call, skill: None, server: None }]
     }
 
     fn call_ended(&mut self, id: Option<String>) -> Vec<EventKind> {

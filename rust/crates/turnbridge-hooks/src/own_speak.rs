@@ -16,10 +16,15 @@ use crate::arguments::Options;
 /// What the plugin's own registration says of itself. A user's settings say something else.
 const PLUGIN_ORIGIN: &str = "plugin";
 
-pub fn is_allowed(options: &Options, event: &Event, tool: &str) -> bool {
+/// What Claude Code says of a server that a plugin has brought.
+const PLUGIN_SOURCE: &str = "plugin";
+
+/// `server` is who has brought the tool's server, where Claude Code tells.
+pub fn is_allowed(options: &Options, event: &Event, tool: &str, server: Option<&str>) -> bool {
     event.tool == Tool::Claude
         && options.origin == PLUGIN_ORIGIN
         && is_own_speak(tool)
+        && server.is_none_or(|source| source == PLUGIN_SOURCE)
         && is_called_by_our_plugin(event)
         && !project_folders(event).iter().any(|folder| takes_our_names(folder))
 }

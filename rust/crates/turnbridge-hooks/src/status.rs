@@ -25,8 +25,8 @@ pub fn handle(options: &Options, at: Timestamp) -> u8 {
     received.announce();
     let event = &received.event;
     match &event.kind {
-        EventKind::ToolStarting { call, .. }
-            if own_speak::is_allowed(options, event, &call.tool) =>
+        EventKind::ToolStarting { call, server, .. }
+            if own_speak::is_allowed(options, event, &call.tool, server.as_deref()) =>
         {
             let _ = std::io::stdout().write_all(ALLOW);
         }

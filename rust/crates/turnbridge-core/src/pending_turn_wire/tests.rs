@@ -95,7 +95,7 @@ fn a_turn_that_the_gate_held_without_saying_so_has_ended() {
     session.claims.claim(pending(2).claim());
     assert!(applies(pending(2).complete(&mut session)));
     // It said so, and the agent went on.
-    let tool = EventKind::ToolStarting { call: Default::default(), skill: None };
+    let tool = EventKind::ToolStarting { call: Default::default(), skill: None, server: None };
     let mut session = advance(at_work(), &blocked).0;
     session.claims.claim(pending(2).claim());
     session = advance(session, &event(3, tool)).0;

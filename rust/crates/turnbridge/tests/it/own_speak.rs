@@ -17,6 +17,8 @@ struct Scene {
     root: PathBuf,
     /// The user's home as the system knows it.
     home: PathBuf,
+    /// Who has brought the server, as Claude Code tells since 2.1.326.
+    server: Option<String>,
 }
 
 impl Scene {
@@ -25,7 +27,7 @@ impl Scene {
         let world = World::with_gate();
         let root = world.hermetic.root().join("plugin");
         let home = world.hermetic.home();
-        let scene = Scene { root, world, home };
+        let scene = Scene { root, world, home, server: None };
         scene.write("../plugin/.claude-plugin/plugin.json", r#"{"name": "turnbridge"}"#);
         let program = scene.root.join(place);
         fs::create_dir_all(program.parent().unwrap()).unwrap();
@@ -58,8 +60,11 @@ impl Scene {
         command.args(arguments).envs(root.map(|root| ("CLAUDE_PLUGIN_ROOT", root)));
         command.env("TURNBRIDGE_SYSTEM_HOME", &self.home);
         let project = self.world.hermetic.project();
-        let fields =
+        let mut fields =
             json!({"tool_name": call.0, "tool_input": call.1, "tool_use_id": "t1", "cwd": project});
+        if let Some(source) = &self.server {
+            fields["mcp_server"] = json!({"name": "plugin_turnbridge_voice", "source": source});
+        }
         let output = feed(command, payload("PreToolUse", fields).to_string().as_bytes());
         assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
@@ -132,6 +137,18 @@ fn without_the_plugin_a_server_by_the_name_of_ours_is_not_approved() {
     assert_eq!(scene.ask(&ours, root, plugin, speak()), ALLOWED);
     scene.write("../plugin/.claude-plugin/plugin.json", r#"{"name": "other"}"#);
     assert_eq!(scene.ask(&ours, root, plugin, speak()), "");
+}
+
+#[test]
+fn a_server_that_no_plugin_has_brought_is_not_approved_whatever_its_name() {
+    let place = place("bin");
+    let mut scene = Scene::new(&place);
+    for (source, expected) in
+        [("plugin", ALLOWED), ("project", ""), ("user", ""), ("local", ""), ("dynamic", "")]
+    {
+        scene.server = Some(source.to_owned());
+        assert_eq!(scene.ask_plugin(&place, speak()), expected, "{source}");
+    }
 }
 
 #[test]

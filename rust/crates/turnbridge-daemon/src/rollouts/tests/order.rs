@@ -67,7 +67,7 @@ fn hooks_and_rollout_together_make_one_turn_and_one_state() {
                 &world,
                 "PreToolUse",
                 number,
-                EventKind::ToolStarting { call: tool(), skill: None },
+                EventKind::ToolStarting { call: tool(), skill: None, server: None },
             );
             assert_eq!(world.state(THREAD), "working");
             pass(SECOND);
@@ -106,7 +106,12 @@ fn turns_that_hooks_told_while_no_daemon_lived_do_not_turn_the_state_back() {
             append(&path, ended(number));
         }
     }
-    hook(&world, "PreToolUse", 3, EventKind::ToolStarting { call: tool(), skill: None });
+    hook(
+        &world,
+        "PreToolUse",
+        3,
+        EventKind::ToolStarting { call: tool(), skill: None, server: None },
+    );
     let before = world.session(THREAD);
     let (mut follower, told) = world.open_telling();
     assert_eq!(ids(&told), [1, 2].map(|number| notice_id(THREAD, number)), "the outbox knows them");
