@@ -112,9 +112,9 @@ impl Told {
         }
     }
 
-    /// Whether it is said of a reply that is given to its agent; else nothing is run for it.
+    /// Whether it is said of a reply that is run, or waits to be run, as a `resume`.
     pub const fn is_of_run(self) -> bool {
-        !matches!(self, Told::NoRoute | Told::Refused | Told::NothingToStop)
+        !matches!(self, Told::TerminalReceipt | Told::NoRoute | Told::Refused | Told::NothingToStop)
     }
 
     /// Whether Turnbridge itself has worded it (SLV-84 to 86 and their like); else the agent has.

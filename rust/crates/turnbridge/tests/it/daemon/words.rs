@@ -173,7 +173,7 @@ fn x40_a_reply_for_an_open_terminal_of_codex_is_not_told_that_a_process_is_start
         let said = service.words(&thread);
         assert!(said.len() == 1 && said[0].contains(words), "{said:?}");
         let told = &service.log_of("the thread was told")[0];
-        assert_eq!(told["word"], "terminal_receipt");
+        assert_eq!((&told["word"], &told["resume"]), (&json!("terminal_receipt"), &json!("no")));
     }
 }
 
