@@ -118,7 +118,9 @@ pub fn launch(paths: &StatePaths) -> Result<u32> {
     let mut child =
         companion::start("turnbridge", &["daemon", "--foreground"], Apart::InItsOwnGroup)
             .context("could not start `turnbridge` in the background")?;
-    let is_up = || is_running(paths) && read_status(paths).is_some();
+    // Not what a daemon has left that was killed.
+    let pid = child.id();
+    let is_up = || is_running(paths) && read_status(paths).is_some_and(|status| status.pid == pid);
     let deadline = Instant::now() + PATIENCE;
     while !is_up() {
         let has_ended = child.try_wait().is_ok_and(|ended| ended.is_some());
@@ -130,7 +132,7 @@ pub fn launch(paths: &StatePaths) -> Result<u32> {
         }
         std::thread::sleep(PAUSE);
     }
-    Ok(child.id())
+    Ok(pid)
 }
 
 fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
