@@ -64,18 +64,26 @@ fn interrupt<'world>(
 #[test]
 fn a_reply_after_esc_in_codex_waits_for_the_next_prompt_and_its_thread_is_told_why() {
     let Some(codex) = gates::slow::<Codex>() else { return };
+    check_that_it_waits(&CodexWorld::bare(codex, script()));
+}
+
+/// The second answer comes too late.
+pub fn script() -> Script {
     let [one, two, three] = ["One.", "Two.", "Three."].map(Reply::text);
     let late = Reply::text("too late").delayed(AGES);
-    let script = Script::new().on("first of all", vec![one, late, two, three]);
-    let world = CodexWorld::bare(codex, script);
-    let is_asked = |_: &Tmux| asked(&world).len() == 2;
-    let (service, tmux) = interrupt(&world, is_asked);
+    Script::new().on("first of all", vec![one, late, two, three])
+}
+
+#[track_caller]
+pub fn check_that_it_waits(world: &CodexWorld) {
+    let is_asked = |_: &Tmux| asked(world).len() == 2;
+    let (service, tmux) = interrupt(world, is_asked);
     let first = service.thread_of("first of all");
     service.slack.say(Some(&first.parent.ts), "-x from Slack");
     service.wait_for_words(&first, &[RECEIVED, AFTER_ABORT]);
     // Several times as long as the daemon takes to look again.
     std::thread::sleep(Duration::from_secs(4));
-    assert_eq!(asked(&world), ["first of all", "now the second"]);
+    assert_eq!(asked(world), ["first of all", "now the second"]);
     assert!(service.runs().is_empty(), "`codex queue` was called: {:?}", service.runs());
     // Codex puts an interrupted prompt back into its input line.
     tmux.send_key("C-u");
@@ -83,7 +91,7 @@ fn a_reply_after_esc_in_codex_waits_for_the_next_prompt_and_its_thread_is_told_w
     tmux.wait_for("Three.", PATIENCE);
     service.wait_for_ends(&["handed_over"]);
     let expected = ["first of all", "now the second", "and the third", "-x from Slack"];
-    assert_eq!(asked(&world), expected);
+    assert_eq!(asked(world), expected);
     assert_eq!(texts(&service.thread_of("-x from Slack")), ["Three."]);
     service.assert_no_problems();
 }

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use testkit::Codex;
 
+use crate::codex_after_esc::{check_that_it_waits, script};
+use crate::codex_world::CodexWorld;
 use crate::daemon_terminal::{asked, codex_world, open_codex};
 use crate::gates;
 use crate::patience::PATIENCE;
@@ -56,14 +58,7 @@ impl Drop for Background {
 fn a_reply_appears_at_once_in_a_terminal_on_codex_s_background_process() {
     let Some(codex) = gates::slow::<Codex>() else { return };
     let world = codex_world(codex);
-    let home = world.hermetic.codex_home();
-    world.codex.configure(&world.hermetic, &world.api, "");
-    let path = home.join("config.toml");
-    let config = fs::read_to_string(&path).expect("read Codex's config.toml");
-    let with_background = config.replace("daemon_auto_start = false", "daemon_auto_start = true");
-    assert_ne!(with_background, config);
-    fs::write(&path, with_background).expect("write Codex's config.toml");
-    let background = Background { home };
+    let background = with_background(&world);
     let service = Service::with_codex(&world);
     let tmux = open_codex(&world, "first of all");
     tmux.wait_for("One.", PATIENCE);
@@ -77,4 +72,26 @@ fn a_reply_appears_at_once_in_a_terminal_on_codex_s_background_process() {
     service.wait_for_ends(&["handed_over"]);
     assert_eq!(asked(&world), ["first of all", "-x from Slack"]);
     service.assert_no_problems();
+}
+
+#[test]
+fn a_reply_after_esc_waits_with_codex_s_background_process_too() {
+    let Some(codex) = gates::slow::<Codex>() else { return };
+    let world = CodexWorld::bare(codex, script());
+    let background = with_background(&world);
+    check_that_it_waits(&world);
+    assert!(!background.pids().is_empty(), "it was its own server");
+}
+
+/// Has Codex's terminals use its background process.
+#[track_caller]
+fn with_background(world: &CodexWorld) -> Background {
+    let home = world.hermetic.codex_home();
+    world.codex.configure(&world.hermetic, &world.api, "");
+    let path = home.join("config.toml");
+    let config = fs::read_to_string(&path).expect("read Codex's config.toml");
+    let with_background = config.replace("daemon_auto_start = false", "daemon_auto_start = true");
+    assert_ne!(with_background, config);
+    fs::write(&path, with_background).expect("write Codex's config.toml");
+    Background { home }
 }

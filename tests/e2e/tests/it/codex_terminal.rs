@@ -305,3 +305,21 @@ fn ask(world: &CodexWorld) -> CodexTerminal<'_> {
     assert_eq!(world.state(&world.only_thread())["state"], "waiting_user");
     terminal
 }
+
+/// Codex calls the hook of a request all the same, and its payload does not say that nobody is asked.
+#[test]
+fn a_request_that_codex_s_own_reviewer_decides_about_waits_for_nobody() {
+    let Some(codex) = gates::slow() else { return };
+    let replies = vec![asking("touch made"), Reply::text("So be it.")];
+    let world = CodexWorld::with_plugin(codex, Script::new().on("touch it", replies));
+    let mut command = world.codex();
+    command.args(["-c", "approvals_reviewer=\"auto_review\"", "-a", "on-request"]);
+    command.args(["-s", "read-only", "touch it"]);
+    let terminal = CodexTerminal { world: &world, tmux: Tmux::start(&world.hermetic, &command) };
+    // The loopback model, which is asked for its judgement, says nothing that could be one.
+    terminal.tmux.wait_for("Request denied", PATIENCE);
+    terminal.wait_for_state("completed/ok");
+    let lines = world.kawaii.lines();
+    assert!(lines.iter().all(|line| line["event"] != "waiting_user"), "{lines:#?}");
+    terminal.exit();
+}

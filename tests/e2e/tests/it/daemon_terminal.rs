@@ -228,6 +228,34 @@ fn a_reply_is_queued_for_an_open_terminal_of_codex() {
     service.assert_no_problems();
 }
 
+#[test]
+fn a_reply_behind_a_running_turn_of_codex_is_said_to_wait_and_runs_after_it() {
+    let Some(codex) = gates::slow::<Codex>() else { return };
+    let [one, two, three] = ["One.", "Two.", "Three."].map(Reply::text);
+    let replies = vec![one, two.delayed(AGES), three];
+    let world = CodexWorld::bare(codex, Script::new().on("first of all", replies));
+    let service = Service::with_codex(&world);
+    let tmux = open_codex(&world, "first of all");
+    tmux.wait_for("One.", PATIENCE);
+    let first = service.thread_of("first of all");
+    tmux.send_text("take your time");
+    tmux.wait_for("take your time", PATIENCE);
+    // Enter that follows at once is taken for a pasted line end.
+    std::thread::sleep(Duration::from_millis(500));
+    tmux.send_key("Enter");
+    wait_for("the turn", || match asked(&world).len() {
+        2 => Ok(()),
+        _ => Err(tmux.screen()),
+    });
+    service.slack.say(Some(&first.parent.ts), "-x from Slack");
+    service.wait_for_words(&first, &[RECEIVED, "has not begun it yet"]);
+    service.wait_for_ends(&["not_begun"]);
+    tmux.wait_for("Three.", PATIENCE);
+    assert_eq!(asked(&world), ["first of all", "take your time", "-x from Slack"]);
+    assert_eq!(texts(&service.thread_of("-x from Slack")), ["Three."]);
+    service.assert_no_problems();
+}
+
 /// Of neither has Codex a hook.
 #[test]
 fn a_failed_turn_and_a_killed_codex_reach_the_hosts_through_the_daemon() {
