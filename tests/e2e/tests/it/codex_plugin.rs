@@ -181,6 +181,7 @@ fn doctor_says_by_codex_s_own_word_whether_it_runs_our_hooks() {
     // As the other tests do by an option.
     let config = config.replace("plugins = false", "plugins = true");
     std::fs::write(&path, &config).expect("write Codex's config.toml");
+    let earlier = world.api.strays();
     let found = || {
         let mut command = world.hermetic.command(executable("turnbridge"));
         let agent = world.codex.command(&world.hermetic, &world.api);
@@ -211,4 +212,5 @@ fn doctor_says_by_codex_s_own_word_whether_it_runs_our_hooks() {
     let changed =
         "0 are not trusted, 12 were changed since you trusted them, and 0 are switched off";
     assert_eq!(found(), format!("of the 12 hooks of the plugin `{name}` {changed}"));
+    assert_eq!(world.api.strays(), earlier, "Codex's server has looked for news");
 }

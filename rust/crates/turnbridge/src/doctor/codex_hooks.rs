@@ -15,6 +15,9 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const TO_END: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(10);
 
+/// Nobody listens at the port of the discard service.
+const NOWHERE: &str = "http://127.0.0.1:9";
+
 /// The id of the question.
 const LIST: u64 = 2;
 
@@ -41,6 +44,11 @@ pub fn list(program: &Path, folder: &Path) -> Result<Vec<Listed>, String> {
     let mut command = Command::new(program);
     command.arg("app-server").current_dir(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // It would look for news at GitHub and chatgpt.com, and the answer needs nobody.
+    for variable in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+        command.env(variable, NOWHERE).env(variable.to_ascii_lowercase(), NOWHERE);
+    }
+    command.env_remove("NO_PROXY").env_remove("no_proxy");
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let streams = child.stdin.take().zip(child.stdout.take());
     let answer = match streams {
