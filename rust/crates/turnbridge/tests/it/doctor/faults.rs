@@ -463,8 +463,22 @@ fn faults_of_the_daemon_are_found() {
     for fault in &faults {
         let clinic = Clinic::with_replies();
         clinic.turnbridge(&["daemon"]);
+        wait_until_settled(&clinic);
         check(&clinic, fault);
     }
+}
+
+/// Until the daemon has nothing more to say of itself: it writes its status over what a test plants.
+#[track_caller]
+fn wait_until_settled(clinic: &Clinic) {
+    testkit::wait_until(Duration::from_secs(60), "a daemon that has caught up", || {
+        let status: Value =
+            serde_json::from_slice(&fs::read(clinic.state("daemon.json")).ok()?).ok()?;
+        let is_connected = status["slack"]["state"] == "connected";
+        let is_settled =
+            status["replies"]["caught_up_at"].is_string() && status["board"].is_object();
+        (is_connected && is_settled).then_some(())
+    });
 }
 
 fn replies(changes: Value) -> Value {
