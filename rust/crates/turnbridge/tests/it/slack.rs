@@ -485,7 +485,10 @@ fn two_thousand_routes_of_ten_processes_are_all_whole() {
     threads.dedup();
     assert_eq!((routes.len(), threads.len()), (2_000, 2_000));
     let file = world.hermetic.state_dir().join("routes.jsonl");
-    assert_eq!(fs::read_to_string(file).unwrap().lines().count(), 2_000);
+    // Whoever finds a line half written for long puts a line end before its own: an empty line, if the
+    // other one was only slow.
+    let text = fs::read_to_string(file).unwrap();
+    assert_eq!(text.lines().filter(|line| !line.is_empty()).count(), 2_000);
     let kept = world.turnbridge(&["routes", "prune", "--days", "1"]);
     assert_eq!(kept, "2000 forgotten\n");
     assert_eq!(world.turnbridge(&["routes"]), "no thread yet\n");
