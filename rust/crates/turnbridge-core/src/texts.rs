@@ -103,11 +103,11 @@ catalogue! {
         "A turn that takes no reply, such as one of `codex exec`, is running in this thread. Your reply will be run when it has ended.";
     /// A Codex whose last turn was interrupted has the thread.
     ReplyAfterAbort:
-        "このスレッドは Codex の対話CLIで開かれており、最後のターンが中断されています（Esc または承認の拒否）。この状態の Codex は次の入力まで返信を開始しないため、この返信はまだ渡していません。対話CLIで次のプロンプトを入力するか、対話CLIを終了すると、その後にこの返信を実行します。",
+        "このスレッドは Codex の対話 CLI で開かれており、最後のターンが中断されています（Esc または承認の拒否）。この状態の Codex は次の入力まで返信を開始しないため、この返信はまだ渡していません。対話 CLI で次のプロンプトを入力するか、対話 CLI を終了すると、その後にこの返信を実行します。",
         "This thread is open in a Codex CLI, and its last turn there was interrupted (Esc, or a refused request). Codex then starts no reply before something is typed there, so yours was not handed over yet. Type the next prompt in that CLI, or quit it: your reply will be run after that.";
     /// `codex queue` has taken a reply, and the thread's rollout has no turn of it.
     ReplyNotBegun:
-        "この返信は Codex のキューに入りましたが、まだ開始されていません。対話CLIで実行中のターンが終わると開始されます。そのターンを中断した場合は次のプロンプトの後、対話CLIを終了した場合は次にこのスレッドを開いたときに開始されます。",
+        "この返信は Codex のキューに入りましたが、まだ開始されていません。対話 CLI で実行中のターンが終わると開始されます。そのターンを中断した場合は次のプロンプトの後、対話 CLI を終了した場合は次にこのスレッドを開いたときに開始されます。",
         "Codex has your reply in its queue and has not begun it yet. It begins when the turn that is running in the open CLI has ended. If that turn is interrupted, it begins after the next prompt there; if the CLI is quit, when this thread is opened again.";
     /// A run of ours is under way in the same session.
     ReplyQueued:
