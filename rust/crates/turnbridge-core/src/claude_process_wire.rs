@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::event::EventKind;
+use crate::event::{EventKind, ProcessKey};
 use crate::ids::SessionId;
 use crate::session::{Run, State};
 use crate::timestamp::Timestamp;
@@ -24,6 +24,14 @@ struct ProcessFile {
     status: Option<String>,
     status_updated_at: Option<i64>,
     waiting_for: Option<String>,
+    parked_job_id: Option<String>,
+}
+
+impl ProcessFile {
+    fn is_of(&self, process: ProcessKey) -> bool {
+        let is_start = |start: &String| *start == process.start.to_string();
+        self.pid == process.pid && self.proc_start.as_ref().is_some_and(is_start)
+    }
 }
 
 /// What `waitingFor` says of a dialog that the agent needs an answer to. It also speaks of panels that
@@ -44,9 +52,7 @@ pub fn observe_claude_process(
     let Ok(file) = serde_json::from_slice::<ProcessFile>(note) else {
         return Observation::Nothing;
     };
-    let is_it = file.pid == run.process.pid
-        && file.session_id == session_id.as_str()
-        && file.proc_start.is_some_and(|start| start == run.process.start.to_string());
+    let is_it = file.is_of(run.process) && file.session_id == session_id.as_str();
     let (Some(status), Some(at), true) = (file.status, file.status_updated_at, is_it) else {
         return Observation::Nothing;
     };
@@ -79,6 +85,18 @@ pub fn observe_claude_process(
     }
 }
 
+/// Whether the terminal of the process shows something else than this session of its. With `←` Claude Code 2.1.326 moves
+/// the session to the background, where it goes on by another id, and shows the list of agents: what is typed there
+/// begins a session, or goes to the one that the user has opened from it. No hook is called, and the old id stays `idle`.
+pub fn shows_something_else(note: &[u8], session_id: &SessionId, process: ProcessKey) -> bool {
+    let Ok(file) = serde_json::from_slice::<ProcessFile>(note) else { return false };
+    // Start times are written in another way on other systems.
+    let is_it =
+        file.is_of(process) || file.pid == process.pid && file.session_id == session_id.as_str();
+    let is_waiting = file.status.is_some_and(|status| status == "waiting");
+    is_it && (is_waiting || file.parked_job_id.is_some())
+}
+
 /// A turn has ended, and something was typed during it that the agent has not read.
 fn is_about_to_go_on(run: &Run, now: Timestamp) -> bool {
     run.turn.is_over
@@ -101,7 +119,6 @@ pub enum Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::ProcessKey;
     use crate::session::{Activity, Host, Turn, Wait};
 
     fn run(activity: Activity, waits: Vec<Wait>) -> Run {
@@ -128,6 +145,24 @@ mod tests {
         );
         let id = SessionId::parse("s").unwrap();
         observe_claude_process(note.as_bytes(), &id, run, Timestamp::from_millis(now))
+    }
+
+    #[test]
+    fn a_session_in_the_background_or_a_panel_is_not_what_the_terminal_shows() {
+        let own = ProcessKey { pid: 42, start: 4_242 };
+        let shows = |id: &str, process, more: &str| {
+            let note =
+                format!(r#"{{"pid":42,"sessionId":"s","procStart":"4242","status":{more}}}"#);
+            shows_something_else(note.as_bytes(), &SessionId::parse(id).unwrap(), process)
+        };
+        let parked = r#""idle","parkedJobId":"161b3356""#;
+        assert!(shows("s", own, parked) && shows("other", own, parked));
+        assert!(shows("s", ProcessKey { start: 1, ..own }, parked));
+        assert!(shows("s", own, r#""waiting","waitingFor":"dialog open""#));
+        assert!(!shows("s", own, r#""idle""#) && !shows("s", own, r#""shell""#));
+        // Another process had its number, or there is no note.
+        assert!(!shows("other", ProcessKey { start: 1, ..own }, parked));
+        assert!(!shows_something_else(b"", &SessionId::parse("s").unwrap(), own));
     }
 
     #[test]

@@ -17,9 +17,6 @@ impl Input<'_> {
     /// It lies between two rules, and begins with a sign of its own.
     pub fn on(screen: &str) -> Option<Input<'_>> {
         let lines: Vec<&str> = screen.lines().collect();
-        if lines.iter().any(|line| is_list_of_agents(line)) {
-            return None;
-        }
         let is_rule = |line: &str| line.starts_with("──");
         // A status line of the user's may have a rule of its own below.
         let last = lines.iter().rposition(|line| is_rule(line))?;
@@ -27,6 +24,10 @@ impl Input<'_> {
             .windows(2)
             .rposition(|pair| is_rule(pair[0]) && pair[1].starts_with(['❯', '!']))?;
         let text = lines[first + 1].strip_prefix('❯')?.trim();
+        let end = first + 2 + lines[first + 2..].iter().position(|line| is_rule(line))?;
+        if is_list_of_agents(&lines, text, &lines[end..]) {
+            return None;
+        }
         let has_draft_aside = lines[first..].iter().any(|line| line.contains("› stashed"));
         Some(Input { text, has_draft_aside })
     }
@@ -41,9 +42,18 @@ pub fn is_filled_by_input(screen: &str) -> bool {
     rule > 1 && lines[1..rule].iter().all(|line| line.starts_with("  "))
 }
 
-/// Its own input line looks like that of a session: `1 awaiting input · 0 working · 2 completed`.
-fn is_list_of_agents(line: &str) -> bool {
-    line.contains(" awaiting input · ") && line.contains(" working · ")
+/// Its own input line looks like that of a session, and a text there begins another one. It is known by what stands
+/// above (`1 awaiting input · 0 working · 2 completed`), which a small pane or 2.1.326 does not show, by the words in the
+/// empty line, and by the keys that are named below it: Enter creates, opens or returns.
+fn is_list_of_agents(lines: &[&str], text: &str, below: &[&str]) -> bool {
+    let counts = |line: &&str| line.contains(" awaiting input · ") && line.contains(" working · ");
+    let keys = |line: &&str| {
+        let line = line.trim_start();
+        line.starts_with("enter to ") || line.contains("ctrl+x to ")
+    };
+    lines.iter().any(counts)
+        || text == "describe a task for a new session"
+        || below.iter().any(keys)
 }
 
 #[cfg(test)]
@@ -101,5 +111,28 @@ mod tests {
         for screen in [&shell, &status, &transcript, &menu, &agents, "$ \n", ""] {
             assert_eq!(input(screen), None, "{screen}");
         }
+    }
+
+    /// Screens of Claude Code 2.1.326, also in a pane of 40 columns and 12 rows.
+    #[test]
+    fn the_list_of_agents_takes_no_prompt_however_little_of_it_is_shown() {
+        let list = |above: &str, line: &str, below: &str| {
+            format!("{above}\n\n{RULE}\n❯\u{a0}{line}\n{RULE}\n  {below}\n")
+        };
+        let task = "describe a task for a new session";
+        let header = " ▝▝   ▝▝   1 awaiting input\n\n  Needs input\n❯ ✻ hello there   Done.  27s";
+        let keys = "enter to return · space to reply · ctrl+x to remove · ? for shortcuts";
+        let help = "alt+↑/↓ to jump groups    @ to mention              ctrl+x to stop";
+        for screen in [
+            list(header, task, keys),
+            list("", task, "enter to return · ? for shortcuts"),
+            list("", "half a draft", "enter to create · esc×2 to clear · ctrl+f to find"),
+            list("", "half a draft", help),
+            list("", task, ""),
+        ] {
+            assert_eq!(input(&screen), None, "{screen}");
+        }
+        let own = list("  enter to go on", "draft\n  enter to win", "? for shortcuts");
+        assert_eq!(input(&own), Some(("draft", false)));
     }
 }

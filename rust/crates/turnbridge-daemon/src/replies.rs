@@ -25,7 +25,7 @@ use turnbridge_store::{
     bounded_file, clock, codex_rollouts, pending_turns, session_store, turn_store,
 };
 
-use crate::signals::with_signals;
+use crate::signals::{is_out_of_sight, with_signals};
 
 /// More than is said between a claim and a crash.
 const TAIL: u64 = 16 << 20;
@@ -233,7 +233,8 @@ pub struct TypingPlace {
 }
 
 /// Where a prompt can be typed now: the agent is idle, and reads its terminal alone. Not so while it
-/// is suspended (Ctrl-Z) and a shell reads there, nor while an editor does that it has opened.
+/// is suspended (Ctrl-Z) and a shell reads there, nor while an editor does that it has opened, nor when
+/// it shows its list of agents or another session.
 pub fn place_to_type_into(
     paths: &StatePaths,
     tool: Tool,
@@ -242,7 +243,11 @@ pub fn place_to_type_into(
     now: Timestamp,
 ) -> Option<TypingPlace> {
     let session = with_signals(session_store::read(paths, tool, id)?, config_dir, now);
-    let is_ready = |run: &&Run| is_a_persons(run) && run.state() == State::Completed;
+    let is_ready = |run: &&Run| {
+        is_a_persons(run)
+            && run.state() == State::Completed
+            && !is_out_of_sight(&session, run, config_dir)
+    };
     let mut places = session.live_runs().filter(is_ready).filter_map(|run| {
         let pane = pane_of(run)?;
         let held = terminal_holder::held_by(run.process)?;

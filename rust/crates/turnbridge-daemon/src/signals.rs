@@ -10,7 +10,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use turnbridge_core::advance::advance;
-use turnbridge_core::claude_process_wire::{Observation, observe_claude_process};
+use turnbridge_core::claude_process_wire::{
+    Observation, observe_claude_process, shows_something_else,
+};
 use turnbridge_core::event::{Event, EventKind, Facts};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::session::{Run, Session, State};
@@ -54,11 +56,7 @@ fn signal_of(
     if !is_busy(run) && !run.turn.has_unread() {
         return None;
     }
-    let own_dir = run.host.config_dir.as_deref().map(Path::new);
-    let note = own_dir.or(config_dir).and_then(|folder| {
-        fs::read(folder.join("sessions").join(format!("{}.json", run.process.pid))).ok()
-    });
-    match observe_claude_process(&note.unwrap_or_default(), &session.id, run, now) {
+    match observe_claude_process(&note_of(run, config_dir), &session.id, run, now) {
         Observation::Happened(kind, at) => Some((kind, at)),
         // Without a note, or while it speaks of something else: a settings panel is open.
         Observation::Nothing if !is_busy(run) => None,
@@ -68,6 +66,19 @@ fn signal_of(
             Some((EventKind::Interrupted, at))
         }
     }
+}
+
+/// Claude's own note of the run's process; empty if there is none.
+fn note_of(run: &Run, config_dir: Option<&Path>) -> Vec<u8> {
+    let own_dir = run.host.config_dir.as_deref().map(Path::new);
+    let file = format!("{}.json", run.process.pid);
+    let path = own_dir.or(config_dir).map(|folder| folder.join("sessions").join(file));
+    path.and_then(|path| fs::read(path).ok()).unwrap_or_default()
+}
+
+/// Whether Claude says that the run's terminal shows something else than its session.
+pub fn is_out_of_sight(session: &Session, run: &Run, config_dir: Option<&Path>) -> bool {
+    shows_something_else(&note_of(run, config_dir), &session.id, run.process)
 }
 
 /// The rollout tells how a turn ended, and the writer's lock whether anybody carries the thread.

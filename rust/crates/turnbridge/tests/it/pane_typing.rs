@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::{StandIn, Tmux, skipped, wait_until};
+use turnbridge_store::process::identify;
 
 use crate::world::{SESSION, World, payload};
 
@@ -162,8 +163,8 @@ fn tmux_program() -> String {
 }
 
 /// Draws an input line as Claude does, reads prompts and tells its hooks of each. `edit` opens an editor,
-/// which reads a line of its own; behind `!` a line is given to a shell, and behind `menu` the next line
-/// chooses something.
+/// which reads a line of its own; behind `!` a line is given to a shell, behind `menu` the next line
+/// chooses something, and behind `agents` it begins another session.
 fn agent(world: &World) -> String {
     let project = world.hermetic.project();
     let hook = |event: &str, more: Value| {
@@ -187,6 +188,12 @@ fn agent(world: &World) -> String {
            if [ \"$line\" = menu ]; then\n\
              printf '\\033[2J\\033[H%s\\n  Choose\\n  ❯ 1. One\\n' \"$rule\"\n\
              IFS= read -r line; printf '%s\\n' \"$line\" >> chosen\n\
+             continue\n\
+           fi\n\
+           if [ \"$line\" = agents ]; then\n\
+             printf '\\033[2J\\033[H%s\\n❯ describe a task for a new session\\n%s\\n  enter to return\\n' \
+               \"$rule\" \"$rule\"\n\
+             IFS= read -r line; printf '%s\\n' \"$line\" >> begun-there\n\
              continue\n\
            fi\n\
            if [ \"$line\" = edit ]; then\n\
@@ -294,6 +301,46 @@ fn a_reply_is_not_typed_into_a_menu_of_the_agent() {
     desk.tmux.send_key("Enter");
     desk.wait_until_handed_over();
     assert_eq!((desk.read("chosen"), desk.read("prompts")), ("by hand\n".into(), "hello\n".into()));
+}
+
+/// Its input line looks like that of a session.
+#[test]
+fn a_reply_is_not_typed_into_the_list_of_agents() {
+    let Some(desk) = Desk::start() else { return };
+    desk.tmux.send_text("agents");
+    desk.tmux.send_key("Enter");
+    desk.tmux.wait_for("describe a task", PATIENCE);
+    desk.wait_while_it_looks("hello");
+    desk.tmux.send_text("by hand");
+    desk.tmux.send_key("Enter");
+    desk.wait_until_handed_over();
+    let texts = (desk.read("begun-there"), desk.read("prompts"));
+    assert_eq!(texts, ("by hand\n".into(), "hello\n".into()));
+}
+
+/// As after `←` in Claude Code 2.1.326: the session goes on in the background by another id, and the
+/// terminal shows whatever the user opens. The process calls no hook, and keeps the old id.
+#[test]
+fn a_reply_is_not_typed_into_a_terminal_that_shows_another_session() {
+    let Some(desk) = Desk::start() else { return };
+    let pid: u32 = desk.read("pid").trim().parse().unwrap();
+    let note = json!({
+        "pid": pid, "procStart": identify(pid).start.to_string(), "sessionId": SESSION,
+        "kind": "interactive", "status": "idle", "parkedJobId": "161b3356",
+    });
+    let folder = desk.world.hermetic.claude_config_dir().join("sessions");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(format!("{pid}.json"));
+    fs::write(&file, note.to_string()).unwrap();
+    desk.reply("hello");
+    desk.wait_until_held();
+    assert_eq!(
+        (desk.shown()["state"].clone(), desk.read("prompts")),
+        (json!("waiting"), "".into())
+    );
+    fs::remove_file(&file).unwrap();
+    desk.wait_until_handed_over();
+    assert_eq!(desk.read("prompts"), "hello\n");
 }
 
 /// tmux would give the keys to every pane of the window.
