@@ -276,3 +276,23 @@ fn a_tree_becomes_the_next_commit_of_the_branch_plugin() {
     assert!(listing.contains(TARGETS[1]) && !listing.contains(TARGETS[0]), "{listing}");
     assert_eq!(git(&["status", "--short"]), "?? .gitignore\n");
 }
+
+/// What is not there, or cannot be read, was not checked.
+#[test]
+fn an_executable_that_knows_a_switch_of_the_tests_or_is_missing_does_not_pass() {
+    let hermetic = Hermetic::new();
+    let check = |name: &str, text: Option<&str>| {
+        let path = hermetic.root().join(name);
+        if let Some(text) = text {
+            fs::write(&path, text).unwrap();
+        }
+        let script = repository().join("scripts/check-no-switches");
+        let output = Command::new(script).arg(path).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = check("test-build", Some("\0\x7fELF TURNBRIDGE_NOW\0"));
+    assert!(code == Some(1) && said.contains("which only test builds may know"), "{said}");
+    let (code, said) = check("missing", None);
+    assert!(code == Some(1) && said.contains("error: cannot read"), "{said}");
+    assert_eq!(check("release-build", Some("\0TURNBRIDGE_REPLY_ID")), (Some(0), String::new()));
+}
