@@ -2,7 +2,7 @@
 //! does. `environment_rules` in the core says which variables count.
 //!
 //! A project can start an agent, too, in an environment of its choice. So no folder of ours may lie inside the project by
-//! that environment: then the next agent above counts.
+//! that environment: then the next agent above counts. Certificates are always those of the first agent.
 //!
 //! Where no agent is above us by its name (it has ended), or the system does not tell what it was started with (Windows;
 //! another user's process), the environment stays, but for the certificates, and no folder of ours may lie inside the
@@ -66,14 +66,33 @@ fn is_called_by_agent(caller: Option<&Caller>, scope: Scope) -> bool {
 /// Takes the environment of the nearest agent that does not move our folders into the project. Returns whether there is
 /// one. Whatever is between it and us by another name may be the project's.
 fn take_over_from_an_agent(scope: Scope, ignored: &mut BTreeSet<String>) -> bool {
-    for agent in process::ancestors(is_agent) {
+    let agents = process::ancestors(is_agent);
+    for agent in &agents {
         let Some(start) = process::start_environment(agent.process) else { return false };
         ignored.extend(take_over(&start.into_iter().collect(), scope));
         if scope == Scope::Command || !is_moved_into_the_project() {
+            ignored.extend(take_over_certificates(&agents));
             return true;
         }
     }
     false
+}
+
+/// An agent that another one has started may have the variables of a project, and with certificates of its choice
+/// whoever is on the way reads the tokens. So those of the first agent count, which a person has started.
+fn take_over_certificates(agents: &[Caller]) -> Vec<String> {
+    let [_, .., first] = agents else { return Vec::new() };
+    let start = process::start_environment(first.process).unwrap_or_default();
+    let value = |name: &str| start.iter().find(|(own, _)| own == name).map(|(_, value)| value);
+    let mut ignored = Vec::new();
+    for name in CERTIFICATES {
+        let value = value(name);
+        if std::env::var_os(name).as_ref() != value {
+            set(OsStr::new(name), value.map(OsString::as_os_str));
+            ignored.push(name.to_owned());
+        }
+    }
+    ignored
 }
 
 /// Whoever works in the home itself, or above it, has our folders inside the project, and nobody has moved them.

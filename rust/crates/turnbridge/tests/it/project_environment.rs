@@ -147,6 +147,33 @@ fn an_agent_that_a_project_starts_in_its_own_environment_does_not_move_our_folde
     assert!(project.attacker.calls().is_empty(), "{:?}", project.attacker.calls());
 }
 
+/// It moves no folder, and would have us trust whoever is on the way to Slack.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_that_a_project_starts_does_not_choose_whom_we_trust() {
+    let project = Project::new();
+    // Certificates that cannot be read are an error, if they are looked for at all.
+    let config = "[slack]\nbot_token = \"xoxb-loopback-bot\"\napi_url = \"https://127.0.0.1:9/\"\n\
+                  [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n[gate]\nenabled = false\n";
+    project.world.configure(config);
+    let inner = StandIn::new(&project.world.hermetic.root().join("inner"), "claude", &a_turn());
+    let theirs = project.folder().join("certificates");
+    let script = format!(
+        "export SSL_CERT_FILE='{}'\n'{}'\n:\n",
+        theirs.display(),
+        inner.program().display()
+    );
+    let outer = project.world.hermetic.root().join("outer");
+    let outer = StandIn::new(&outer, "claude", &script);
+    run(project.world.hermetic.command(outer.program()));
+    let log = project.world.hermetic.state_dir().join("logs/notify.log");
+    let said = testkit::wait_until(PATIENCE, "an attempt", || {
+        fs::read_to_string(&log).ok().filter(|log| !log.is_empty())
+    });
+    assert!(!said.contains("certificate"), "{said}");
+    assert_eq!(project.ignored(), [json!(["SSL_CERT_FILE"]), json!(["SSL_CERT_FILE"])]);
+}
+
 /// Nothing above it is an agent: whoever started it has ended.
 #[cfg(target_os = "linux")]
 #[test]
