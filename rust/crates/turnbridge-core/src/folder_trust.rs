@@ -17,6 +17,8 @@ pub struct Access {
 pub struct Identity {
     pub user: u32,
     pub group: u32,
+    /// In a user namespace, which shows `NOBODY` for everybody that it does not know.
+    pub is_in_namespace: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,16 +40,16 @@ pub enum Danger {
 }
 
 const ROOT: u32 = 0;
-/// Whom a user namespace shows for everybody that it does not know, root among them.
-const NOBODY: u32 = 65_534;
+/// Whom a user namespace shows for everybody that it does not know, root among them. Elsewhere it is a user like others.
+pub const NOBODY: u32 = 65_534;
 
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
 pub fn judge(access: Access, own: Identity, role: Role) -> Option<Danger> {
-    let is_known_owner =
-        [own.user, ROOT].contains(&access.owner) || role != Role::Own && access.owner == NOBODY;
+    let may_be_root = own.is_in_namespace && role != Role::Own && access.owner == NOBODY;
+    let is_known_owner = [own.user, ROOT].contains(&access.owner) || may_be_root;
     if !is_known_owner {
         return Some(Danger::OtherOwner(access.owner));
     }
@@ -77,7 +79,7 @@ impl fmt::Display for Danger {
 mod tests {
     use super::*;
 
-    const OWN: Identity = Identity { user: 1000, group: 1000 };
+    const OWN: Identity = Identity { user: 1000, group: 1000, is_in_namespace: true };
 
     #[track_caller]
     fn check(role: Role, owner: u32, group: u32, mode: u32, expected: Option<Danger>) {
@@ -101,6 +103,15 @@ mod tests {
         check(Role::Link, 0, 0, 0o777, None);
         check(Role::Link, NOBODY, NOBODY, 0o777, None);
         check(Role::Link, 1001, 1000, 0o777, Some(Danger::OtherOwner(1001)));
+    }
+
+    #[test]
+    fn nobody_is_a_user_like_others_outside_of_a_namespace() {
+        let own = Identity { is_in_namespace: false, ..OWN };
+        let access = Access { owner: NOBODY, group: NOBODY, mode: 0o755 };
+        for role in [Role::Link, Role::Above, Role::Own] {
+            assert_eq!(judge(access, own, role), Some(Danger::OtherOwner(NOBODY)), "{role:?}");
+        }
     }
 
     #[test]

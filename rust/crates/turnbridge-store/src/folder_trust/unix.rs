@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::process::{getegid, geteuid};
-use turnbridge_core::folder_trust::{self, Access, Danger, Identity, Role};
+use turnbridge_core::folder_trust::{self, Access, Danger, Identity, NOBODY, Role};
 
 /// Returns `None` for what is good or missing, and for what is no link if one is asked about.
 pub fn judge(path: &Path, role: Role) -> Option<Danger> {
@@ -13,16 +13,22 @@ pub fn judge(path: &Path, role: Role) -> Option<Danger> {
         Role::Link => path.symlink_metadata().ok().filter(Metadata::is_symlink)?,
         Role::Own | Role::Above => path.metadata().ok()?,
     };
-    folder_trust::judge(access(&metadata), identity(), role)
+    let is_in_namespace = metadata.uid() == NOBODY && is_in_namespace();
+    let own = Identity { user: geteuid().as_raw(), group: getegid().as_raw(), is_in_namespace };
+    folder_trust::judge(access(&metadata), own, role)
+}
+
+/// Whether some users of the system are not known here.
+fn is_in_namespace() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let words: Vec<_> = map.split_whitespace().collect();
+    // From the first, as they are outside, all of them. Other systems have no such file.
+    !words.is_empty() && words != ["0", "0", "4294967295"]
 }
 
 /// Whether a file that is acted on was written by this user, or root.
 pub fn is_own(metadata: &Metadata) -> bool {
-    [identity().user, 0].contains(&metadata.uid())
-}
-
-fn identity() -> Identity {
-    Identity { user: geteuid().as_raw(), group: getegid().as_raw() }
+    [geteuid().as_raw(), 0].contains(&metadata.uid())
 }
 
 fn access(metadata: &Metadata) -> Access {

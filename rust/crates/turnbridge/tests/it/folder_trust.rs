@@ -137,7 +137,7 @@ fn chmod(path: &Path, mode: u32) {
 
 #[test]
 fn a_state_folder_that_others_can_write_to_is_refused_by_every_program() {
-    for folder in ["", "inbox", "outbox", "sessions", "pending", "heard"] {
+    for folder in ["", "inbox", "outbox", "sessions", "turns", "pending", "heard", "logs"] {
         let scene = Scene::new();
         fs::create_dir_all(scene.state(folder)).unwrap();
         for mode in [0o777, 0o770] {
@@ -162,6 +162,9 @@ fn a_state_folder_or_a_link_of_another_user_is_refused_by_every_program() {
     std::os::unix::fs::symlink(&moved, &inbox).unwrap();
     std::os::unix::fs::lchown(&inbox, Some(4_711), None).unwrap();
     scene.check_refusals("belongs to another user (uid 4711)", "remove the link `");
+    // A service may run as `nobody`.
+    std::os::unix::fs::lchown(&inbox, Some(65_534), None).unwrap();
+    scene.check_refusals("belongs to another user (uid 65534)", "remove the link `");
 }
 
 #[test]
