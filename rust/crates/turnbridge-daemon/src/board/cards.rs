@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::one_line::shown_prompt;
 use turnbridge_core::panes::{PaneView, Panes};
 use turnbridge_core::session::{Detail, Run, Session, State};
 use turnbridge_core::texts::Language;
@@ -60,7 +61,7 @@ pub fn card(paths: &StatePaths, panes: &Panes, session: &Session) -> Value {
         "project": session.project(),
         "project_dir": session.project_dir(),
         "model": session.model,
-        "prompt": prompt.map(|prompt| beginning(&prompt.text)),
+        "prompt": prompt.map(|prompt| beginning(shown_prompt(&prompt.text))),
         "prompt_at": run.and_then(|run| run.turn.started_at).map(|at| at.to_string()),
         "waiting_for": run.map_or_else(Vec::new, waiting_for),
         "background_tasks": run.map_or(0, |run| run.background_tasks.len()),

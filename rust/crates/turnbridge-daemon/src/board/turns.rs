@@ -4,6 +4,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use turnbridge_core::one_line::shown_prompt;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::turn_wire::{TurnRecord, read_turn};
 use turnbridge_store::paths::StatePaths;
@@ -33,8 +34,13 @@ pub fn page(
     let lines: Vec<&[u8]> = lines.collect();
     let end = before.unwrap_or(lines.len()).min(lines.len());
     let first = end.saturating_sub(limit.unwrap_or(USUAL).clamp(1, MOST));
-    let turns = lines[first..end].iter().filter_map(|line| read_turn(line)).collect();
+    let turns = lines[first..end].iter().filter_map(|line| read_turn(line)).map(shown).collect();
     Page { turns, first, total: lines.len() }
+}
+
+fn shown(turn: TurnRecord) -> TurnRecord {
+    let prompt = turn.prompt.as_deref().map(|prompt| shown_prompt(prompt).to_owned());
+    TurnRecord { prompt, ..turn }
 }
 
 /// The turn that is under way.
@@ -46,5 +52,6 @@ pub fn open_turn(paths: &StatePaths, session: &Session) -> Option<Value> {
     }
     let prompt = turn_store::whole_prompt(paths, session, run.process);
     let started_at = run.turn.started_at.map(|at| at.to_string());
+    let prompt = prompt.as_deref().map(shown_prompt);
     Some(json!({ "prompt": prompt, "started_at": started_at }))
 }

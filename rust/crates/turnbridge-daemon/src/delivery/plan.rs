@@ -2,6 +2,7 @@
 //! the answers (SLV-27..36, SLV-72, SLV-76). Pure.
 
 use turnbridge_core::notice_wire::{Cause, Message, Notice, NoticeKind};
+use turnbridge_core::one_line::shown_prompt;
 use turnbridge_core::slack_text::{Part, split_answer, split_prompt};
 use turnbridge_core::texts::{
     Language, Text, answer_missing, log_location, problem, turn_failed, waiting_for_you,
@@ -36,7 +37,7 @@ pub fn plan(
     let language = settings.language;
     let prompt = notice.prompt.clone().or(prompt).filter(|text| !text.trim().is_empty());
     let prompt = prompt.unwrap_or_else(|| Text::PromptMissing.text(language).to_owned());
-    let (parent, rest) = split_prompt(&prompt);
+    let (parent, rest) = split_prompt(shown_prompt(&prompt));
     let mut parts = vec![parent];
     parts.extend(rest);
     for text in answers(notice, answer, language) {

@@ -192,6 +192,26 @@ fn a_thread_has_its_turns_a_page_at_a_time() {
     }
 }
 
+/// Claude Code writes it when a background task has ended.
+#[test]
+fn a_note_of_claude_to_itself_is_shown_by_its_summary() {
+    let site = Site::start();
+    let note = |what: &str| {
+        format!(
+            "<task-notification>\n<task-id>a</task-id>\n<summary>{what}</summary>\n</task-notification>"
+        )
+    };
+    let mut events = site.events();
+    events.next("snapshot").unwrap();
+    site.turn(&note("Agent \"a\" finished"));
+    site.hook("UserPromptSubmit", json!({ "prompt": note("Agent \"b\" finished") }));
+    let mut cards = std::iter::from_fn(|| events.next("session"));
+    cards.find(|card| card["prompt"] == "Agent \"b\" finished").unwrap();
+    let page = site.get(&format!("/api/sessions/claude/{SESSION}")).json();
+    assert_eq!(page["turns"][0]["prompt"], "Agent \"a\" finished", "{page:#}");
+    assert_eq!(page["open_turn"]["prompt"], "Agent \"b\" finished", "{page:#}");
+}
+
 #[test]
 fn the_settings_say_who_else_uses_the_slack_app() {
     let site = Site::start();

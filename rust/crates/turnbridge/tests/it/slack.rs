@@ -117,6 +117,21 @@ fn slv_3_slv_22_a_finished_turn_is_a_new_thread_with_its_route() {
     assert_eq!(bridge.slack.calls_of("conversations.open").len(), 1);
 }
 
+/// Claude Code begins a turn by itself when a background task has ended, with a note of its own instead
+/// of a prompt.
+#[test]
+fn the_turn_after_a_background_task_has_the_task_s_summary_as_its_thread() {
+    let bridge = Bridge::new();
+    let note = "<task-notification>\n<task-id>a782</task-id>\n<status>completed</status>\n\
+                <summary>Agent \"look it up\" finished</summary>\n<result>Found.</result>\n\
+                </task-notification>";
+    bridge.turn(note, "It is found.");
+    let thread = bridge.only_thread(1);
+    assert_eq!(thread.parent.text, "Agent \"look it up\" finished");
+    assert_eq!(thread.replies[0].text, "It is found.");
+    assert_eq!(bridge.routes().len(), 1);
+}
+
 #[test]
 fn slv_73_a_long_answer_comes_in_numbered_parts_and_nothing_is_missing() {
     let bridge = Bridge::new();
