@@ -170,6 +170,7 @@ fn can_begin(event: &Event) -> bool {
     let observed = matches!(
         event.kind,
         EventKind::Interrupted
+            | EventKind::DialogSeen
             | EventKind::DialogsClosed
             | EventKind::ProcessGone
             | EventKind::PaneLeft { .. }
@@ -236,6 +237,7 @@ fn next_activity(run: &Run, event: &Event) -> Activity {
         EventKind::Notified { .. }
         | EventKind::SubagentStarted
         | EventKind::SubagentEnded
+        | EventKind::DialogSeen
         | EventKind::DialogsClosed
         | EventKind::RunEnded { .. }
         | EventKind::ProcessGone
@@ -301,9 +303,10 @@ fn add(turn: &mut Turn, prompt: &str, event: &Event) {
 }
 
 /// A turn whose prompt no hook tells of: it was typed while the turn before ran, and that one's hook
-/// was called for it.
+/// was called for it. That one has ended, or was interrupted.
 fn begin_unasked(run: &mut Run, event: &Event) {
-    if run.turn.is_over && is_other_turn(&run.turn, event) {
+    let has_ended = run.turn.is_over || run.turn.has_unread();
+    if has_ended && is_other_turn(&run.turn, event) {
         let ended_at = run.last_at;
         run.turn = next_turn(&run.turn, event, ended_at);
         run.background_tasks.clear();
@@ -362,7 +365,7 @@ fn begin_without_prompt(run: &mut Run, event: &Event, is_continued: bool) {
     if is_other || turn.is_over && !is_continued {
         let mut speaks = std::mem::take(&mut turn.speaks);
         speaks.retain(|call| is_other && call.prompt_id == event.facts.prompt_id);
-        let next = match is_other && turn.is_over {
+        let next = match is_other {
             true => next_turn(turn, event, ended_at),
             false => Turn { prompt_id: event.facts.prompt_id.clone(), ..Turn::default() },
         };

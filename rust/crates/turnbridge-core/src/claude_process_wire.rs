@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::event::{EventKind, ProcessKey};
 use crate::ids::SessionId;
-use crate::session::{Run, State};
+use crate::session::{Activity, Detail, Run, State};
 use crate::timestamp::Timestamp;
 
 #[derive(Debug, Deserialize)]
@@ -34,9 +34,11 @@ impl ProcessFile {
     }
 }
 
-/// What `waitingFor` says of a dialog that the agent needs an answer to. It also speaks of panels that
-/// the user has opened (`dialog open`).
-const DIALOGS: [&str; 2] = ["permission prompt", "input needed"];
+/// What `waitingFor` says of a dialog that the agent needs an answer to: about a tool call, a form or a
+/// question, network access from the sandbox, a call of a teammate, a goal (2.1.326). It also speaks of
+/// panels that the user has opened (`dialog open`).
+const DIALOGS: [&str; 5] =
+    ["permission prompt", "input needed", "sandbox request", "worker request", "goal proposal"];
 
 /// Claude does not wait for its StopFailure hook before it notes `idle`, and notes `busy` up to
 /// a tenth of a second around the hook of a dialog: younger than this, a status proves nothing.
@@ -74,10 +76,11 @@ pub fn observe_claude_process(
         "busy" if is_about_to_go_on(run, now) => {
             Observation::Happened(EventKind::TurnStarted, run.last_at)
         }
-        "waiting" if at > run.last_at && run.state() == State::Working => {
+        // Of a session at rest too: a message from another one is held, a background agent asks.
+        "waiting" if at > run.last_at && run.state() != State::WaitingUser => {
             let is_dialog = file.waiting_for.is_some_and(|what| DIALOGS.contains(&what.as_str()));
             match is_dialog {
-                true => Observation::Happened(EventKind::DialogOpened { call: None }, at),
+                true => Observation::Happened(EventKind::DialogSeen, at),
                 false => Observation::Nothing,
             }
         }
@@ -97,9 +100,10 @@ pub fn shows_something_else(note: &[u8], session_id: &SessionId, process: Proces
     is_it && (is_waiting || file.parked_job_id.is_some())
 }
 
-/// A turn has ended, and something was typed during it that the agent has not read.
+/// A turn has ended or was interrupted, and something was typed during it that the agent has not read.
 fn is_about_to_go_on(run: &Run, now: Timestamp) -> bool {
-    run.turn.is_over
+    let is_interrupted = run.activity == Activity::Completed(Some(Detail::Interrupted));
+    (run.turn.is_over || is_interrupted)
         && run.turn.has_unread()
         && run.state() == State::Completed
         && now.since(run.last_at) >= SETTLED
@@ -119,7 +123,7 @@ pub enum Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Activity, Host, Turn, Wait};
+    use crate::session::{Host, Turn, Wait};
 
     fn run(activity: Activity, waits: Vec<Wait>) -> Run {
         Run {
@@ -200,20 +204,23 @@ mod tests {
     fn ask_11_a_dialog_without_a_hook_is_known_by_the_status_and_a_panel_is_none() {
         let working = run(Activity::Working, vec![]);
         let waiting = |what: &str| format!(r#"waiting","waitingFor":"{what}"#);
-        let opened = EventKind::DialogOpened { call: None };
-        for what in ["permission prompt", "input needed"] {
+        let opened = EventKind::DialogSeen;
+        for what in DIALOGS {
             let seen = observe(&working, &waiting(what), 10_100, 11_000);
             let at = Timestamp::from_millis(10_100);
             assert_eq!(seen, Observation::Happened(opened.clone(), at), "{what}");
         }
+        let completed = run(Activity::Completed(None), vec![]);
+        let seen = observe(&completed, &waiting("permission prompt"), 10_100, 11_000);
+        let at = Timestamp::from_millis(10_100);
+        assert_eq!(seen, Observation::Happened(opened, at), "a session at rest");
         let known = Wait { opened_at: Timestamp::from_millis(10_000), ..Wait::default() };
         let known = run(Activity::Working, vec![known]);
-        let completed = run(Activity::Completed(None), vec![]);
         for (run, what, at) in [
             (&working, "dialog open", 10_100),
             (&working, "permission prompt", 9_000),
             (&known, "permission prompt", 10_100),
-            (&completed, "permission prompt", 10_100),
+            (&completed, "dialog open", 10_100),
         ] {
             assert_eq!(observe(run, &waiting(what), at, 11_000), Observation::Nothing, "{what}");
         }
@@ -232,6 +239,14 @@ mod tests {
         assert_eq!(observe(&addition(false), "busy", 9_000, 10_100), Observation::Nothing);
         assert_eq!(observe(&addition(false), "idle", 9_000, 11_000), Observation::Nothing);
         assert_eq!(observe(&addition(true), "busy", 9_000, 11_000), Observation::Nothing);
+        // Esc: what was typed is run at once.
+        let interrupted = |is_read| {
+            let mut run = addition(is_read);
+            run.turn.is_over = false;
+            Run { activity: Activity::Completed(Some(Detail::Interrupted)), ..run }
+        };
+        assert_eq!(observe(&interrupted(false), "busy", 9_000, 11_000), started);
+        assert_eq!(observe(&interrupted(true), "busy", 9_000, 11_000), Observation::Nothing);
     }
 
     #[test]

@@ -28,7 +28,9 @@ pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
         (EventKind::DialogAnswered { call: Some(call) }, _) => close_dialog(run, call, agent),
         // Everything below is about the order of things, and nothing that comes late.
         (_, Order::Late) => {}
-        (EventKind::DialogOpened { call: None }, _) => run.waits.push(wait(None, None, event)),
+        (EventKind::DialogOpened { call: None } | EventKind::DialogSeen, _) => {
+            run.waits.push(wait(None, None, event));
+        }
         (EventKind::DialogAnswered { call: None }, _) => {
             run.waits.retain(|wait| wait.call_id.is_some() || wait.agent_id.as_deref() != agent);
         }

@@ -170,6 +170,8 @@ pub enum EventKind {
     DialogOpened {
         call: Option<ToolCall>,
     },
+    /// One for which no hook is called: an observer saw it. The agent itself may be at rest.
+    DialogSeen,
     DialogAnswered {
         call: Option<ToolCall>,
     },
@@ -242,7 +244,7 @@ pub enum SessionSource {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationKind {
-    /// `permission_prompt`, `elicitation_dialog`: a dialog has been open for six seconds.
+    /// `permission_prompt`, `elicitation_dialog` and their like: a dialog has been open for six seconds.
     DialogOpen,
     /// `idle_prompt`: nothing typed for a minute after the turn's end.
     Idle,

@@ -206,9 +206,13 @@ fn event_kind(
         HookEventName::ElicitationResult => EventKind::DialogAnswered { call: None },
         HookEventName::Notification => EventKind::Notified {
             kind: match fields.text(Wanted::NotificationType).as_deref() {
-                Some("permission_prompt" | "elicitation_dialog" | "agent_needs_input") => {
-                    NotificationKind::DialogOpen
-                }
+                Some(
+                    "permission_prompt"
+                    | "elicitation_dialog"
+                    | "elicitation_url_dialog"
+                    | "agent_needs_input"
+                    | "worker_permission_prompt",
+                ) => NotificationKind::DialogOpen,
                 Some("idle_prompt") => NotificationKind::Idle,
                 _ => NotificationKind::Other,
             },

@@ -41,6 +41,15 @@ pub struct Observer {
     thorough_at: Option<Timestamp>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pulse {
+    /// An agent is at work or waits for somebody, or has just written something.
+    Busy,
+    /// Agents are open, and a dialog may come up that no hook tells of (ASK-11).
+    AtRest,
+    None,
+}
+
 type Stamp = (SystemTime, u64);
 
 struct Known {
@@ -63,11 +72,14 @@ impl Observer {
         }
     }
 
-    /// Whether an agent is at work, or waits for somebody.
-    pub fn is_busy(&self) -> bool {
-        let is_busy =
-            |known: &Known| matches!(known.session.state(), State::Working | State::WaitingUser);
-        self.sessions.values().any(is_busy)
+    /// How lively the sessions are: the liveliest counts.
+    pub fn pulse(&self, now: Timestamp) -> Pulse {
+        let is_lively = |known: &Known| known.is_busy() || now <= known.restless_until;
+        match () {
+            () if self.sessions.values().any(is_lively) => Pulse::Busy,
+            () if self.sessions.is_empty() => Pulse::None,
+            () => Pulse::AtRest,
+        }
     }
 
     /// One pass. For every fifth of a second.
@@ -96,8 +108,7 @@ impl Observer {
     ) {
         let config_dir = self.config_dir.as_deref();
         let Some(known) = self.sessions.get_mut(id) else { return };
-        let is_busy = matches!(known.session.state(), State::Working | State::WaitingUser);
-        if !(is_busy || is_thorough) || !known.is_worth_a_look(config_dir, is_thorough, now) {
+        if !known.is_worth_a_look(config_dir, is_thorough, now) {
             return;
         }
         let events = signals(&known.session, config_dir, now);
@@ -161,6 +172,10 @@ impl Observer {
 }
 
 impl Known {
+    fn is_busy(&self) -> bool {
+        matches!(self.session.state(), State::Working | State::WaitingUser)
+    }
+
     fn is_worth_a_look(
         &mut self,
         config_dir: Option<&Path>,
@@ -176,7 +191,7 @@ impl Known {
             let mut runs = self.session.live_runs();
             runs.any(|run| liveness(run.process) == Liveness::Gone)
         };
-        is_thorough || now <= self.restless_until || is_gone()
+        is_thorough || now <= self.restless_until || (self.is_busy() && is_gone())
     }
 }
 

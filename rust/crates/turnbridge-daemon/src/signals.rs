@@ -27,9 +27,13 @@ const TAIL: u64 = 64 << 10;
 
 /// The session as it is now: as its file has it, and what has happened since without a hook.
 /// `config_dir` is Claude's folder for runs that were started without `CLAUDE_CONFIG_DIR`.
-pub fn with_signals(session: Session, config_dir: Option<&Path>, now: Timestamp) -> Session {
-    let events = signals(&session, config_dir, now);
-    events.iter().fold(session, |session, event| advance(session, event).0)
+pub fn with_signals(mut session: Session, config_dir: Option<&Path>, now: Timestamp) -> Session {
+    // One may follow from another: after Esc, what was typed before begins a turn.
+    for _ in 0..2 {
+        let events = signals(&session, config_dir, now);
+        session = events.iter().fold(session, |session, event| advance(session, event).0);
+    }
+    session
 }
 
 pub fn signals(session: &Session, config_dir: Option<&Path>, now: Timestamp) -> Vec<Event> {
@@ -52,9 +56,6 @@ fn signal_of(
     if liveness(run.process) == Liveness::Gone {
         // When it died is not known; not before its last event.
         return Some((EventKind::ProcessGone, run.last_at));
-    }
-    if !is_busy(run) && !run.turn.has_unread() {
-        return None;
     }
     match observe_claude_process(&note_of(run, config_dir), &session.id, run, now) {
         Observation::Happened(kind, at) => Some((kind, at)),
@@ -110,7 +111,7 @@ fn event(session: &Session, run: &Run, kind: EventKind, at: Timestamp) -> Event 
     let name = match kind {
         EventKind::ProcessGone => "ProcessGone",
         EventKind::DialogsClosed => "DialogsClosed",
-        EventKind::DialogOpened { .. } => "DialogOpened",
+        EventKind::DialogSeen => "DialogOpened",
         EventKind::TurnStarted => "TurnStarted",
         EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => "task_complete",
         _ => "Interrupted",

@@ -66,6 +66,36 @@ fn live_8_what_the_agent_does_not_read_in_time_is_the_next_prompt_and_is_seen_to
     world.assert_no_problems();
 }
 
+/// Claude Code runs it at once, and calls no hook for it.
+#[test]
+fn live_8_what_was_typed_before_esc_is_the_next_prompt_and_is_seen_to_work() {
+    let Some(claude) = gates::slow() else { return };
+    let command = "sleep 20";
+    let script = vec![
+        Reply::tool("Bash", json!({"command": command})),
+        Reply::text("The second answer.").delayed(A_WHILE),
+    ];
+    let world = World::new(claude, script);
+    let terminal = Terminal::start(&world);
+    terminal.submit("first prompt");
+    terminal.tmux.wait_for(command, PATIENCE);
+    terminal.submit("rather this");
+    wait_for_event(&world, "UserPromptSubmit");
+    terminal.tmux.send_key("Escape");
+    wait_for("the next turn at work", || {
+        let session = world.only_session(Which::Live);
+        let is_it = session["state"] == "working" && session["prompt"] == "rather this";
+        if is_it { Ok(()) } else { Err(format!("{session:#}")) }
+    });
+    let turns = wait_for_turns(&world, &terminal, 1);
+    assert_eq!(turns.len(), 1, "an interrupted turn has no record: {turns:#?}");
+    assert_eq!(turns[0]["prompt"], "rather this", "{turns:#?}");
+    assert_eq!(turns[0]["answer"], "The second answer.");
+    terminal.wait_for_state("completed/ok");
+    terminal.exit();
+    world.assert_no_problems();
+}
+
 /// Waits for the second prompt's hook.
 #[track_caller]
 fn wait_for_event(world: &World, name: &str) {

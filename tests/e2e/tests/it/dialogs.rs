@@ -2,16 +2,20 @@
 //! the question to the answer, and no longer.
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Reply, Script};
+use testkit::{Claude, Reply, Script};
 
 use crate::gates::{self, note};
 use crate::hosts::pairs;
 use crate::interactive::LINES_OF_ONE_DIALOG;
 use crate::patience::{PATIENCE, wait_for};
+use crate::service::Service;
+use crate::slack::texts;
 use crate::terminal::{Terminal, state_of};
 use crate::world::{Which, World};
 
@@ -151,6 +155,94 @@ fn ask_11_a_dialog_of_auto_mode_for_which_no_hook_is_called_is_seen_all_the_same
     terminal.wait_for_state("completed/ok");
     terminal.exit();
     world.assert_no_problems();
+}
+
+/// A session that asks for no permissions holds what another one sends it, and asks about that.
+#[test]
+fn ask_11_a_message_that_is_held_in_a_session_at_rest_is_seen_before_claude_s_own_notification() {
+    let Some(claude) = gates::slow() else { return };
+    let world = World::new(claude, vec![Reply::text("One.")]);
+    let settings = world.hermetic.claude_config_dir().join("settings.json");
+    let accepted = json!({"skipDangerousModePermissionPrompt": true});
+    fs::write(settings, accepted.to_string()).expect("write the settings");
+    let mut command = world.claude();
+    // Which a superuser may do in a sandbox only.
+    command.arg("--dangerously-skip-permissions").env("IS_SANDBOX", "1");
+    let terminal = Terminal::start_command(&world, &command);
+    terminal.submit("first");
+    let session = terminal.wait_for_state("completed/ok");
+    let note = format!("sessions/{}.json", session["pid"]);
+    let note = fs::read(world.hermetic.claude_config_dir().join(note)).expect("read the note");
+    let note: Value = serde_json::from_slice(&note).expect("parse the note");
+    let socket = note["messagingSocketPath"].as_str().expect("a socket");
+    let message = json!({"role": "user", "content": "hello"});
+    let message = format!("{}\n", json!({"type": "user", "message": message}));
+    let mut stream = UnixStream::connect(socket).expect("connect");
+    stream.write_all(message.as_bytes()).expect("send");
+    terminal.tmux.wait_for("Held message from another session", PATIENCE);
+    let waiting = terminal.wait_for_state("waiting_user");
+    assert_eq!(waiting["last_event"], "DialogOpened", "{waiting:#}");
+    terminal.wait_for_keys();
+    // `Deny` stands first.
+    terminal.tmux.send_key("Enter");
+    terminal.wait_for_state("completed/ok");
+    terminal.exit();
+    world.assert_no_problems();
+}
+
+/// Each end of an agent begins a turn; every turn is told once, and none before its end.
+#[test]
+fn three_agents_in_the_background_are_shown_until_each_has_ended_and_every_turn_is_told_once() {
+    let Some(claude) = gates::slow::<Claude>() else { return };
+    let tasks = ["subtask-a", "subtask-b", "subtask-c"];
+    let three = Reply::tool("Agent", task(tasks[0]))
+        .and_tool("Agent", task(tasks[1]))
+        .and_tool("Agent", task(tasks[2]));
+    let answers = ["All are at it.", "One is done.", "Two are done.", "All are done."];
+    let mut script = Script::new().then(three).then(Reply::text(answers[0]));
+    for answer in &answers[1..] {
+        script = script.then(Reply::text(answer).delayed(Duration::from_secs(2)));
+    }
+    for (task, command) in tasks.iter().zip(["sleep 4", "sleep 10", "sleep 16"]) {
+        let replies = vec![Reply::tool("Bash", json!({"command": command})), Reply::text("Ready.")];
+        script = script.on(task, replies);
+    }
+    let world = World::new(claude, script);
+    let service = Service::with_claude(&world, "");
+    let terminal = Terminal::start(&world);
+    terminal.submit("let three agents do it");
+    let mut seen: Vec<String> = Vec::new();
+    wait_for("the end of all agents", || {
+        let session = world.only_session(Which::Live);
+        let running = session["background_tasks"].as_array().map_or(0, Vec::len);
+        let what = format!("{} with {running}", state_of(&session));
+        if seen.last() != Some(&what) {
+            seen.push(what);
+        }
+        match seen.len() > 2 && seen.last().is_some_and(|what| what == "completed/ok with 0") {
+            true => Ok(()),
+            false => Err(format!("{seen:#?}\n{}", terminal.tmux.screen())),
+        }
+    });
+    seen.retain(|what| what != "completed with 0");
+    let expected =
+        [3, 2, 1, 0].map(|left| ["working with 0".into(), format!("completed/ok with {left}")]);
+    assert_eq!(seen, expected.concat());
+    assert_eq!(wait_for_answers(&world, &terminal, 4), answers);
+    service.thread_of("Agent \"subtask-c\" finished");
+    let threads = service.slack.threads();
+    let told: Vec<_> =
+        threads.iter().map(|thread| (thread.parent.text.as_str(), texts(thread))).collect();
+    let parents = [
+        "let three agents do it",
+        "Agent \"subtask-a\" finished",
+        "Agent \"subtask-b\" finished",
+        "Agent \"subtask-c\" finished",
+    ];
+    let expected: Vec<_> = parents.into_iter().zip(answers.map(|answer| vec![answer])).collect();
+    assert_eq!(told, expected);
+    terminal.exit();
+    service.assert_no_problems();
 }
 
 /// A sub-agent works in the background: the turn that has started it may be over, and its end begins

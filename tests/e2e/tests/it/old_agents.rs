@@ -6,9 +6,14 @@ type Version = [u32; 3];
 /// A test by its name, the first version that it passes with, and what older ones lack.
 type Need = (&'static str, Version, &'static str);
 
-const CLAUDE: [Need; 12] = [
+const CLAUDE: [Need; 15] = [
     (
         "additions::live_8_what_is_typed_while_a_tool_runs_is_listed_with_the_turn",
+        [2, 1, 326],
+        "it calls no hook for what is typed during a turn",
+    ),
+    (
+        "additions::live_8_what_was_typed_before_esc_is_the_next_prompt_and_is_seen_to_work",
         [2, 1, 326],
         "it calls no hook for what is typed during a turn",
     ),
@@ -28,6 +33,16 @@ const CLAUDE: [Need; 12] = [
         "dialogs::ask_11_a_dialog_of_auto_mode_for_which_no_hook_is_called_is_seen_all_the_same",
         [2, 1, 326],
         "auto mode has to be switched on in a dialog",
+    ),
+    (
+        "dialogs::ask_11_a_message_that_is_held_in_a_session_at_rest_is_seen_before_claude_s_own_notification",
+        [2, 1, 326],
+        "it takes no messages from other sessions",
+    ),
+    (
+        "dialogs::three_agents_in_the_background_are_shown_until_each_has_ended_and_every_turn_is_told_once",
+        [2, 1, 326],
+        NO_BACKGROUND,
     ),
     (
         "interactive::an_interactive_session_shows_start_work_dialog_approval_end_and_exit",

@@ -797,6 +797,21 @@ fn live_8_what_the_agent_has_not_read_is_the_prompt_of_the_next_turn() {
         assert_eq!((turn.prompt_id.as_deref(), &turn.prompt), (Some("next"), &prompt), "{word}");
         assert_eq!(turn.started_at, Some(at), "{word}");
     }
+    // After Esc it is run at once, whether anybody has seen the Esc or not.
+    for seen in [&["Interrupted"][..], &[]] {
+        for word in ["PreToolUse.Bash", "Stop", "StopFailure.server_error"] {
+            let mut driver = run("SessionStart.startup UserPromptSubmit");
+            typed(&mut driver, "one more thing");
+            typed(&mut driver, "and another");
+            seen.iter().for_each(|word| driver.step(word));
+            let mut event = driver.event(word);
+            event.facts.prompt_id = Some("next".to_owned());
+            driver.session = advance(driver.session, &event).0;
+            let turn = turn_of(&driver);
+            let found = (turn.prompt_id.as_deref(), &turn.prompt);
+            assert_eq!(found, (Some("next"), &prompt), "{word} after {seen:?}");
+        }
+    }
     // Or Claude's own note, before either.
     let mut driver = ended();
     driver.step("TurnStarted");

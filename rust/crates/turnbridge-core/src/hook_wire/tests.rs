@@ -52,6 +52,8 @@ fn a_notification_that_claude_needs_an_answer_is_an_open_dialog() {
         ("permission_prompt", NotificationKind::DialogOpen),
         ("elicitation_dialog", NotificationKind::DialogOpen),
         ("agent_needs_input", NotificationKind::DialogOpen),
+        ("elicitation_url_dialog", NotificationKind::DialogOpen),
+        ("worker_permission_prompt", NotificationKind::DialogOpen),
         ("idle_prompt", NotificationKind::Idle),
         ("auth_success", NotificationKind::Other),
     ] {

@@ -18,13 +18,15 @@ use turnbridge_store::paths::{StatePaths, claude_config_dir};
 
 use super::event::Event;
 use super::log::DaemonLog;
-use crate::liveness::Observer;
+use crate::liveness::{Observer, Pulse};
 use crate::panes::PaneBinder;
 use crate::rollouts::{Follower, Happening, Settings, Sight, Watch, homes, watch};
 
 /// Esc shows within this.
 const BUSY: Duration = Duration::from_millis(200);
-const AT_REST: Duration = Duration::from_secs(1);
+/// A dialog that comes up while an agent rests shows within a second: its note has to be a little old.
+const AT_REST: Duration = Duration::from_millis(400);
+const NOBODY: Duration = Duration::from_secs(1);
 /// How often the locks of Codex's writers are looked at.
 const LOCKS: Duration = Duration::from_secs(2);
 
@@ -123,8 +125,14 @@ impl Observation {
         let homes = self.codex.as_ref().map_or_else(Vec::new, |codex| codex.homes.clone());
         let told = self.panes.look(&homes);
         self.note_panes(told);
-        let mut happenings = self.observer.check(clock::now());
-        self.look_at = now + if self.observer.is_busy() { BUSY } else { AT_REST };
+        let time = clock::now();
+        let mut happenings = self.observer.check(time);
+        self.look_at = now
+            + match self.observer.pulse(time) {
+                Pulse::Busy => BUSY,
+                Pulse::AtRest => AT_REST,
+                Pulse::None => NOBODY,
+            };
         if now >= self.locks_at
             && let Some(codex) = &mut self.codex
         {

@@ -188,3 +188,42 @@ fn claudes_own_note_tells_of_an_approval_and_of_esc_once_it_has_settled() {
     assert_eq!(observer.check(at(6).plus(3 * moment)), [Happening::Changed(id("a"))]);
     assert_eq!(world.state("a"), "completed interrupted");
 }
+
+/// A message from another session is held, or a background agent needs an answer.
+#[cfg(target_os = "linux")]
+#[test]
+fn ask_11_a_dialog_without_a_hook_is_seen_while_the_agent_rests_and_leaves_it_as_it_was() {
+    let world = World::new();
+    let own = process(std::process::id());
+    world.prompt("a", own, at(1));
+    let end = EventKind::TurnEnded {
+        answer: None,
+        background_tasks: Vec::new(),
+        stop_hook_active: false,
+    };
+    world.hook("a", own, at(2), end);
+    let folder = world.root.join("claude/sessions");
+    fs::create_dir_all(&folder).unwrap();
+    let note = |status: &str, when: Timestamp| {
+        let text = format!(
+            r#"{{"pid":{},"sessionId":"a","procStart":"{}","status":{status},"statusUpdatedAt":{}}}"#,
+            own.pid,
+            own.start,
+            when.as_micros() / 1_000
+        );
+        fs::write(folder.join(format!("{}.json", own.pid)), text).unwrap();
+    };
+    let mut observer = world.observer();
+    assert_eq!(observer.pulse(at(3)), Pulse::None);
+    assert_eq!(observer.check(at(3)), []);
+    assert_eq!(observer.pulse(at(5)), Pulse::AtRest);
+    note(r#""waiting","waitingFor":"permission prompt""#, at(5));
+    let moment = Duration::from_millis(200);
+    assert_eq!(observer.check(at(5).plus(moment)), [], "it has not settled");
+    assert_eq!(observer.pulse(at(5).plus(moment)), Pulse::Busy);
+    assert_eq!(observer.check(at(5).plus(3 * moment)), [Happening::Changed(id("a"))]);
+    assert_eq!(world.state("a"), "waiting_user");
+    note(r#""idle""#, at(7));
+    assert_eq!(observer.check(at(7).plus(3 * moment)), [Happening::Changed(id("a"))]);
+    assert_eq!(world.state("a"), "completed ok");
+}
