@@ -44,17 +44,26 @@ pub enum Obstacle {
     Aborted,
 }
 
-/// For a thread that a Codex has had open since then. A turn that is older than that is nobody's: whoever
-/// ran it was killed.
+/// For a thread that a Codex has had open since then.
 pub fn obstacle(last_turn: &LastTurn, open_since: Option<Timestamp>) -> Option<Obstacle> {
     match last_turn {
-        LastTurn::Open { trigger, at } => {
-            let is_left = open_since.zip(*at).is_some_and(|(since, at)| since > at.plus(TICK));
+        LastTurn::Open { trigger, .. } => {
             let is_exec = trigger.as_deref().is_none_or(|trigger| trigger == "exec");
-            (is_exec && !is_left).then_some(Obstacle::Exec)
+            (is_exec && is_running(last_turn, open_since)).then_some(Obstacle::Exec)
         }
         LastTurn::Aborted => Some(Obstacle::Aborted),
         LastTurn::Ended => None,
+    }
+}
+
+/// Returns whether the last turn of a thread runs that a Codex has had open since then. A turn that is older
+/// than that is nobody's: whoever ran it was killed.
+pub fn is_running(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
+    match last_turn {
+        LastTurn::Open { at, .. } => {
+            open_since.zip(*at).is_none_or(|(since, at)| since <= at.plus(TICK))
+        }
+        LastTurn::Ended | LastTurn::Aborted => false,
     }
 }
 
@@ -125,6 +134,11 @@ mod tests {
         assert_eq!(obstacle(&last, at("2026-11-18T02:32:33.800Z")), Some(Obstacle::Exec));
         assert_eq!(obstacle(&last, at("2026-11-18T02:32:33.900Z")), Some(Obstacle::Exec));
         assert_eq!(obstacle(&last, at("2026-11-18T02:32:35.000Z")), None);
+        let user = last_turn(lines(&[started(json!("user"))]).into_iter()).unwrap();
+        assert!(is_running(&user, None));
+        assert!(is_running(&user, at("2026-11-18T02:32:33.900Z")));
+        assert!(!is_running(&user, at("2026-11-18T02:32:35.000Z")));
+        assert!(!is_running(&LastTurn::Ended, None) && !is_running(&LastTurn::Aborted, None));
         // An interruption outlives its terminal.
         assert_eq!(
             obstacle(&LastTurn::Aborted, at("2026-11-18T09:00:00Z")),

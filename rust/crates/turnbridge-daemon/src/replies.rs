@@ -9,7 +9,7 @@ use turnbridge_core::event::ProcessKey;
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::reply_wire::{Reply, Way};
 use turnbridge_core::resume::Live;
-use turnbridge_core::rollout_tail::{self, LastTurn, Obstacle};
+use turnbridge_core::rollout_tail::{self, Obstacle};
 use turnbridge_core::run_end::{Evidence, judge};
 use turnbridge_core::session::{Run, State};
 use turnbridge_core::terminal_calls::Pane;
@@ -150,9 +150,13 @@ pub fn obstacle(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Obstac
     rollout_tail::obstacle(&last_turn, codex_lock::opened_at(&home, id.as_str()))
 }
 
-/// How the last turn of a thread of Codex stands.
-pub fn last_turn(paths: &StatePaths, id: &SessionId) -> Option<LastTurn> {
-    codex_rollouts::last_turn(&record_of(paths, Tool::Codex, id)?)
+/// Returns whether the Codex that has a thread open runs a turn in it. What cannot be told is no turn.
+pub fn is_turn_running(paths: &StatePaths, id: &SessionId) -> bool {
+    let rollout = record_of(paths, Tool::Codex, id);
+    let last_turn = rollout.as_deref().and_then(codex_rollouts::last_turn);
+    let home = rollout.as_deref().and_then(codex_rollouts::home_of);
+    let open_since = home.and_then(|home| codex_lock::opened_at(&home, id.as_str()));
+    last_turn.is_some_and(|last_turn| rollout_tail::is_running(&last_turn, open_since))
 }
 
 /// The agent's own record of the session.

@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::reply_wire::{Outcome, Reason, RunResult, Way};
 use turnbridge_core::resume::{CodexWriter, says_thread_held};
-use turnbridge_core::rollout_tail::LastTurn;
 use turnbridge_core::run_end;
 use turnbridge_core::session::Session;
-use turnbridge_daemon::replies::{evidence, last_turn, obstacle};
+use turnbridge_daemon::replies::{evidence, is_turn_running, obstacle};
 use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::inbox::Streams;
 use turnbridge_store::paths::codex_home;
@@ -97,10 +96,8 @@ impl Runner<'_> {
         let queued = Instant::now();
         let outcome = || run_end::queued(&evidence(self.paths, self.reply));
         self.wait_while(|| {
-            let within = match last_turn(self.paths, id) {
-                Some(LastTurn::Open { .. }) => BEGINS_BEHIND_A_TURN,
-                Some(LastTurn::Ended | LastTurn::Aborted) | None => BEGINS_WITHIN,
-            };
+            let is_behind = is_turn_running(self.paths, id);
+            let within = if is_behind { BEGINS_BEHIND_A_TURN } else { BEGINS_WITHIN };
             is_in_queue(outcome()) && queued.elapsed() < within
         });
         match outcome() {
