@@ -299,3 +299,41 @@ pub(crate) fn publish(
         problems.extend(sinks::publish(before, session, event, host));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use turnbridge_core::event::Facts;
+    use turnbridge_core::timestamp::Timestamp;
+
+    use super::*;
+
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
+    #[test]
+    fn x31_a_run_whose_process_is_gone_ends_with_the_next_event_of_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(&folder.path().join("state"));
+        let id = SessionId::parse("s").unwrap();
+        let event = |second: i64, process: ProcessKey, kind: EventKind| Event {
+            tool: Tool::Claude,
+            session_id: id.clone(),
+            at: Timestamp::from_millis(1_000 * second),
+            process,
+            name: "x".to_owned(),
+            agent_id: None,
+            facts: Facts::default(),
+            host: None,
+            kind,
+        };
+        // The pid of this process, and the start of another one.
+        let gone = ProcessKey { pid: std::process::id(), start: 1 };
+        let prompt = EventKind::PromptSubmitted { prompt: "x".to_owned() };
+        update(Some(&paths), &event(1, gone, prompt), None).unwrap();
+        let session = read(&paths, Tool::Claude, &id).unwrap();
+        assert_eq!(session.state(), State::Working);
+        let next = event(2, ProcessKey::UNKNOWN, EventKind::TurnStarted);
+        update(Some(&paths), &next, None).unwrap();
+        let session = read(&paths, Tool::Claude, &id).unwrap();
+        let living: Vec<_> = session.live_runs().map(|run| run.process).collect();
+        assert_eq!(living, [ProcessKey::UNKNOWN]);
+    }
+}

@@ -211,6 +211,7 @@ fn tool_failures_denials_and_later_tools_are_work() {
     ");
 }
 
+/// X22.
 #[test]
 fn idle_and_unknown_notifications_change_nothing_kt_41_x4() {
     insta::assert_snapshot!(states(
@@ -583,6 +584,25 @@ fn speech_of_the_turn_is_kept_even_from_a_late_event() {
     assert!(session.runs[0].turn.speaks.is_empty(), "a sub-agent's speech is not the agent's");
     driver.step("UserPromptSubmit");
     assert!(driver.session.runs[0].turn.speaks.is_empty(), "a new turn begins silent");
+}
+
+#[test]
+fn a_batch_that_repeats_a_speech_that_was_told_is_no_second_one() {
+    let driver = run("UserPromptSubmit");
+    let call = |outcome| SpeakCall { at: driver.now, prompt_id: None, outcome };
+    let mut ended = driver.event("PostToolUse.Skill");
+    ended.kind =
+        EventKind::ToolEnded { call: Default::default(), speak: Some(call(SpeakOutcome::Failed)) };
+    let mut batch = driver.event("PostToolBatch");
+    batch.kind = EventKind::ToolBatchEnded { speaks: vec![call(SpeakOutcome::Refused)] };
+    let outcomes = |events: &[&Event]| {
+        let start = driver.session.clone();
+        let session = events.iter().fold(start, |session, event| advance(session, event).0);
+        let speaks = session.runs[0].turn.speaks.iter();
+        speaks.map(|call| call.outcome.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(outcomes(&[&batch]), "refused", "nothing else tells of a call that never ran");
+    assert_eq!(outcomes(&[&ended, &batch]), "failed");
 }
 
 #[test]

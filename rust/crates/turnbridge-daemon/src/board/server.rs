@@ -241,6 +241,14 @@ mod tests {
     }
 
     #[test]
+    fn nobody_but_this_machine_is_listened_to() {
+        for listener in listen(0).unwrap().listeners {
+            let address = listener.local_addr().unwrap();
+            assert!(address.ip().is_loopback(), "{address}");
+        }
+    }
+
+    #[test]
     fn a_port_that_another_has_at_the_other_address_is_said_and_not_chosen() {
         if !has_ipv6() {
             return;

@@ -9,6 +9,8 @@ use turnbridge_slack::{CallError, Obstacle, Post};
 
 use super::post::{Delivery, Keep, Pace, Slack, Trouble, Wanted};
 
+mod answers;
+
 /// What Slack has taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Taken {

@@ -37,3 +37,55 @@ pub fn publish(session: &Session, event: &Event, host: &Host) -> io::Result<()> 
     }
     written
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::io::Read;
+    use std::os::unix::net::UnixListener;
+
+    use turnbridge_core::event::{EventKind, Facts, ProcessKey};
+    use turnbridge_core::ids::{SessionId, Tool};
+    use turnbridge_core::timestamp::Timestamp;
+
+    use super::*;
+
+    /// Whoever is told by the socket finds the file. The folders of the file are many, so that writing it takes longer
+    /// than reading the socket.
+    #[test]
+    fn tv_23_the_file_is_written_before_the_socket_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        let socket = root.path().join("s");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let mut project = root.path().to_owned();
+        project.extend(["d"; 400]);
+        let status = project.join("sessions/s/status.json");
+        let reader = std::thread::spawn(move || {
+            let mut told = String::new();
+            listener.accept().unwrap().0.read_to_string(&mut told).unwrap();
+            (told, fs::read_to_string(status).unwrap_or_else(|error| error.to_string()))
+        });
+        let env = [("TVINE_PROJECT_DIR", &project), ("TVINE_SOCKET_PATH", &socket)]
+            .map(|(name, path)| (name.to_owned(), path.to_str().unwrap().to_owned()));
+        let host = Host { env: env.into(), ..Host::default() };
+        let (id, at) = (SessionId::parse("s").unwrap(), Timestamp::from_millis(1));
+        let event = Event {
+            tool: Tool::Claude,
+            session_id: id.clone(),
+            at,
+            process: ProcessKey::UNKNOWN,
+            name: "Stop".to_owned(),
+            agent_id: None,
+            facts: Facts::default(),
+            host: None,
+            kind: EventKind::TurnEnded {
+                answer: None,
+                background_tasks: Vec::new(),
+                stop_hook_active: false,
+            },
+        };
+        publish(&Session::new(Tool::Claude, id, at), &event, &host).unwrap();
+        let (told, file) = reader.join().unwrap();
+        assert_eq!(told, format!("{file}\n"));
+    }
+}

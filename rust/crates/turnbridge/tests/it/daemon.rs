@@ -176,6 +176,7 @@ impl Drop for Service {
     }
 }
 
+/// SLV-8.
 #[test]
 fn slv_t3_t4_a_reply_is_received_and_becomes_the_next_prompt_of_its_session() {
     let service = Service::start();

@@ -187,8 +187,9 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     testkit::wait_until(PATIENCE, what, || is_so().then_some(()));
 }
 
+/// SLV-24.
 #[test]
-fn slv_51_54_claude_gets_the_prompt_by_stdin_in_the_sessions_folder() {
+fn slv_51_54_83_claude_gets_the_prompt_by_stdin_in_the_sessions_folder() {
     let inbox = Inbox::new();
     let text = "go on: $(touch pwned) `touch pwned` \"double\" 'single' \\ ; touch pwned & * ~";
     inbox.add("r1", text, json!({}));
@@ -206,6 +207,9 @@ fn slv_51_54_claude_gets_the_prompt_by_stdin_in_the_sessions_folder() {
     assert_eq!(log.len(), 1, "{log:?}");
     assert_eq!((&log[0]["outcome"], &log[0]["code"]), (&json!("done"), &json!("0")));
     assert_eq!(log[0]["stdout_bytes"], 7);
+    assert_eq!((&log[0]["tool"], &log[0]["session_id"]), (&json!("claude"), &json!(SESSION)));
+    assert_eq!(log[0]["thread_ts"], "1700000000.000100");
+    assert!(log[0]["duration_ms"].is_u64(), "{}", log[0]);
     let line = log[0].to_string();
     assert!(!line.contains("go on") && !line.contains("answer"), "text in the log: {line}");
 }
@@ -384,6 +388,18 @@ fn a_thread_that_another_codex_has_open_gets_the_reply_through_its_queue() {
     assert!(calls.len() == 1 && calls[0].ends_with(&expected), "{calls:?}");
 }
 
+/// Whoever had it open has gone before the second try: nobody would read what is queued.
+#[test]
+fn a_thread_that_was_open_for_a_moment_only_is_run_and_nothing_is_queued() {
+    let inbox = Inbox::new();
+    let once = "[ -e \"$STUB_RECORD/tried\" ] && exit 0\ntouch \"$STUB_RECORD/tried\"\n";
+    inbox.behave(&format!("{QUEUE_BEGINS}{once}{HELD}"));
+    inbox.codex_thread(&[]);
+    inbox.add("r1", "-x\nhello", json!({"tool": "codex"}));
+    assert_eq!(inbox.result("r1")["outcome"], "done");
+    assert_eq!(inbox.runs().len(), 2, "one try, and one more");
+}
+
 /// Claude Code removes what it has unpacked when its run ends.
 #[test]
 fn a_plugin_that_came_in_a_zip_is_loaded_again_from_where_we_lie() {
@@ -446,9 +462,31 @@ fn what_the_session_was_started_with_is_passed_on_and_what_is_around_the_daemon_
     for own in ["CLAUDE_CODE_MAX_OUTPUT_TOKENS=7\n", "NO_PROXY=x\n"] {
         assert!(called.env.contains(own), "{own}");
     }
-    let config_dir =
-        format!("CLAUDE_CONFIG_DIR={}", inbox.world.hermetic.claude_config_dir().display());
-    assert!(called.env.contains(&config_dir), "{}", called.env);
+}
+
+#[test]
+fn claude_is_resumed_with_the_config_folder_that_its_session_was_started_with() {
+    let own = Inbox::new().world.hermetic.claude_config_dir();
+    for of_session in [Some("/srv/claude"), None] {
+        let inbox = Inbox::new();
+        let mut hook = inbox.world.command("turnbridge-status");
+        hook.args(["--origin", "plugin"]).env_remove("CLAUDE_CONFIG_DIR");
+        hook.envs(of_session.map(|folder| ("CLAUDE_CONFIG_DIR", folder)));
+        hook.env("CLAUDE_PROJECT_DIR", inbox.world.hermetic.project());
+        let prompt = payload("UserPromptSubmit", json!({"prompt": "x"}));
+        crate::world::assert_silent_success(&crate::world::feed(
+            hook,
+            prompt.to_string().as_bytes(),
+        ));
+        inbox.add("r1", "go on", json!({}));
+        let mut command = inbox.command(&["run-reply", "r1"]);
+        command.env("CLAUDE_CONFIG_DIR", &own);
+        assert!(command.output().unwrap().status.success());
+        assert_eq!(inbox.read_result("r1")["outcome"], "done");
+        let env = inbox.called().env;
+        let seen = env.lines().find_map(|line| line.strip_prefix("CLAUDE_CONFIG_DIR="));
+        assert_eq!(seen, of_session);
+    }
 }
 
 #[test]

@@ -62,6 +62,7 @@ fn refused(world: &World, arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
+/// KT-75.
 #[test]
 fn kt_44_56_73_claudes_pane_is_known_from_its_hooks_until_it_is_left() {
     for leaving in ["prompt", "close"] {
@@ -87,6 +88,7 @@ fn kt_44_56_73_claudes_pane_is_known_from_its_hooks_until_it_is_left() {
     }
 }
 
+/// KT-57: a launch is no state.
 #[test]
 fn kt_67_69_72_threads_of_codex_are_bound_by_launches_without_any_daemon() {
     let world = World::new();
@@ -120,6 +122,19 @@ fn a_line_that_goes_to_another_folder_first_waits_there() {
     assert!(feed(command, b"codex -C inner `\n").status.success());
     world.write_rollout(THREAD, inner.to_str().unwrap(), "2096-01-01T00:00:00.000Z");
     assert_eq!(world.shown(), [format!("kitty:1 {THREAD} -"), "kitty:2 - -".to_owned()]);
+}
+
+#[test]
+fn kt_85_where_a_thread_is_shown_is_not_certain_the_list_says_what_to_do() {
+    let world = World::new();
+    let hint = "which thread belongs to which of the waiting panes cannot be told for certain; \
+                `codex resume ID` in a new tab shows the one you mean\n";
+    world.turnbridge(&["pane", "launch", "--pane", "kitty:1", "--", "codex"]);
+    let one = world.turnbridge(&["pane", "list"]);
+    assert_eq!(one, "kitty:1  codex  (its thread has not begun)  -\n");
+    world.turnbridge(&["pane", "launch", "--pane", "kitty:2", "--", "codex"]);
+    let two = world.turnbridge(&["pane", "list"]);
+    assert_eq!(two, format!("{one}{}{hint}", one.replace("kitty:1", "kitty:2")));
 }
 
 #[test]
@@ -196,6 +211,7 @@ impl Drop for Ended {
     }
 }
 
+/// KT-3, KT-58.
 #[cfg(unix)]
 #[test]
 fn kt_69_the_daemon_binds_a_new_thread_and_tells_the_panes_host_of_it() {

@@ -165,6 +165,26 @@ fn slv_6_slv_10_unattended_it_ends_after_the_notice_has_arrived() {
 }
 
 /// The diff of `settings.json` is tested where it is made.
+#[test]
+fn slv_9_an_agent_with_a_settings_file_is_connected_unasked_and_one_without_is_not() {
+    for is_there in [true, false] {
+        let site = Site::new();
+        let settings = site.world.hermetic.claude_config_dir().join("settings.json");
+        let codex = site.world.hermetic.codex_home().join("config.toml");
+        for file in [&settings, &codex] {
+            let _ = fs::remove_file(file);
+            if is_there {
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, if file == &settings { "{}" } else { "" }).unwrap();
+            }
+        }
+        let output = site.setup(&["--no-slack", "--no-service", "--no-test"], "");
+        let text = |file| fs::read_to_string(file).unwrap_or_default();
+        assert_eq!(text(&settings).contains("turnbridge-stop-gate"), is_there, "{output:?}");
+        assert_eq!(text(&codex).contains("notify"), is_there, "{output:?}");
+    }
+}
+
 fn without_diff(said: &str) -> String {
     let is_diff = |line: &&str| !line.starts_with(['+', '-', '@', ' ']) || line.starts_with("  ");
     said.lines().filter(is_diff).collect::<Vec<_>>().join("\n")
@@ -283,10 +303,12 @@ fn without_a_terminal_no_question_waits() {
 }
 
 #[test]
-fn what_the_app_is_made_from_can_be_printed() {
+fn slv_18_20_what_the_app_is_made_from_can_be_printed() {
     let site = Site::new();
     let manifest: Value = serde_json::from_str(&site.done(&["--print-manifest"], "")).unwrap();
     assert_eq!(manifest["settings"]["socket_mode_enabled"], true);
+    let events = &manifest["settings"]["event_subscriptions"]["bot_events"];
+    assert_eq!(events, &serde_json::json!(["message.im"]));
     let link = site.done(&["--print-link"], "");
     assert!(
         link.starts_with("https://api.slack.com/apps?new_app=1&manifest_json=%7B%22"),

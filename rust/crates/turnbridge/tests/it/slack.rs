@@ -93,6 +93,7 @@ target_user_id = \"U0OWNER\"
 enabled = false
 ";
 
+/// SLV-24, SLV-27, SLV-28, SLV-29.
 #[test]
 fn slv_3_slv_22_a_finished_turn_is_a_new_thread_with_its_route() {
     let bridge = Bridge::new();
@@ -132,6 +133,7 @@ fn the_turn_after_a_background_task_has_the_task_s_summary_as_its_thread() {
     assert_eq!(bridge.routes().len(), 1);
 }
 
+/// SLV-33..36, SLV-75, SLV-76.
 #[test]
 fn slv_73_a_long_answer_comes_in_numbered_parts_and_nothing_is_missing() {
     let bridge = Bridge::new();
@@ -257,6 +259,7 @@ fn one_event_reported_by_three_roads_is_one_notice() {
     bridge.only_thread(1);
 }
 
+/// SLV-7, SLV-66.
 #[test]
 fn slv_65_a_hook_made_by_hand_is_enough() {
     let bridge = Bridge::new();
@@ -448,6 +451,34 @@ fn x36_without_slack_nothing_is_queued() {
     assert!(!world.hermetic.state_dir().join("outbox").exists());
     assert_eq!(world.turnbridge(&["outbox"]), "nothing waits to be delivered\n");
     assert_eq!(world.turnbridge(&["routes"]), "no thread yet\n");
+}
+
+#[test]
+fn slv_82_every_attempt_is_a_line_with_who_it_was_for_and_what_came_of_it() {
+    let bridge = Bridge::new();
+    bridge.slack.fail("chat.postMessage", [Fault::Error(When::Before, "is_archived".to_owned())]);
+    bridge.turn("go", "Done.");
+    testkit::wait_until(PATIENCE, "a failed attempt", || bridge.notify_log().pop());
+    bridge.world.turnbridge(&["outbox", "retry"]);
+    bridge.wait_until_empty();
+    let log = bridge.notify_log();
+    let fields = ["level", "message", "tool", "session_id", "destinations", "posted", "parts"];
+    let seen: Vec<_> = log.iter().map(|line| fields.map(|field| line[field].clone())).collect();
+    let expected = |level: &str, message: &str, posted: u32| {
+        [
+            json!(level),
+            json!(message),
+            json!("claude"),
+            json!(SESSION),
+            json!(1),
+            json!(posted),
+            json!(2),
+        ]
+    };
+    let [failed, arrived] = ["the notice cannot be delivered", "the notice has arrived"];
+    assert_eq!(seen, [expected("error", failed, 0), expected("info", arrived, 2)]);
+    assert!(log[0]["error"].as_str().unwrap().contains("is_archived"), "{}", log[0]);
+    assert!(log.iter().all(|line| line["notice"].is_string() && line["micros"].is_u64()));
 }
 
 #[test]

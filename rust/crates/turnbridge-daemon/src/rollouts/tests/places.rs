@@ -28,6 +28,18 @@ fn a_turn_is_told_with_its_prompt_and_answer() {
 }
 
 #[test]
+fn slv_62_the_turn_in_which_codex_makes_a_title_is_not_told() {
+    let world = World::new();
+    let mut follower = world.open();
+    let path = world.rollout(THREAD);
+    let title = "Generate a concise, single-line task title of at most 36 characters";
+    append(&path, meta(THREAD) + &started(1).replace("ask 1", title) + &ended(1));
+    assert_eq!(notices(follower.changed(&path)), []);
+    append(&path, started(2) + &ended(2));
+    assert_eq!(ids(&notices(follower.changed(&path))), [notice_id(THREAD, 2)]);
+}
+
+#[test]
 fn a_place_is_kept_across_a_restart_and_half_a_line_is_read_when_it_is_whole() {
     let world = World::new();
     let mut follower = world.open();

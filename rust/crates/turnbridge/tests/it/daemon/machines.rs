@@ -274,6 +274,31 @@ fn a_full_disk_keeps_no_reply_and_loses_none() {
     service.stop_daemon();
 }
 
+#[test]
+fn an_event_that_cannot_be_kept_is_not_acked() {
+    let setup = SlackSetup { ack_within: Duration::from_millis(200), ..SlackSetup::default() };
+    let mut service = Service::with_slack(setup, CONFIG);
+    service.start_daemon();
+    service.slack.wait_for_sockets(1, PATIENCE);
+    let thread = service.turn("fix it");
+    service.wait_until_caught_up();
+    let inbox = service.world.hermetic.state_dir().join("inbox");
+    let aside = inbox.with_extension("aside");
+    fs::rename(&inbox, &aside).unwrap();
+    fs::write(&inbox, "in the way").unwrap();
+    let ts = service.slack.say(Some(&thread.parent.ts), "go on");
+    // So Slack sends it again.
+    let event = wait_until(PATIENCE, "a second delivery", || {
+        let own = service.slack.events().into_iter().find(|event| event.ts.as_ref() == Some(&ts));
+        own.filter(|event| event.deliveries == 2)
+    });
+    assert_eq!(event.acked_attempt, None, "{event:?}");
+    fs::remove_file(&inbox).unwrap();
+    fs::rename(&aside, &inbox).unwrap();
+    assert_eq!(service.wait_for_prompts(1), ["go on"]);
+    service.stop_daemon();
+}
+
 /// Nothing tells the daemon that a file was mended: it looks again every half minute.
 #[test]
 fn replies_are_heard_when_what_kept_slack_from_starting_is_gone() {
@@ -295,6 +320,7 @@ fn replies_are_heard_when_what_kept_slack_from_starting_is_gone() {
     assert_eq!(service.wait_for_prompts(1), ["go on"]);
 }
 
+/// SLV-46.
 #[test]
 fn an_event_is_acked_before_slack_has_named_the_direct_message() {
     let mut service = Service::start();
@@ -397,6 +423,7 @@ fn a_reply_whose_parent_cannot_be_asked_for_waits_and_is_told_nothing_false() {
     assert!(desk.prompts().is_empty());
 }
 
+/// SLV-21.
 #[test]
 fn a_thread_whose_route_is_gone_is_told_so() {
     let service = Service::start();

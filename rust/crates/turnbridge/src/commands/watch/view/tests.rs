@@ -1,7 +1,11 @@
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
+use std::collections::BTreeMap;
 use std::time::Duration;
+use turnbridge_core::ids::Tool;
+use turnbridge_core::pane_id::PaneId;
+use turnbridge_core::panes::{Launched, Panes};
 use turnbridge_core::session::{Activity, Detail, State};
 
 use super::*;
@@ -188,8 +192,8 @@ fn x27_without_colour_there_are_marks() {
 }
 
 /// The first four rows of the list: dot, stop mark, colour of both.
-fn dots(now: Timestamp) -> Vec<(String, String, Color)> {
-    let (_, buffer) = screen(&model(), COLOR, now, 60, 6);
+fn dots(model: &Model, now: Timestamp) -> Vec<(String, String, Color)> {
+    let (_, buffer) = screen(model, COLOR, now, 60, 6);
     (1..5)
         .map(|y| {
             let [dot, mark] = [1, 2].map(|x| buffer[(x, y)].clone());
@@ -207,11 +211,23 @@ fn kt_77_to_82_dots_have_the_colour_of_their_state_and_a_mark_when_somebody_is_n
         dot("○", " ", Color::Green),
         dot("○", " ", Color::Blue),
     ];
-    assert_eq!(dots(NOW), lit);
+    assert_eq!(dots(&model(), NOW), lit);
     let mut dark = lit;
     dark[1].0 = " ".to_owned();
     dark[2].0 = " ".to_owned();
-    assert_eq!(dots(NOW.plus(Duration::from_millis(500))), dark);
+    assert_eq!(dots(&model(), NOW.plus(Duration::from_millis(500))), dark);
+}
+
+#[test]
+fn kt_82_work_whose_screen_has_stopped_has_the_stop_mark_too() {
+    let mut model = model();
+    let tool = Tool::Claude;
+    let launched = Launched { tool, at: NOW, env: BTreeMap::new(), output_stopped_at: Some(NOW) };
+    // Both sessions in a pane are in this one.
+    let launches = [(PaneId::new("tmux:%1"), launched)].into();
+    model.set_panes(Panes { launches, ..Panes::default() });
+    let marks = dots(&model, NOW).into_iter().map(|(_, mark, _)| mark).collect::<Vec<_>>();
+    assert_eq!(marks, ["■", "■", " ", " "]);
 }
 
 #[test]
