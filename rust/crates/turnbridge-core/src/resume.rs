@@ -243,6 +243,7 @@ mod tests {
         assert_eq!(arguments("--dangerously-skip-permissions", true), plain);
     }
 
+    /// X46.
     #[test]
     fn slv_50_codex_reads_the_prompt_from_stdin_with_its_options_before_resume() {
         let id = id();

@@ -131,6 +131,7 @@ mod tests {
         assert_eq!(sandbox_value(b"{\"x\":\"\xff\"}"), Silent(Silence::NotJson));
     }
 
+    /// CVI-12: on or not on, and nothing else.
     #[test]
     fn cvi_6_to_11_the_highest_layer_that_says_something_decides() {
         let check = |words: &str, expected: (Option<usize>, bool)| {

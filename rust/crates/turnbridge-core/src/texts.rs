@@ -276,6 +276,7 @@ mod tests {
         text.unwrap_or_default().trim_end().replace("SlackLocalVibe", "Turnbridge")
     }
 
+    /// SLV-87, X20.
     #[test]
     fn slv_12_30_59_72_84_85_86_the_japanese_texts_are_the_required_ones_to_the_letter() {
         for (number, text) in [

@@ -137,6 +137,7 @@ fn only_a_new_thread_of_the_same_folder_that_an_interface_began_is_bound() {
     assert_eq!(origin("spawn-sub1"), Origin::Thread);
 }
 
+/// X45.
 #[test]
 fn a_thread_began_when_its_id_says_and_not_when_it_was_first_spoken_to() {
     let began = |id: &str, written_at: Option<i64>| {
@@ -163,6 +164,7 @@ fn the_folder_that_the_launch_names_counts_instead_of_the_panes() {
     }
 }
 
+/// KT-52.
 #[test]
 fn kt_70_x15_a_marker_outlives_years_and_everything_that_happens_elsewhere() {
     let years = 10 * 365 * 86_400;
@@ -212,6 +214,7 @@ fn kt_66_what_brings_no_interface_binds_nothing_and_shows_that_the_shell_was_bac
     }
 }
 
+/// X45.
 #[test]
 fn kt_71_a_bound_pane_keeps_its_thread_whatever_else_begins() {
     check(

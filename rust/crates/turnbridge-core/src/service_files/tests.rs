@@ -18,6 +18,7 @@ fn usual() -> Job {
     job("/home/user/.local/bin/turnbridge", "/home/user/.codex")
 }
 
+/// X46.
 #[test]
 fn slv_90_91_93_94_96_a_property_list_says_what_to_run_and_to_keep_it_running() {
     let text = launchd::render(&usual(), "/Users/user/Library/Logs/turnbridge/daemon.out.log");

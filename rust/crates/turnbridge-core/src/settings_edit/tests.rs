@@ -179,6 +179,7 @@ fn check(case: &str) {
     assert!(plan_remove(without_memory, None).unwrap().is_empty(), "{case}: remove twice");
 }
 
+/// KT-23, X38: the cases 04, 28, 38 and 56 to 60.
 #[test]
 fn kt_t2_every_case_is_applied_and_removed_as_its_folder_says() {
     let cases = cases();

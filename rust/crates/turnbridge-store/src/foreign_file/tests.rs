@@ -169,6 +169,7 @@ fn an_update_after_somebody_elses_change_remembers_the_file_without_us() {
     assert_eq!(world.text().unwrap(), "a\nb\n");
 }
 
+/// KT-T7, X16.
 #[test]
 fn kt_6_kt_14_the_backup_is_the_first_one_and_can_be_put_back() {
     let world = World::with("first\n");

@@ -111,6 +111,7 @@ fn kt_74_the_board_lands_in_the_pane_of_the_session() {
     assert!(claude.calls().is_empty());
 }
 
+/// TV-27.
 #[test]
 fn kt_74_a_session_that_has_ended_is_resumed_in_a_new_window() {
     let Some(desk) = Desk::new() else { return };

@@ -105,6 +105,7 @@ impl World {
     }
 }
 
+/// CVI-2, CVI-3, CVI-4 (nothing else is set), CVI-7, CVI-19.
 #[test]
 fn cvi_t1_with_the_sandbox_on_in_the_local_file_the_check_is_skipped() {
     let world = World::with_gate();
@@ -143,6 +144,7 @@ fn x42_a_program_that_runs_claude_is_shown_no_note() {
     assert!(output.stdout.is_empty(), "{output:?}");
 }
 
+/// CVI-25.
 #[test]
 fn cvi_t2_with_the_sandbox_off_in_the_local_file_the_turn_may_not_end_unspoken() {
     let world = World::with_gate();
@@ -160,12 +162,14 @@ fn cvi_t3_without_the_local_file_the_global_one_decides() {
     assert_blocked(&stop_of(&world));
 }
 
+/// CVI-14: there is no `jq` either.
 #[test]
 fn cvi_t4_cvi_26_with_no_settings_and_nothing_on_the_path_the_check_runs() {
     let world = World::with_gate().with("PATH", "/nonexistent");
     assert_blocked(&stop_of(&world));
 }
 
+/// X18.
 #[test]
 fn cvi_8_local_false_beats_global_true() {
     let world = World::with_gate();
@@ -174,6 +178,7 @@ fn cvi_8_local_false_beats_global_true() {
     assert_blocked(&stop_of(&world));
 }
 
+/// CVI-24.
 #[test]
 fn cvi_9_cvi_10_cvi_23_a_file_that_says_nothing_is_passed_over() {
     for silent in
@@ -311,6 +316,7 @@ fn one_reminder_a_turn_even_when_claude_does_not_say_that_it_was_continued() {
     assert_silent_success(&turn.stop());
 }
 
+/// CVI-1.
 #[test]
 fn cvi_17_what_is_spoken_in_the_turn_lets_it_end_by_every_name() {
     for (tool, input) in [

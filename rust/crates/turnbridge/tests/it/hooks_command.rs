@@ -41,10 +41,12 @@ impl World {
 }
 
 #[test]
-fn kt_1_hooks_are_applied_once_and_given_back_byte_for_byte() {
+fn kt_9_16_17_t3_x1_hooks_are_applied_once_and_given_back_byte_for_byte() {
     let world = World::new();
     fs::write(world.settings(), SETTINGS).unwrap();
     fs::write(world.codex_config(), "model = 'x'\n").unwrap();
+    let local = world.settings().with_file_name("settings.local.json");
+    fs::write(&local, "{}").unwrap();
     let codex_before = fs::metadata(world.codex_config()).unwrap().modified().unwrap();
     assert_eq!(world.hooks_status()["registered"], "no");
 
@@ -65,13 +67,16 @@ fn kt_1_hooks_are_applied_once_and_given_back_byte_for_byte() {
         world.turnbridge(&["hooks", "remove", "--yes"]).starts_with("there is nothing of ours")
     );
 
-    // kt_t3, x1: Codex's config is another matter.
+    // KT-15, X2, SLV-71: nobody else's file is written.
+    assert_eq!(fs::read_to_string(&local).unwrap(), "{}");
+    assert!(!world.hermetic.project().join(".claude").exists());
+    // Codex's config is another matter.
     assert_eq!(fs::read_to_string(world.codex_config()).unwrap(), "model = 'x'\n");
     assert_eq!(fs::metadata(world.codex_config()).unwrap().modified().unwrap(), codex_before);
 }
 
 #[test]
-fn what_is_registered_is_what_claude_can_run() {
+fn kt_1_what_is_registered_is_what_claude_can_run() {
     let world = World::new();
     world.turnbridge(&["hooks", "apply", "--form", "exec", "--yes"]);
     let settings: Value = serde_json::from_slice(&fs::read(world.settings()).unwrap()).unwrap();

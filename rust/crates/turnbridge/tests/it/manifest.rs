@@ -11,6 +11,7 @@ fn read(path: &str) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
+/// KT-21, KT-25, KT-26, TV-24, X26, X32.
 #[test]
 fn hooks_json_registers_exactly_the_events_that_the_code_knows_x5() {
     let manifest = read("hooks/hooks.json");

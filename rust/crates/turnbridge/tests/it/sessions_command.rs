@@ -38,6 +38,7 @@ fn three_sessions() -> World {
     world.with("TURNBRIDGE_NOW", "1800000000000000")
 }
 
+/// TV-1.
 #[test]
 fn the_table_shows_live_sessions_oldest_change_first() {
     let world = three_sessions();

@@ -29,6 +29,7 @@ fn turn() -> Vec<Value> {
     ]
 }
 
+/// KT-27, KT-28, KT-30.
 #[test]
 fn kawaii_gets_a_line_for_its_six_events_and_for_every_change_kt_32_to_41_x39() {
     let world = World::new();
@@ -86,9 +87,10 @@ fn without_a_pane_kawaii_gets_nothing_kt_35() {
     assert!(world.hooks_log().is_empty());
 }
 
+/// TV-2, TV-11, TV-12..19, TV-26, X3, X6. The order of the two is tested beside the code (TV-23).
 #[cfg(unix)]
 #[test]
-fn tvine_gets_the_file_first_and_the_same_line_on_its_socket_tv_21_to_23_x4() {
+fn tvine_gets_a_file_and_the_same_line_on_its_socket_tv_21_22_x4() {
     use std::io::Read;
     use std::os::unix::net::UnixListener;
     let world = World::new();
@@ -137,7 +139,7 @@ fn tvine_gets_the_file_first_and_the_same_line_on_its_socket_tv_21_to_23_x4() {
     StopFailure Idle
     SessionEnd Idle
     ");
-    // TV-23, TV-26: the app is gone, the file goes on.
+    // TV-26: the app is gone, the file goes on.
     drop(listener);
     world.status(&payload("UserPromptSubmit", json!({"prompt": "alone"})));
     let file: Value = serde_json::from_slice(&std::fs::read(&status_file).unwrap()).unwrap();
