@@ -1,4 +1,5 @@
-//! Chores of the workspace: `cargo xtask tidy`, `cargo xtask archive-manifests`, `cargo xtask bench`.
+//! Chores of the workspace: `cargo xtask tidy`, `cargo xtask archive-manifests`, `cargo xtask bench`,
+//! `cargo xtask mutants`.
 
 mod archive_manifests;
 #[cfg(unix)]
@@ -7,6 +8,7 @@ mod bench;
 #[path = "no_bench.rs"]
 mod bench;
 mod metadata;
+mod mutants;
 mod tidy;
 
 use std::process::ExitCode;
@@ -19,6 +21,7 @@ Usage: cargo xtask <COMMAND>
 Commands:
   tidy                         check the dependency rules, the purity of the core, and what is written down twice
   archive-manifests            write packaging/archive/ anew after a change of the plugin's manifests
+  mutants [--shard K/N]        plant faults and name those that no test notices; see `mutants --help`
   bench hooks [--runs N]       what a hook costs, against `/bin/true` and a shell script
   bench dispatcher [--runs N]  what the script before the marketplace's executables adds to a hook
   bench slack [--runs N]       what a Stop hook costs with Slack up, refusing and silent
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["tidy"] => tidy::run(),
         ["archive-manifests"] => archive_manifests::run(),
+        ["mutants", options @ ..] => mutants::run(options),
         ["bench", "hooks", options @ ..] => bench::hooks(options),
         ["bench", "dispatcher", options @ ..] => bench::dispatcher(options),
         ["bench", "slack", options @ ..] => bench::slack(options),
