@@ -125,6 +125,15 @@ pub fn reminder(has_plugin: bool) -> String {
 mod tests {
     use super::*;
 
+    #[test]
+    fn only_a_turn_without_speech_is_held_and_every_rule_has_its_word() {
+        use Rule::{Alone, NotSpoken, Off, Reminded, Sandbox, Spoken};
+        let rules = [Sandbox, Off, Reminded, Alone, Spoken, NotSpoken];
+        assert_eq!(rules.map(Rule::allows), [true, true, true, true, true, false]);
+        let words = ["sandbox", "off", "reminded", "alone", "spoken", "not_spoken"];
+        assert_eq!(rules.map(Rule::as_str), words);
+    }
+
     /// What there is to see, and in which order it was looked at.
     #[derive(Default)]
     struct Room {

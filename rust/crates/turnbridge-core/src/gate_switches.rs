@@ -110,6 +110,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_switch_is_read_as_people_write_it_and_has_a_word_for_each_case() {
+        use Switch::{Absent, Invalid, Missing, Off, On};
+        for (texts, expected) in [
+            (["on", " TRUE ", "1", "Yes"], On),
+            (["off", "False", "0", "NO\n"], Off),
+            (["", "o n", "2", "null"], Invalid),
+        ] {
+            assert_eq!(texts.map(Switch::parse), [expected; 4], "{texts:?}");
+        }
+        let words = [On, Off, Absent, Missing, Invalid].map(Switch::as_str);
+        assert_eq!(words, ["on", "off", "not set", "missing", "not valid"]);
+    }
+
+    #[test]
     fn x17_cvi_config_is_read_as_lines_and_as_json_in_any_case() {
         use Switch::{Invalid, Missing, Off, On};
         for (config, expected) in [
