@@ -10,7 +10,7 @@ use crate::codex_world::CodexWorld;
 use crate::daemon_terminal::asked;
 use crate::gates;
 use crate::patience::{PATIENCE, wait_for};
-use crate::service::{RECEIVED, Service};
+use crate::service::{FOR_TERMINAL, RECEIVED, Service};
 use crate::slack::texts;
 
 /// Longer than any of these tests looks.
@@ -80,7 +80,7 @@ pub fn check_that_it_waits(world: &CodexWorld) {
     let (service, tmux) = interrupt(world, is_asked);
     let first = service.thread_of("first of all");
     service.slack.say(Some(&first.parent.ts), "-x from Slack");
-    service.wait_for_words(&first, &[RECEIVED, AFTER_ABORT]);
+    service.wait_for_words(&first, &[FOR_TERMINAL, AFTER_ABORT]);
     // Several times as long as the daemon takes to look again.
     std::thread::sleep(Duration::from_secs(4));
     assert_eq!(asked(world), ["first of all", "now the second"]);
@@ -106,10 +106,12 @@ fn a_reply_after_a_refused_request_of_codex_runs_when_its_terminal_has_been_clos
     let (service, tmux) = interrupt(&world, has_dialog);
     let first = service.thread_of("first of all");
     service.slack.say(Some(&first.parent.ts), "-x from Slack");
-    service.wait_for_words(&first, &[RECEIVED, AFTER_ABORT]);
+    service.wait_for_words(&first, &[FOR_TERMINAL, AFTER_ABORT]);
     tmux.send_key("C-u");
     submit(&tmux, "/quit");
     assert_eq!(texts(&service.thread_of("-x from Slack")), ["Two."]);
+    // It goes another way than it was first told.
+    service.wait_for_words(&first, &[FOR_TERMINAL, AFTER_ABORT, RECEIVED]);
     service.wait_for_ends(&["done"]);
     assert_eq!(asked(&world).last().map(String::as_str), Some("-x from Slack"));
     assert_eq!(service.runs(), [world.hermetic.project()]);

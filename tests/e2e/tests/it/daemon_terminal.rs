@@ -248,7 +248,7 @@ fn a_reply_behind_a_running_turn_of_codex_is_said_to_wait_and_runs_after_it() {
         _ => Err(tmux.screen()),
     });
     service.slack.say(Some(&first.parent.ts), "-x from Slack");
-    service.wait_for_words(&first, &[RECEIVED, "has not begun it yet"]);
+    service.wait_for_words(&first, &[FOR_TERMINAL, "has not begun it yet"]);
     service.wait_for_ends(&["not_begun"]);
     tmux.wait_for("Three.", PATIENCE);
     assert_eq!(asked(&world), ["first of all", "take your time", "-x from Slack"]);
