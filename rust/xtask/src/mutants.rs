@@ -165,7 +165,7 @@ fn command(options: &Options, modules: &[&String], skipped: &[String], place: &P
     command.env("CARGO_TARGET_DIR", place.join("built"));
     // Nobody debugs these.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
-    command.env("INSTA_UPDATE", "no");
+    command.env("INSTA_UPDATE", "no").env("RUST_BACKTRACE", "0");
     command.current_dir(tree.join("rust"));
     command
 }

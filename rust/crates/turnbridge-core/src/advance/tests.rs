@@ -522,9 +522,17 @@ fn the_end_of_the_open_turn_is_never_late_nor_is_the_next_prompt() {
     prompt.facts.prompt_id = Some("next".to_owned());
     let (session, effect) = advance(driver.session.clone(), &prompt);
     assert_eq!((session.state(), effect), (State::Working, Effect::Applied));
-    // The same prompt again is an echo.
+    // The same prompt again is an echo, and so is its end.
     driver.step("UserPromptSubmit");
     assert_eq!(driver.session.state(), State::Completed);
+    let end = driver.event("Stop");
+    assert_eq!(advance(driver.session.clone(), &end).1, Effect::Late);
+    // An older turn's end that comes late does not end the one that runs.
+    let driver = run("UserPromptSubmit PreToolUse.Bash ~5s");
+    let mut end = driver.event("Stop");
+    end.facts.prompt_id = Some("before".to_owned());
+    let (session, effect) = advance(driver.session.clone(), &end);
+    assert_eq!((session.state(), effect), (State::Working, Effect::Late));
 }
 
 #[test]
