@@ -6,6 +6,7 @@ mod address;
 mod workflows;
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -127,8 +128,8 @@ fn core_problems() -> Result<Vec<String>> {
 fn wire_problems() -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for path in rust_files(&repository().join("rust/crates/turnbridge-core/src"))? {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if name.ends_with("_wire") {
+        let is_wire = |name: &OsStr| name.to_string_lossy().ends_with("_wire");
+        if path.with_extension("").iter().any(is_wire) {
             continue;
         }
         for (number, line) in shipped_lines(&path)? {
@@ -174,8 +175,7 @@ fn switch_problems() -> Result<Vec<String>> {
     let crates = repository().join("rust/crates");
     for (package, _) in MAY_NAME.iter().filter(|(package, _)| package.starts_with("turnbridge")) {
         for path in rust_files(&crates.join(package).join("src"))? {
-            let is_of_tests = path.components().any(|part| part.as_os_str() == "tests");
-            if is_of_tests || path.ends_with("test_switch.rs") {
+            if path.ends_with("test_switch.rs") {
                 continue;
             }
             for (number, line) in shipped_lines(&path)? {
@@ -190,6 +190,7 @@ fn switch_problems() -> Result<Vec<String>> {
     Ok(problems)
 }
 
+/// The Rust files below a folder, without those that hold only tests.
 fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let entries =
@@ -197,7 +198,9 @@ fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
     for entry in entries {
         let path = entry?.path();
         if path.is_dir() {
-            files.extend(rust_files(&path)?);
+            if path.file_name().is_some_and(|name| name != "tests") {
+                files.extend(rust_files(&path)?);
+            }
         } else if path.extension().is_some_and(|extension| extension == "rs")
             && path.file_name().is_some_and(|name| name != "tests.rs")
         {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
-use turnbridge_core::byte_order_mark::split_mark;
+use turnbridge_core::scan::byte_order_mark::split_mark;
 use turnbridge_store::atomic_file::write_durably;
 use turnbridge_store::file_lock::FileLock;
 

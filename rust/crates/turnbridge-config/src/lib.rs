@@ -2,7 +2,7 @@
 //!
 //! Reading says exactly what is wrong and where; writing (`edit`) changes one value and keeps
 //! every other byte. The hooks read the few switches that they need by a scanner of their own
-//! (`turnbridge_core::toml_scan`): a TOML parser would double them.
+//! (`turnbridge_core::scan::toml_scan`): a TOML parser would double them.
 
 pub mod codex_notify;
 mod edit;
@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use toml_edit::Document;
-use turnbridge_core::resume::{ClaudeNewlines, Live};
+use turnbridge_core::agents::resume::{ClaudeNewlines, Live};
 use turnbridge_slack::{Token, TokenKind};
 use turnbridge_store::folder_trust::check_config;
 use turnbridge_store::paths;

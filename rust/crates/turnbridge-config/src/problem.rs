@@ -6,8 +6,8 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use turnbridge_core::byte_order_mark::{SECOND_MARK, has_second_mark, split_mark};
-use turnbridge_core::token_mask::without_tokens;
+use turnbridge_core::scan::byte_order_mark::{SECOND_MARK, has_second_mark, split_mark};
+use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_store::folder_trust::Untrusted;
 
 /// Lines and columns count from 1, columns in characters.

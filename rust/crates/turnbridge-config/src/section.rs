@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use toml_edit::{Document, Item, TableLike};
-use turnbridge_core::nearest_name::nearest;
-use turnbridge_core::token_mask::without_tokens;
+use turnbridge_core::text::nearest_name::nearest;
+use turnbridge_core::text::token_mask::without_tokens;
 
 use crate::problem::Problem;
 

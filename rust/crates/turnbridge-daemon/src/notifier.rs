@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use turnbridge_config::{Config, Slack as SlackConfig};
-use turnbridge_core::texts::Language;
+use turnbridge_core::text::texts::Language;
 use turnbridge_slack::{Connection, WebApi};
 use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;

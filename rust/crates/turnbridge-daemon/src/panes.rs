@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use turnbridge_core::ids::SessionId;
-use turnbridge_core::panes::Panes;
 use turnbridge_core::session::Host;
+use turnbridge_core::terminals::panes::Panes;
 use turnbridge_store::pane_store;
 use turnbridge_store::paths::StatePaths;
 

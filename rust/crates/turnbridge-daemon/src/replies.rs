@@ -5,16 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
-use turnbridge_core::event::ProcessKey;
+use turnbridge_core::agents::codex::rollout_tail::{self, Obstacle};
+use turnbridge_core::agents::resume::Live;
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::reply_wire::{Reply, Way};
-use turnbridge_core::resume::Live;
-use turnbridge_core::rollout_tail::{self, Obstacle};
-use turnbridge_core::run_end::{Evidence, judge};
+use turnbridge_core::replies::reply_wire::{Reply, Way};
+use turnbridge_core::replies::run_end::{Evidence, judge};
+use turnbridge_core::replies::turn_trace::{Through, Trace, TurnEnd, in_rollout, in_transcript};
+use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::{Run, State};
-use turnbridge_core::terminal_calls::Pane;
+use turnbridge_core::terminals::terminal_calls::Pane;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::turn_trace::{Through, Trace, TurnEnd, in_rollout, in_transcript};
 use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::companion::{self, Apart};
 use turnbridge_store::inbox::{self, Streams};
@@ -278,10 +278,10 @@ fn is_open_with(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::event::{Event, EventKind, Facts, SessionSource};
-    use turnbridge_core::reply_plan::Progress;
-    use turnbridge_core::reply_wire::{Outcome, ReplySource};
+    use turnbridge_core::replies::reply_plan::Progress;
+    use turnbridge_core::replies::reply_wire::{Outcome, ReplySource};
     use turnbridge_core::session::Host;
+    use turnbridge_core::session::event::{Event, EventKind, Facts, SessionSource};
     use turnbridge_store::process::identify;
 
     const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";

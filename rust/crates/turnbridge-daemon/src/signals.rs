@@ -9,15 +9,15 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use turnbridge_core::advance::advance;
-use turnbridge_core::claude_process_wire::{
+use turnbridge_core::agents::claude::claude_process_wire::{
     Observation, observe_claude_process, shows_something_else,
 };
-use turnbridge_core::event::{Event, EventKind, Facts};
+use turnbridge_core::agents::claude::transcript_wire::last_interruption;
 use turnbridge_core::ids::Tool;
+use turnbridge_core::session::advance::advance;
+use turnbridge_core::session::event::{Event, EventKind, Facts};
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::transcript_wire::last_interruption;
 use turnbridge_store::codex_lock::{self, Writer};
 use turnbridge_store::codex_rollouts;
 use turnbridge_store::process::{Liveness, liveness};

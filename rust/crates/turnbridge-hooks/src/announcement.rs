@@ -2,13 +2,13 @@
 //! later moment, or a session whose lock is not to be had, loses nothing: whoever changes the
 //! session next, and the daemon, complete what this hook leaves (`turn_completion`).
 
-use turnbridge_core::advance::advance;
-use turnbridge_core::claim::Claim;
-use turnbridge_core::event::{Event, EventKind};
 use turnbridge_core::ids::Tool;
-use turnbridge_core::notice_wire::{Notice, notice_id};
-use turnbridge_core::pending_turn_wire::PendingTurn;
+use turnbridge_core::notices::notice_wire::{Notice, notice_id};
 use turnbridge_core::session::Session;
+use turnbridge_core::session::advance::advance;
+use turnbridge_core::session::claim::Claim;
+use turnbridge_core::session::event::{Event, EventKind};
+use turnbridge_core::session::pending_turn_wire::PendingTurn;
 use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::kill_point::kill_point;
 use turnbridge_store::paths::StatePaths;

@@ -4,10 +4,12 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use turnbridge_core::claim::Claim;
-use turnbridge_core::event::{Event, EventKind, ProcessKey};
-use turnbridge_core::hook_wire::{CallContext, Unusable, interpret, needs_reviewer, reviewed_by};
+use turnbridge_core::agents::hook_wire::{
+    CallContext, Unusable, interpret, needs_reviewer, reviewed_by,
+};
 use turnbridge_core::ids::Tool;
+use turnbridge_core::session::claim::Claim;
+use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;

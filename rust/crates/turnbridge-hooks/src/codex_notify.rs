@@ -8,11 +8,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use turnbridge_core::codex_notify_wire::{Report, TurnReport, Unreadable, read_report};
+use turnbridge_core::agents::codex::codex_notify_wire::{
+    Report, TurnReport, Unreadable, read_report,
+};
+use turnbridge_core::agents::codex::rollout_prompt::Prompt;
+use turnbridge_core::agents::codex::rollout_wire::ThreadKind;
 use turnbridge_core::ids::Tool;
-use turnbridge_core::notice_wire::{Cause, Notice, NoticeKind, codex_turn_id};
-use turnbridge_core::rollout_prompt::Prompt;
-use turnbridge_core::rollout_wire::ThreadKind;
+use turnbridge_core::notices::notice_wire::{Cause, Notice, NoticeKind, codex_turn_id};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;

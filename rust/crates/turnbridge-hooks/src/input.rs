@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-use turnbridge_core::hook_wire::{HookPayload, HookReader};
-use turnbridge_core::utf8_check::Utf8Check;
+use turnbridge_core::agents::hook_wire::{HookPayload, HookReader};
+use turnbridge_core::scan::utf8_check::Utf8Check;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Claude hands the payload over a socket; larger reads get no more at a time.

@@ -1,7 +1,7 @@
 //! Queues what a turn came to for whoever wants to be told, and wakes whoever delivers it.
 //! The hook itself never talks to anybody: its cost does not depend on Slack.
 
-use turnbridge_core::notice_wire::Notice;
+use turnbridge_core::notices::notice_wire::Notice;
 use turnbridge_store::outbox::Queued;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{companion, notice_queue};

@@ -1,12 +1,12 @@
 //! The two other ways by which a notice begins: a dialog that waits for the user, and a Stop hook
 //! that somebody has made by hand (`turnbridge notify --tool claude`).
 
-use turnbridge_core::dialogs::asks_the_user;
-use turnbridge_core::event::{Event, EventKind};
 use turnbridge_core::gate::Rule;
-use turnbridge_core::notice_switches::wants_waiting;
-use turnbridge_core::notice_wire::{Notice, NoticeKind, notice_id};
+use turnbridge_core::notices::notice_switches::wants_waiting;
+use turnbridge_core::notices::notice_wire::{Notice, NoticeKind, notice_id};
 use turnbridge_core::session::Session;
+use turnbridge_core::session::dialogs::asks_the_user;
+use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;

@@ -1,7 +1,7 @@
 //! Tells whoever runs a reply that the agent has it: the run carries the reply's id in its
 //! environment (`TURNBRIDGE_REPLY_ID`). After a crash this tells whether its turn has ended.
 
-use turnbridge_core::event::{Event, EventKind};
+use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_store::inbox;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process;

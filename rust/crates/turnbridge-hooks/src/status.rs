@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use turnbridge_core::event::{Event, EventKind};
+use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use turnbridge_core::pane_id::OWN_SESSION;
 use turnbridge_core::session::{Host, Plugin};
+use turnbridge_core::terminals::pane_id::OWN_SESSION;
 
 /// Kept whole: what a host application hands to its panes.
 const PREFIXES: [&str; 3] = ["TVINE_", "KAWAII_", "ZELLIJ"];

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use turnbridge_core::speak::SpeakOutcome;
-use turnbridge_core::turn_speech::{TurnKey, TurnTail, read_turn_tail};
+use turnbridge_core::gate::speak::SpeakOutcome;
+use turnbridge_core::gate::turn_speech::{TurnKey, TurnTail, read_turn_tail};
 use turnbridge_store::bounded_file::read_tail;
 
 /// Claude writes with a delay of 100 ms, and fires Stop before.

@@ -13,7 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use turnbridge_core::environment_rules::{
+use turnbridge_core::system::environment_rules::{
     CERTIFICATES, FOLDERS, PROXIES, is_agent, is_of_the_call, is_told,
 };
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use turnbridge_core::sandbox::{Layer, LayerValue, Silence, sandbox_value};
+use turnbridge_core::agents::claude::sandbox::{Layer, LayerValue, Silence, sandbox_value};
 
 use crate::bounded_file;
 use crate::paths::claude_config_dir;

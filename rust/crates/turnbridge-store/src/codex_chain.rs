@@ -3,7 +3,7 @@
 
 use std::io;
 
-use turnbridge_core::codex_notify_wire::Chain;
+use turnbridge_core::agents::codex::codex_notify_wire::Chain;
 use turnbridge_core::version_wire::{VERSION, is_newer};
 
 use crate::atomic_file::write_durably;

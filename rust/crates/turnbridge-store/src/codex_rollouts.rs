@@ -5,12 +5,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use turnbridge_core::codex_binding::Rollout;
+use turnbridge_core::agents::codex::codex_binding::Rollout;
+use turnbridge_core::agents::codex::rollout::{self, RolloutEvent};
+use turnbridge_core::agents::codex::rollout_prompt::{Prompt, PromptSearch};
+use turnbridge_core::agents::codex::rollout_tail::{self, LastTurn};
+use turnbridge_core::agents::codex::rollout_wire::{
+    Line, Record, RolloutReader, ThreadMeta, parse_line,
+};
 use turnbridge_core::ids::is_uuid;
-use turnbridge_core::rollout::{self, RolloutEvent};
-use turnbridge_core::rollout_prompt::{Prompt, PromptSearch};
-use turnbridge_core::rollout_tail::{self, LastTurn};
-use turnbridge_core::rollout_wire::{Line, Record, RolloutReader, ThreadMeta, parse_line};
 
 use crate::bounded_file;
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use turnbridge_core::environment_rules::for_the_notifier;
+use turnbridge_core::system::environment_rules::for_the_notifier;
 
 use crate::paths::StatePaths;
 use crate::{file_lock, test_switch};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use turnbridge_core::gate_switches::{Switch, config_switch, cvi_switch};
+use turnbridge_core::gate::gate_switches::{Switch, config_switch, cvi_switch};
 
 use crate::bounded_file;
 use crate::paths::{config_file, cvi_config_file};

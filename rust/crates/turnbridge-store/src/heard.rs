@@ -6,8 +6,10 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use turnbridge_core::reply_wire::{Heard, Reported, SlackMessage, is_reply_id, slack_reply_id};
-use turnbridge_core::slack_ts::SlackTs;
+use turnbridge_core::replies::reply_wire::{
+    Heard, Reported, SlackMessage, is_reply_id, slack_reply_id,
+};
+use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::version_wire::VERSION;
 

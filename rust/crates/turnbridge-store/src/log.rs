@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::token_mask::without_tokens;
 
 use crate::append::append_line;
 use crate::file_lock::FileLock;

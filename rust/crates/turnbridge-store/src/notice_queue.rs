@@ -2,8 +2,8 @@
 
 use std::io;
 
-use turnbridge_core::notice_switches::wants_slack;
-use turnbridge_core::notice_wire::Notice;
+use turnbridge_core::notices::notice_switches::wants_slack;
+use turnbridge_core::notices::notice_wire::Notice;
 
 use crate::bounded_file;
 use crate::outbox::{self, Queued};

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::pending_turn_wire::{PendingTurn, read_pending};
+use turnbridge_core::session::pending_turn_wire::{PendingTurn, read_pending};
 
 use crate::atomic_file::{open_making_folders, write_atomically};
 use crate::folder_trust::read_own;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use turnbridge_core::speak::{is_own_plugin_key, is_own_voice_server};
+use turnbridge_core::gate::speak::{is_own_plugin_key, is_own_voice_server};
 
 use crate::bounded_file;
 use crate::system_home::system_home;

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use turnbridge_core::ids::Tool;
-use turnbridge_core::pending_turn_wire::read_pending;
-use turnbridge_core::prune_plan::{Look, next_look, read_looks, write_looks};
 use turnbridge_core::session::Session;
-use turnbridge_core::session_wire::read_session;
+use turnbridge_core::session::pending_turn_wire::read_pending;
+use turnbridge_core::session::session_wire::read_session;
+use turnbridge_core::system::prune_plan::{Look, next_look, read_looks, write_looks};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::version_wire::is_newer;
 
@@ -208,9 +208,9 @@ fn timestamp(time: SystemTime) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::event::ProcessKey;
     use turnbridge_core::ids::{SessionId, Tool};
-    use turnbridge_core::session_wire::write_session;
+    use turnbridge_core::session::event::ProcessKey;
+    use turnbridge_core::session::session_wire::write_session;
     use turnbridge_core::timestamp::Timestamp;
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 
-use turnbridge_core::notice_wire::Route;
+use turnbridge_core::notices::notice_wire::Route;
 
 use crate::append::append_line;
 use crate::atomic_file::write_atomically;

@@ -7,7 +7,7 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::io;
 
-use turnbridge_core::place_wire::SlackPlace;
+use turnbridge_core::slack::place_wire::SlackPlace;
 
 use crate::atomic_file::write_atomically;
 use crate::paths::StatePaths;

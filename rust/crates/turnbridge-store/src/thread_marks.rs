@@ -5,8 +5,8 @@
 use std::fs::{self, OpenOptions};
 use std::io;
 
-use turnbridge_core::marks_wire::MarkLine;
-use turnbridge_core::thread_marks::{MarkChange, ThreadMarks};
+use turnbridge_core::slack::marks_wire::MarkLine;
+use turnbridge_core::slack::thread_marks::{MarkChange, ThreadMarks};
 
 use crate::append::append_line;
 use crate::atomic_file::{open_making_folders, write_durably};
@@ -79,8 +79,8 @@ fn line(change: &MarkChange) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::slack_ts::SlackTs;
-    use turnbridge_core::thread_marks::ThreadKey;
+    use turnbridge_core::slack::slack_ts::SlackTs;
+    use turnbridge_core::slack::thread_marks::ThreadKey;
 
     fn read_to(number: usize) -> MarkChange {
         let ts = SlackTs::parse(&format!("{}.000100", 2_000 + number)).unwrap();

@@ -1,12 +1,12 @@
 //! Completes the turns in `pending/` that their hooks have left: notice, record, state. Under the
 //! session's lock, and as often as anybody likes: what exists is not made again.
 
-use turnbridge_core::advance::advance;
-use turnbridge_core::event::Event;
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::notice_wire::Notice;
-use turnbridge_core::pending_turn_wire::{Completion, PendingTurn};
+use turnbridge_core::notices::notice_wire::Notice;
 use turnbridge_core::session::Session;
+use turnbridge_core::session::advance::advance;
+use turnbridge_core::session::event::Event;
+use turnbridge_core::session::pending_turn_wire::{Completion, PendingTurn};
 
 use crate::file_lock::FileLock;
 use crate::outbox::{self, Fate};

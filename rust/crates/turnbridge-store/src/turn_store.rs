@@ -5,11 +5,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use turnbridge_core::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::pending_turn_wire::PendingTurn;
+use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
+use turnbridge_core::session::pending_turn_wire::PendingTurn;
+use turnbridge_core::session::turn_wire::{
+    Kept, TurnRecord, abandoned_turn, finished_turn, read_turn,
+};
 use turnbridge_core::session::{Prompt, Session};
-use turnbridge_core::turn_wire::{Kept, TurnRecord, abandoned_turn, finished_turn, read_turn};
 
 use crate::append::append_line;
 use crate::atomic_file::write_atomically;

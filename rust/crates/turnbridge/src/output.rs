@@ -3,8 +3,8 @@
 
 use std::io::{self, BufWriter, IsTerminal, StderrLock, StdoutLock, Write};
 
-use turnbridge_core::token_mask::without_tokens;
-use turnbridge_core::visible_text::visible;
+use turnbridge_core::text::token_mask::without_tokens;
+use turnbridge_core::text::visible_text::visible;
 
 /// For texts and for JSON: what a terminal must not get is shown as an escape, which JSON has, too.
 pub fn stdout() -> Screen<StdoutLock<'static>> {

@@ -1,10 +1,10 @@
 //! The command with which a person goes on with a session in a shell of their own.
 
+use turnbridge_core::agents::resume::in_terminal;
 use turnbridge_core::ids::Tool;
-use turnbridge_core::resume::in_terminal;
 use turnbridge_core::session::Session;
-use turnbridge_core::terminal_calls::shell_words;
-use turnbridge_core::visible_text::visible_line;
+use turnbridge_core::terminals::terminal_calls::shell_words;
+use turnbridge_core::text::visible_text::visible_line;
 
 use crate::plugin_layout::to_load_again;
 

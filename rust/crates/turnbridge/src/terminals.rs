@@ -4,10 +4,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use turnbridge_core::claude_screen::{Input, is_filled_by_input};
-use turnbridge_core::panes::Panes;
+use turnbridge_core::agents::claude::claude_screen::{Input, is_filled_by_input};
 use turnbridge_core::session::{Run, Session};
-use turnbridge_core::terminal_calls::{Call, Pane, Reader};
+use turnbridge_core::terminals::panes::Panes;
+use turnbridge_core::terminals::terminal_calls::{Call, Pane, Reader};
 use turnbridge_daemon::replies::TypingPlace;
 
 use crate::programs;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::texts::Language;
+use turnbridge_core::text::texts::Language;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{pane_store, session_store};
 

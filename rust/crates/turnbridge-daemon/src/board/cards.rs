@@ -4,10 +4,10 @@ use std::fs;
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::one_line::shown_prompt;
-use turnbridge_core::panes::{PaneView, Panes};
 use turnbridge_core::session::{Detail, Run, Session, State};
-use turnbridge_core::texts::Language;
+use turnbridge_core::terminals::panes::{PaneView, Panes};
+use turnbridge_core::text::one_line::shown_prompt;
+use turnbridge_core::text::texts::Language;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{pane_store, session_store};
 

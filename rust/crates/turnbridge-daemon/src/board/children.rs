@@ -8,9 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use turnbridge_core::daemon_wire::DaemonStatus;
 use turnbridge_core::ids::SessionId;
-use turnbridge_core::texts::Language;
+use turnbridge_core::system::daemon_wire::DaemonStatus;
+use turnbridge_core::text::texts::Language;
 use turnbridge_store::companion;
 use turnbridge_store::paths::StatePaths;
 

@@ -2,10 +2,10 @@
 //! shown from the inbox, wherever it came from. Nothing about it is posted anywhere else.
 
 use serde_json::{Value, json};
+use turnbridge_core::agents::resume;
 use turnbridge_core::ids::{SessionId, Tool, is_uuid};
-use turnbridge_core::reply_plan::{Progress, Told, is_stop};
-use turnbridge_core::reply_wire::{Outcome, Reply, ReplySource, ReplyTo, RunResult};
-use turnbridge_core::resume;
+use turnbridge_core::replies::reply_plan::{Progress, Told, is_stop};
+use turnbridge_core::replies::reply_wire::{Outcome, Reply, ReplySource, ReplyTo, RunResult};
 use turnbridge_store::inbox::{self, Accepted, Entry};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{clock, session_store};

@@ -4,9 +4,9 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use turnbridge_core::one_line::shown_prompt;
+use turnbridge_core::session::turn_wire::{TurnRecord, read_turn};
 use turnbridge_core::session::{Session, State};
-use turnbridge_core::turn_wire::{TurnRecord, read_turn};
+use turnbridge_core::text::one_line::shown_prompt;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::turn_store;
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use turnbridge_config::Config;
-use turnbridge_core::daemon_wire::BoardStatus;
-use turnbridge_core::texts::Language;
+use turnbridge_core::system::daemon_wire::BoardStatus;
+use turnbridge_core::text::texts::Language;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use turnbridge_config::Config;
-use turnbridge_core::retry_plan::time_until_due;
+use turnbridge_core::notices::retry_plan::time_until_due;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{clock, log, outbox};

@@ -1,6 +1,6 @@
 //! Everything that can happen to the daemon. One closed list, one receiver: nothing is shared.
 
-use turnbridge_core::daemon_wire::RepliesStatus;
+use turnbridge_core::system::daemon_wire::RepliesStatus;
 use turnbridge_slack::SocketEvent;
 
 use crate::rollouts::Sight;

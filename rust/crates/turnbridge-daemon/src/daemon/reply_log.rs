@@ -1,6 +1,6 @@
 //! What `daemon.log` says of a word in a reply's thread (SLV-83): ids, kinds and times, no text.
 
-use turnbridge_core::reply_plan::Told;
+use turnbridge_core::replies::reply_plan::Told;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::inbox::Entry;
 use turnbridge_store::log::Field;

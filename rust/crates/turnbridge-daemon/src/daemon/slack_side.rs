@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 
 use turnbridge_config::{Config, Slack as SlackConfig};
-use turnbridge_core::daemon_wire::SlackStatus;
+use turnbridge_core::system::daemon_wire::SlackStatus;
 use turnbridge_slack::{Envelope, SocketEvent, SocketMode, SocketWarning, Timing, Token};
 use turnbridge_store::clock;
 use turnbridge_store::log::Field;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
+use turnbridge_core::agents::claude::transcript_text;
 use turnbridge_core::ids::Tool;
-use turnbridge_core::notice_wire::{Notice, NoticeKind, Progress, Route};
-use turnbridge_core::retry_plan::{postpone, time_until_due};
+use turnbridge_core::notices::notice_wire::{Notice, NoticeKind, Progress, Route};
+use turnbridge_core::notices::retry_plan::{postpone, time_until_due};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::transcript_text;
 use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::log::Field;
 use turnbridge_store::outbox::{self, Entry, Waiting};

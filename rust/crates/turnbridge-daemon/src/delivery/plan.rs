@@ -1,10 +1,10 @@
 //! What is posted for a notice: the parent with the user's prompt, the rest of a long prompt, then
 //! the answers (SLV-27..36, SLV-72, SLV-76). Pure.
 
-use turnbridge_core::notice_wire::{Cause, Message, Notice, NoticeKind};
-use turnbridge_core::one_line::shown_prompt;
-use turnbridge_core::slack_text::{Part, split_answer, split_prompt};
-use turnbridge_core::texts::{
+use turnbridge_core::notices::notice_wire::{Cause, Message, Notice, NoticeKind};
+use turnbridge_core::slack::slack_text::{Part, split_answer, split_prompt};
+use turnbridge_core::text::one_line::shown_prompt;
+use turnbridge_core::text::texts::{
     Language, Text, answer_missing, log_location, problem, turn_failed, waiting_for_you,
 };
 

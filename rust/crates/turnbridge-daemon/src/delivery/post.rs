@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use turnbridge_core::machine_wire::Machine;
-use turnbridge_core::notice_wire::{Notice, Progress};
-use turnbridge_core::place_wire::SlackPlace;
-use turnbridge_core::slack_ts::SlackTs;
+use turnbridge_core::notices::notice_wire::{Notice, Progress};
+use turnbridge_core::slack::machine_wire::Machine;
+use turnbridge_core::slack::place_wire::SlackPlace;
+use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_slack::{CallError, MachineTag, Pacer, Post, Token, WebApi};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{routes, slack_place};

@@ -1,8 +1,8 @@
 //! Sessions made by hand, and what Claude would leave of them.
 
 use super::*;
-use turnbridge_core::event::{Event, EventKind, Facts, ProcessKey};
 use turnbridge_core::session::Host;
+use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey};
 
 struct World {
     _folder: tempfile::TempDir,
@@ -162,7 +162,8 @@ fn claudes_own_note_tells_of_an_approval_and_of_esc_once_it_has_settled() {
     let world = World::new();
     let own = process(std::process::id());
     world.prompt("a", own, at(1));
-    let call = turnbridge_core::event::ToolCall { tool: "Bash".to_owned(), id: None, input: 3 };
+    let call =
+        turnbridge_core::session::event::ToolCall { tool: "Bash".to_owned(), id: None, input: 3 };
     world.hook("a", own, at(2), EventKind::DialogOpened { call: Some(call) });
     let folder = world.root.join("claude/sessions");
     fs::create_dir_all(&folder).unwrap();

@@ -5,10 +5,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use turnbridge_core::event::{Event, EventKind};
-use turnbridge_core::notice_wire::Notice;
-use turnbridge_core::rollout::{RolloutEvent, RolloutThread};
-use turnbridge_core::rollout_wire::{Line, Record, RolloutReader};
+use turnbridge_core::agents::codex::rollout::{RolloutEvent, RolloutThread};
+use turnbridge_core::agents::codex::rollout_wire::{Line, Record, RolloutReader};
+use turnbridge_core::notices::notice_wire::Notice;
+use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::codex_offsets::Place;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use turnbridge_core::ids::{SessionId, Tool, is_uuid};
-use turnbridge_core::notice_wire::Notice;
+use turnbridge_core::notices::notice_wire::Notice;
 use turnbridge_core::session::Host;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::bounded_file;

@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use turnbridge_core::advance::LATE;
-use turnbridge_core::event::{Event, EventKind, Facts, ProcessKey};
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::notice_wire::Notice;
+use turnbridge_core::notices::notice_wire::Notice;
+use turnbridge_core::session::advance::LATE;
+use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey};
 use turnbridge_core::session::{Activity, Host, Run, Session};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use turnbridge_core::dialogs::asks_the_user;
-use turnbridge_core::event::EventKind;
+use turnbridge_core::agents::codex::rollout::{RolloutEvent, is_title_request};
+use turnbridge_core::agents::codex::rollout_wire::ThreadKind;
 use turnbridge_core::ids::{Tool, is_uuid};
-use turnbridge_core::notice_wire::{Notice, NoticeKind, codex_turn_id};
-use turnbridge_core::rollout::{RolloutEvent, is_title_request};
-use turnbridge_core::rollout_wire::ThreadKind;
+use turnbridge_core::notices::notice_wire::{Notice, NoticeKind, codex_turn_id};
+use turnbridge_core::session::dialogs::asks_the_user;
+use turnbridge_core::session::event::EventKind;
 
 use super::followed::Thread;
 

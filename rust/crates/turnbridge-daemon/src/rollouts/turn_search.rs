@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use memchr::memmem::FinderRev;
-use turnbridge_core::rollout_wire::{Record, parse_line};
+use turnbridge_core::agents::codex::rollout_wire::{Record, parse_line};
 use turnbridge_core::timestamp::Timestamp;
 
 const WINDOW: u64 = 1 << 20;

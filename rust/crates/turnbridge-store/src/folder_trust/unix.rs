@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::process::{getegid, geteuid};
-use turnbridge_core::folder_trust::{self, Access, Danger, Identity, NOBODY, Role};
+use turnbridge_core::system::folder_trust::{self, Access, Danger, Identity, NOBODY, Role};
 
 /// Returns `None` for what is good or missing, and for what is no link if one is asked about.
 pub fn judge(path: &Path, role: Role) -> Option<Danger> {

@@ -3,7 +3,7 @@
 use std::fs::Metadata;
 use std::path::Path;
 
-use turnbridge_core::folder_trust::{Danger, Role};
+use turnbridge_core::system::folder_trust::{Danger, Role};
 
 pub fn judge(_path: &Path, _role: Role) -> Option<Danger> {
     None

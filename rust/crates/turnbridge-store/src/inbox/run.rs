@@ -11,12 +11,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use turnbridge_core::event::ProcessKey;
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::reply_plan::Progress;
-use turnbridge_core::reply_wire::{Holder, RunResult, Way};
+use turnbridge_core::replies::reply_plan::Progress;
+use turnbridge_core::replies::reply_wire::{Holder, RunResult, Way};
+use turnbridge_core::replies::turn_trace::TurnEnd;
+use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::turn_trace::TurnEnd;
 
 use super::{is_for, place};
 use crate::append::append_line;

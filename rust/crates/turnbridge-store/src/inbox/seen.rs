@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use turnbridge_core::reply_wire::Reply;
+use turnbridge_core::replies::reply_wire::Reply;
 use turnbridge_core::timestamp::Timestamp;
 
 use crate::append::append_line;

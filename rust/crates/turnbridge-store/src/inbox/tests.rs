@@ -1,9 +1,9 @@
 use super::*;
-use turnbridge_core::event::ProcessKey;
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::reply_wire::{ReplySource, Way};
-use turnbridge_core::slack_ts::SlackTs;
-use turnbridge_core::turn_trace::TurnEnd;
+use turnbridge_core::replies::reply_wire::{ReplySource, Way};
+use turnbridge_core::replies::turn_trace::TurnEnd;
+use turnbridge_core::session::event::ProcessKey;
+use turnbridge_core::slack::slack_ts::SlackTs;
 
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 

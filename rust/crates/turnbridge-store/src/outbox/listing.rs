@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use turnbridge_core::notice_wire::{Progress, created_at_in, is_notice_id};
+use turnbridge_core::notices::notice_wire::{Progress, created_at_in, is_notice_id};
 use turnbridge_core::version_wire::is_newer;
 
 use super::{Entry, Place, read_notice};

@@ -1,7 +1,7 @@
 use std::fs;
 
-use turnbridge_core::event::{Event, EventKind, Facts, ProcessKey, SessionSource};
 use turnbridge_core::ids::Tool;
+use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey, SessionSource};
 use turnbridge_core::session::{Host, State};
 
 use super::*;
@@ -67,7 +67,7 @@ impl World {
     fn shown(&self) -> String {
         let panes = settle(&self.paths, &self.homes()).unwrap();
         let sessions = session_store::read_all(&self.paths).unwrap();
-        let show = |binding: &turnbridge_core::panes::Binding| {
+        let show = |binding: &turnbridge_core::terminals::panes::Binding| {
             format!("{} {}", binding.pane, binding.session_id)
         };
         panes.bindings(&sessions).iter().map(show).collect::<Vec<_>>().join(", ")

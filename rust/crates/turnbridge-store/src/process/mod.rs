@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-use turnbridge_core::environment_rules::is_agent;
-use turnbridge_core::event::ProcessKey;
+use turnbridge_core::session::event::ProcessKey;
+use turnbridge_core::system::environment_rules::is_agent;
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]

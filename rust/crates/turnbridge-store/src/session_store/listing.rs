@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use turnbridge_core::ids::Tool;
 use turnbridge_core::session::Session;
-use turnbridge_core::session_wire::{is_stopped_in, read_session};
+use turnbridge_core::session::session_wire::{is_stopped_in, read_session};
 
 use crate::paths::StatePaths;
 
@@ -82,7 +82,7 @@ fn for_each_file(paths: &StatePaths, mut look: impl FnMut(&str, PathBuf)) -> io:
 mod tests {
     use super::*;
     use turnbridge_core::ids::SessionId;
-    use turnbridge_core::session_wire::write_session;
+    use turnbridge_core::session::session_wire::write_session;
     use turnbridge_core::timestamp::Timestamp;
 
     #[test]

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use turnbridge_core::event::Event;
-use turnbridge_core::kawaii_wire::kawaii_line;
+use turnbridge_core::session::event::Event;
 use turnbridge_core::session::{Host, Session, State};
+use turnbridge_core::sinks::kawaii_wire::kawaii_line;
 
 use crate::append::append_line;
 

@@ -8,7 +8,7 @@ mod tvine;
 
 pub use kawaii::append_debug;
 
-use turnbridge_core::event::Event;
+use turnbridge_core::session::event::Event;
 use turnbridge_core::session::{Host, Session, State};
 
 /// Tells every sink that the run's environment asks for. Gives what went wrong, for the log.

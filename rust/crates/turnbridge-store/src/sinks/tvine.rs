@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use turnbridge_core::event::Event;
 use turnbridge_core::ids::is_safe_component;
+use turnbridge_core::session::event::Event;
 use turnbridge_core::session::{Host, Session};
-use turnbridge_core::tvine_wire::tvine_message;
+use turnbridge_core::sinks::tvine_wire::tvine_message;
 
 use super::socket::send_line;
 use crate::atomic_file::write_atomically;
@@ -44,8 +44,8 @@ mod tests {
     use std::io::Read;
     use std::os::unix::net::UnixListener;
 
-    use turnbridge_core::event::{EventKind, Facts, ProcessKey};
     use turnbridge_core::ids::{SessionId, Tool};
+    use turnbridge_core::session::event::{EventKind, Facts, ProcessKey};
     use turnbridge_core::timestamp::Timestamp;
 
     use super::*;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use turnbridge_core::event::ProcessKey;
+use turnbridge_core::session::event::ProcessKey;
 
 use super::Held;
 use crate::process::{ProcessInfo, Standing, inspect, pids_above};

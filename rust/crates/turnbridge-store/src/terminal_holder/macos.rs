@@ -1,6 +1,6 @@
 //! macOS: `proc_pidinfo` has the terminal's foreground group, `proc_pidfdinfo` who reads it.
 
-use turnbridge_core::event::ProcessKey;
+use turnbridge_core::session::event::ProcessKey;
 
 use super::Held;
 use crate::process::{ProcessInfo, Standing, inspect, pids_above};

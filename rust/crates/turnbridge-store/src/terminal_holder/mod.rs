@@ -2,7 +2,7 @@
 //! else. Not so when the user has suspended it (Ctrl-Z) and a shell reads the terminal, nor while an
 //! editor that it has opened does.
 
-use turnbridge_core::event::ProcessKey;
+use turnbridge_core::session::event::ProcessKey;
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]

@@ -1,7 +1,7 @@
 //! Windows has no job control: a console program can neither be suspended by a key nor be put into
 //! the background.
 
-use turnbridge_core::event::ProcessKey;
+use turnbridge_core::session::event::ProcessKey;
 
 use super::Held;
 use crate::process::{Liveness, liveness};

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
-use turnbridge_core::line_diff::diff;
-use turnbridge_core::setup_texts::SetupText;
-use turnbridge_core::texts::Language;
-use turnbridge_core::token_mask::without_tokens;
-use turnbridge_core::visible_text::visible_line;
+use turnbridge_core::system::setup_texts::SetupText;
+use turnbridge_core::text::line_diff::diff;
+use turnbridge_core::text::texts::Language;
+use turnbridge_core::text::token_mask::without_tokens;
+use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_store::foreign_file::{Change, Current, Failure};
 
 use crate::failure::hinted;

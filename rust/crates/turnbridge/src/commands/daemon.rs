@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use turnbridge_core::daemon_wire::{BoardStatus, DaemonStatus, RepliesStatus, SlackStatus};
+use turnbridge_core::system::daemon_wire::{BoardStatus, DaemonStatus, RepliesStatus, SlackStatus};
 use turnbridge_daemon::daemon::{self, Refusal};
 use turnbridge_store::atomic_file::write_atomically;
 use turnbridge_store::companion::{self, Apart};

@@ -4,8 +4,8 @@
 use clap::Parser;
 use clap::error::ErrorKind;
 use testkit::{Document, documents};
-use turnbridge_core::command_line::Syntax;
-use turnbridge_core::command_line::words::{Piece, pieces};
+use turnbridge_core::terminals::command_line::Syntax;
+use turnbridge_core::terminals::command_line::words::{Piece, pieces};
 
 use super::Cli;
 

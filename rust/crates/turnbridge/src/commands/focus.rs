@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use turnbridge_core::ids::Tool;
 use turnbridge_core::session::{Session, State};
-use turnbridge_core::terminal_calls::Pane;
+use turnbridge_core::terminals::terminal_calls::Pane;
 use turnbridge_store::{clock, pane_store};
 
 use super::consent::say;

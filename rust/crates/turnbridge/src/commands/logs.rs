@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use turnbridge_core::token_mask::without_tokens;
-use turnbridge_core::visible_text::visible_line;
+use turnbridge_core::text::token_mask::without_tokens;
+use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_store::bounded_file::read_tail;
 use turnbridge_store::paths::StatePaths;
 

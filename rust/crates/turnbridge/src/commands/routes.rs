@@ -6,9 +6,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use turnbridge_core::notice_wire::Route;
+use turnbridge_core::notices::notice_wire::Route;
+use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{clock, outbox, routes};
 

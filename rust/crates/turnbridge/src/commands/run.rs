@@ -8,11 +8,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use turnbridge_core::claude_launch::{Additions, additions, named_session};
-use turnbridge_core::command_line::agent;
+use turnbridge_core::agents::claude::claude_launch::{Additions, additions, named_session};
 use turnbridge_core::ids::Tool;
-use turnbridge_core::pane_id::OWN_SESSION;
-use turnbridge_core::tvine_project::project_id;
+use turnbridge_core::sinks::tvine_project::project_id;
+use turnbridge_core::terminals::command_line::agent;
+use turnbridge_core::terminals::pane_id::OWN_SESSION;
 use turnbridge_store::paths::home_dir;
 
 use super::pane;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Value, json};
-use turnbridge_core::spoken_text::{Utterance, spoken_text};
+use turnbridge_core::text::spoken_text::{Utterance, spoken_text};
 
 use crate::config::{self, check_voice_name};
 use crate::failure::{hinted, note};

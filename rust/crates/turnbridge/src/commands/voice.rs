@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
-use turnbridge_core::spoken_text::Language;
+use turnbridge_core::text::spoken_text::Language;
 use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::speech_mark;
 use unicode_width::UnicodeWidthStr;

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use turnbridge_core::event::HookEventName;
+use turnbridge_core::agents::claude::settings_edit::StopGate;
 use turnbridge_core::ids::Tool;
 use turnbridge_core::session::Session;
-use turnbridge_core::settings_edit::StopGate;
+use turnbridge_core::session::event::HookEventName;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::session_store;

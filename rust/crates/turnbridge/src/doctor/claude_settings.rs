@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use turnbridge_core::event::HookEventName;
-use turnbridge_core::settings_edit::{
+use turnbridge_core::agents::claude::settings_edit::{
     Form, OwnCall, Registered, Registration, StopGate, inspect, own_calls,
 };
+use turnbridge_core::session::event::HookEventName;
 
 use super::scene::{own_path, read_text, version_of_ours};
 use crate::commands::hooks::executables::FIRST_WITH_ARGS;

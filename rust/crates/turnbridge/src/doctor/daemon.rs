@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use turnbridge_core::daemon_wire::{BoardStatus, DaemonStatus, SlackStatus};
+use turnbridge_core::system::daemon_wire::{BoardStatus, DaemonStatus, SlackStatus};
 
 use super::finding::{Area, Finding, Repair, told};
 use super::scene::{OWN_VERSION, Scene};

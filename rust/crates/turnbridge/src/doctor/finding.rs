@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use turnbridge_core::token_mask::without_tokens;
-use turnbridge_core::visible_text::visible_line;
+use turnbridge_core::text::token_mask::without_tokens;
+use turnbridge_core::text::visible_text::visible_line;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {

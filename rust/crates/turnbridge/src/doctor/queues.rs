@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use turnbridge_core::reply_plan::Progress;
-use turnbridge_core::reply_wire::Outcome;
-use turnbridge_core::retry_plan::time_waited;
+use turnbridge_core::notices::retry_plan::time_waited;
+use turnbridge_core::replies::reply_plan::Progress;
+use turnbridge_core::replies::reply_wire::Outcome;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::outbox::Entry;
 use turnbridge_store::paths::StatePaths;

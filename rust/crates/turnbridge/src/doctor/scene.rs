@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use turnbridge_core::byte_order_mark::split_mark;
 use turnbridge_core::ids::Tool;
+use turnbridge_core::scan::byte_order_mark::split_mark;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::bounded_file;
 use turnbridge_store::clock;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use turnbridge_config::Slack;
-use turnbridge_core::daemon_wire::{RepliesStatus, SlackStatus};
+use turnbridge_core::system::daemon_wire::{RepliesStatus, SlackStatus};
 use turnbridge_daemon::notifier;
 use turnbridge_slack::{CallError, Connection, Identity, WebApi};
 use turnbridge_store::{file_lock, outbox};

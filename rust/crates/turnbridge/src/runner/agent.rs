@@ -4,7 +4,7 @@ use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use turnbridge_core::foreign_environment::is_anothers;
+use turnbridge_core::agents::foreign_environment::is_anothers;
 
 /// How often its end, and a wish that it end, are looked for.
 const TICK: Duration = Duration::from_millis(50);

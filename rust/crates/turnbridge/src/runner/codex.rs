@@ -6,10 +6,10 @@
 
 use std::time::{Duration, Instant};
 
+use turnbridge_core::agents::resume::{CodexWriter, says_thread_held};
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::reply_wire::{Outcome, Reason, RunResult, Way};
-use turnbridge_core::resume::{CodexWriter, says_thread_held};
-use turnbridge_core::run_end;
+use turnbridge_core::replies::reply_wire::{Outcome, Reason, RunResult, Way};
+use turnbridge_core::replies::run_end;
 use turnbridge_core::session::Session;
 use turnbridge_daemon::replies::{evidence, is_turn_running, obstacle};
 use turnbridge_store::codex_lock::{self, Writer};

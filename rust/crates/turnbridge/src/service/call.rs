@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use turnbridge_core::one_line::one_line;
+use turnbridge_core::text::one_line::one_line;
 use turnbridge_store::test_switch::{self, TestSwitch};
 
 use crate::programs::{self, Answer};

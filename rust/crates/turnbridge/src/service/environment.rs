@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use turnbridge_core::ids::Tool;
-use turnbridge_core::service_files::{Environment, Job};
+use turnbridge_core::system::service_files::{Environment, Job};
 
 use crate::config::Config;
 use crate::programs;

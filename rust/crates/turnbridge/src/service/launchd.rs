@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use turnbridge_core::service_files::launchd::{self, LABEL};
-use turnbridge_core::service_files::{Environment, Job, Unwritable};
+use turnbridge_core::system::service_files::launchd::{self, LABEL};
+use turnbridge_core::system::service_files::{Environment, Job, Unwritable};
 use turnbridge_store::atomic_file::make_private_folder;
 use turnbridge_store::paths::home_dir;
 

@@ -1,7 +1,7 @@
 //! The daemon as a service: something else starts it at login, and again whenever it ends.
 //!
 //! launchd, systemd and the Task Scheduler behind one small interface. What they are told is made in
-//! `turnbridge_core::service_files`; here it is put in its place, and they are asked to take it up.
+//! `turnbridge_core::system::service_files`; here it is put in its place, and they are asked to take it up.
 //! An installation that fails leaves everything as it was.
 
 mod call;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use turnbridge_core::service_files::{Environment, Job, Unwritable};
+use turnbridge_core::system::service_files::{Environment, Job, Unwritable};
 use turnbridge_store::test_switch::{self, TestSwitch};
 
 use crate::config;

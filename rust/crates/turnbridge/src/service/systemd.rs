@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Result;
-use turnbridge_core::service_files::systemd::{self, UNIT};
-use turnbridge_core::service_files::{Environment, Job, Unwritable};
+use turnbridge_core::system::service_files::systemd::{self, UNIT};
+use turnbridge_core::system::service_files::{Environment, Job, Unwritable};
 use turnbridge_store::paths::config_file;
 
 use super::call::{ask, demand, refused};

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use turnbridge_core::service_files::task_scheduler::{self, TASK};
-use turnbridge_core::service_files::{Environment, Job, Unwritable};
+use turnbridge_core::system::service_files::task_scheduler::{self, TASK};
+use turnbridge_core::system::service_files::{Environment, Job, Unwritable};
 use turnbridge_store::paths::StatePaths;
 
 use super::call::{ask, demand};

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use turnbridge_config::Config;
 use turnbridge_config::codex_notify::{Mode, Status, status};
+use turnbridge_core::agents::claude::settings_edit::{all_hooks_are_off, own_calls};
 use turnbridge_core::ids::Tool;
-use turnbridge_core::settings_edit::{all_hooks_are_off, own_calls};
-use turnbridge_core::setup_texts::SetupText;
+use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_store::paths::claude_config_dir;
 
 use super::{ClaudeWay, CodexWay, Setup};

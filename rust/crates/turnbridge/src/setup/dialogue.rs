@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::Result;
-use turnbridge_core::setup_texts::SetupText;
-use turnbridge_core::texts::Language;
+use turnbridge_core::system::setup_texts::SetupText;
+use turnbridge_core::text::texts::Language;
 
 use super::secret_line;
 use crate::failure::hinted;

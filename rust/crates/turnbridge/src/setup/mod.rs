@@ -16,8 +16,8 @@ use anyhow::Result;
 use clap::ValueEnum;
 use turnbridge_config::{Config, Setting, Slack};
 use turnbridge_core::ids::Tool;
-use turnbridge_core::setup_texts::SetupText;
-use turnbridge_core::texts::Language;
+use turnbridge_core::system::setup_texts::SetupText;
+use turnbridge_core::text::texts::Language;
 use turnbridge_daemon::notifier;
 use turnbridge_store::paths::StatePaths;
 

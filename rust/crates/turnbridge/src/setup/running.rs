@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use turnbridge_core::daemon_wire::SlackStatus;
-use turnbridge_core::setup_texts::SetupText;
+use turnbridge_core::system::daemon_wire::SlackStatus;
+use turnbridge_core::system::setup_texts::SetupText;
 
 use super::{Channel, Setup};
 use crate::commands::{board, daemon};

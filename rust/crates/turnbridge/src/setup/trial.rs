@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::notice_wire::Route;
-use turnbridge_core::reply_wire::{Outcome, Reply, RunResult};
-use turnbridge_core::setup_texts::SetupText;
-use turnbridge_core::texts::Text;
+use turnbridge_core::notices::notice_wire::Route;
+use turnbridge_core::replies::reply_wire::{Outcome, Reply, RunResult};
+use turnbridge_core::system::setup_texts::SetupText;
+use turnbridge_core::text::texts::Text;
+use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::atomic_file::make_private_folder;
 use turnbridge_store::{clock, inbox, outbox, routes, session_store, turn_store};
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 
-use turnbridge_core::visible_text::visible_line;
+use turnbridge_core::text::visible_text::visible_line;
 
 use super::engine_process::in_its_own_group;
 use super::{Engine, Manner, patience};

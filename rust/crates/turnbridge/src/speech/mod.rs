@@ -1,6 +1,6 @@
 //! Speaking: finds an engine, and lets it play or write.
 //!
-//! What is said is `turnbridge_core::spoken_text`'s. Speech outlives the command that starts it:
+//! What is said is `turnbridge_core::text::spoken_text`'s. Speech outlives the command that starts it:
 //! an agent's turn must not wait for it. So another process plays (`player`), which the command
 //! starts (`launch`) and hears one line from: whether the speech has begun.
 
@@ -15,7 +15,7 @@ mod wav;
 
 use std::path::PathBuf;
 
-use turnbridge_core::spoken_text::{Utterance, spoken_text};
+use turnbridge_core::text::spoken_text::{Utterance, spoken_text};
 
 use crate::config;
 use crate::failure::{hinted, hinted_with_code};

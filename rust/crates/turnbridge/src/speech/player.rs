@@ -7,7 +7,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use turnbridge_core::spoken_text::Utterance;
+use turnbridge_core::text::spoken_text::Utterance;
 use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::speech_mark::{SpeechMark, Word};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use turnbridge_core::spoken_text::Utterance;
+use turnbridge_core::text::spoken_text::Utterance;
 
 use super::Speaker;
 use super::engine::{Call, Target};

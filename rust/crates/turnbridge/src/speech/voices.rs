@@ -1,7 +1,7 @@
 //! Which voices an engine has, from what it prints about them.
 
 use anyhow::{Context, Result};
-use turnbridge_core::spoken_text::Language;
+use turnbridge_core::text::spoken_text::Language;
 
 use super::engine::{Call, Engine, code};
 use super::{Manner, Speaker};

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use turnbridge_core::wsl::{DistributionName, Environment, below};
+use turnbridge_core::system::wsl::{DistributionName, Environment, below};
 use turnbridge_store::bounded_file;
 use turnbridge_store::foreign_file::ForeignFile;
 use turnbridge_store::paths::StatePaths;

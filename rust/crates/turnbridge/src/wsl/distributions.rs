@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Result;
-use turnbridge_core::wsl::{DistributionName, decode_output, distributions_in, unc_roots};
+use turnbridge_core::system::wsl::{DistributionName, decode_output, distributions_in, unc_roots};
 use turnbridge_store::test_switch::{self, TestSwitch};
 
 use super::{Side, root_for_tests, side};

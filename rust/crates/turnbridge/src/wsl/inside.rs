@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use turnbridge_core::wsl::{Traces, automount_root, can_run_windows_programs, is_wsl};
+use turnbridge_core::system::wsl::{Traces, automount_root, can_run_windows_programs, is_wsl};
 
 /// Where the kernel keeps the entry for programs of Windows; systemd has it made anew, late.
 const BINFMT: [&str; 2] =

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use turnbridge_core::wsl::Environment;
+use turnbridge_core::system::wsl::Environment;
 use turnbridge_store::foreign_file::{Change, ForeignFile};
 use turnbridge_store::paths::StatePaths;
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use turnbridge_core::gate_switches::{Switch, config_switch};
+use turnbridge_core::gate::gate_switches::{Switch, config_switch};
 
 use crate::world::World;
 

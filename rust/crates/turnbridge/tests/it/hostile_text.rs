@@ -8,9 +8,9 @@ use std::process::Stdio;
 
 use serde_json::json;
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::notice_wire::{Notice, Progress, Route};
-use turnbridge_core::reply_wire::{Reply, ReplyTo};
-use turnbridge_core::visible_text::visible;
+use turnbridge_core::notices::notice_wire::{Notice, Progress, Route};
+use turnbridge_core::replies::reply_wire::{Reply, ReplyTo};
+use turnbridge_core::text::visible_text::visible;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::{clock, inbox, outbox, routes, turn_store};
 

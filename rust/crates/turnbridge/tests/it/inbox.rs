@@ -9,8 +9,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbridge_core::reply_plan::{Step, Surroundings, Told, plan};
-use turnbridge_core::resume::Live;
+use turnbridge_core::agents::resume::Live;
+use turnbridge_core::replies::reply_plan::{Step, Surroundings, Told, plan};
 use turnbridge_daemon::replies::find_out;
 use turnbridge_store::inbox as store;
 use turnbridge_store::paths::StatePaths;

@@ -1,9 +1,9 @@
 //! One style in every Japanese text: one word for one thing, the same colons, brackets and blanks.
 //! Texts that the requirements fix to the letter are as they are.
 
-use turnbridge_core::setup_texts::SetupText;
-use turnbridge_core::sign_in_texts::SignInText;
-use turnbridge_core::texts::{Language, Text};
+use turnbridge_core::board::sign_in_texts::SignInText;
+use turnbridge_core::system::setup_texts::SetupText;
+use turnbridge_core::text::texts::{Language, Text};
 
 const BOARD: &str = include_str!("../../../turnbridge-daemon/src/board/page/texts.js");
 

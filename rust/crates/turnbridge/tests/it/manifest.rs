@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use turnbridge_core::event::HookEventName;
 use turnbridge_core::ids::Tool;
+use turnbridge_core::session::event::HookEventName;
 
 fn read(path: &str) -> Value {
     let path = format!("{}/../../../{path}", env!("CARGO_MANIFEST_DIR"));

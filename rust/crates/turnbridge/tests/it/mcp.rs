@@ -95,7 +95,7 @@ fn the_plugin_and_its_skill_name_this_tool() {
     assert_eq!(server["command"], "${CLAUDE_PLUGIN_ROOT}/bin/turnbridge");
     assert_eq!(server["args"], json!(["mcp"]));
     let tool = format!("mcp__plugin_{}_{name}__speak", plugin["name"].as_str().unwrap());
-    assert!(turnbridge_core::speak::is_own_speak(&tool), "{tool}");
+    assert!(turnbridge_core::gate::speak::is_own_speak(&tool), "{tool}");
     assert!(turnbridge_core::gate::reminder(true).contains(&tool), "{tool}");
     let skill = read("skills/speak/SKILL.md");
     // With `allowed-tools` Claude would ask before it uses the skill at all.

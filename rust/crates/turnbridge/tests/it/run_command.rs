@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use testkit::{StandIn, Tmux, skipped, wait_until};
-use turnbridge_core::tvine_project::project_id;
+use turnbridge_core::sinks::tvine_project::project_id;
 
 use crate::world::World;
 

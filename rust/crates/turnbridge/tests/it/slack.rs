@@ -546,7 +546,7 @@ fn one_process_of_ten() {
     let process = std::env::var("ROUTES_OF").unwrap();
     let paths = turnbridge_store::paths::StatePaths::from_env().unwrap();
     for number in 0..200 {
-        let route = turnbridge_core::notice_wire::Route {
+        let route = turnbridge_core::notices::notice_wire::Route {
             ts: "2026-01-01T00:00:00Z".to_owned(),
             channel: "D1".to_owned(),
             thread_ts: format!("{process}.{number:06}"),

@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use turnbridge_core::tcp_table::{Family, Owner, linux_user};
+use turnbridge_core::board::tcp_table::{Family, Owner, linux_user};
 
 pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::net::SocketAddr;
 use std::ptr;
 
-use turnbridge_core::tcp_table::{Owner, macos_user};
+use turnbridge_core::board::tcp_table::{Owner, macos_user};
 
 const LIST: &CStr = c"net.inet.tcp.pcblist_n";
 

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use turnbridge_core::tcp_table::Owner;
+use turnbridge_core::board::tcp_table::Owner;
 
 pub fn own_user() -> u32 {
     0

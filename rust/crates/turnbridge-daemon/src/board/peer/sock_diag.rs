@@ -11,8 +11,8 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with,
 };
-use turnbridge_core::sock_diag::{Found, read_answer, request};
-use turnbridge_core::tcp_table::Owner;
+use turnbridge_core::board::sock_diag::{Found, read_answer, request};
+use turnbridge_core::board::tcp_table::Owner;
 
 /// The kernel answers before `send` returns.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -6,8 +6,8 @@ use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
-use turnbridge_core::board_wire::CodeFile;
-use turnbridge_core::sign_in::{
+use turnbridge_core::board::board_wire::CodeFile;
+use turnbridge_core::board::sign_in::{
     CODE_VALID, MOST_WRONG_CODES, Standing, code_of, shown_code, typed_code,
 };
 use turnbridge_store::atomic_file::write_atomically;

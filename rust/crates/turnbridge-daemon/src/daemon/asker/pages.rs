@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use turnbridge_core::listening::Parent;
-use turnbridge_core::slack_ts::SlackTs;
-use turnbridge_core::thread_marks::{ThreadKey, ThreadMarks};
+use turnbridge_core::slack::listening::Parent;
+use turnbridge_core::slack::slack_ts::SlackTs;
+use turnbridge_core::slack::thread_marks::{ThreadKey, ThreadMarks};
 use turnbridge_slack::Page;
 
 use super::reading::News;

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use turnbridge_core::listening::Verdict;
-use turnbridge_core::reply_check::{Checked, check_reply};
-use turnbridge_core::reply_wire::{Reported, read_fetched};
-use turnbridge_core::slack_ts::SlackTs;
-use turnbridge_core::thread_marks::{MarkChange, ThreadKey};
+use turnbridge_core::replies::reply_wire::{Reported, read_fetched};
+use turnbridge_core::slack::listening::Verdict;
+use turnbridge_core::slack::reply_check::{Checked, check_reply};
+use turnbridge_core::slack::slack_ts::SlackTs;
+use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey};
 use turnbridge_slack::CallError;
 use turnbridge_store::log::Field;
 

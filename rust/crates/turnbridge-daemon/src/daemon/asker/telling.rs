@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbridge_core::daemon_wire::{MachineStatus, RepliesStatus};
+use turnbridge_core::system::daemon_wire::{MachineStatus, RepliesStatus};
 use turnbridge_store::log::Field;
 use turnbridge_store::{clock, heard};
 

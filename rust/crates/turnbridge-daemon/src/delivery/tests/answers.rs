@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use turnbridge_core::texts::Language;
+use turnbridge_core::text::texts::Language;
 use turnbridge_store::outbox;
 use turnbridge_store::paths::StatePaths;
 

@@ -1,7 +1,7 @@
 //! Hooks and rollouts tell of the same turns, in any order; and who has died tells nothing.
 
-use turnbridge_core::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
 use turnbridge_core::session::Host;
+use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
 use turnbridge_store::file_lock::FileLock;
 
 use super::*;

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use testkit::{Codex, Hermetic, Reply, ResponsesApi, skipped};
-use turnbridge_core::notice_wire::NoticeKind;
+use turnbridge_core::notices::notice_wire::NoticeKind;
 
 use super::super::{Sight, Watch, watch};
 use super::*;

@@ -6,10 +6,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use turnbridge_config::Config;
-use turnbridge_core::board_wire::BoardFile;
-use turnbridge_core::sign_in::{CODE_VALID, Progress, Step, TICKET_VALID, file_url, next_step};
-use turnbridge_core::sign_in_texts::SignInText;
-use turnbridge_core::texts::Language;
+use turnbridge_core::board::board_wire::BoardFile;
+use turnbridge_core::board::sign_in::{
+    CODE_VALID, Progress, Step, TICKET_VALID, file_url, next_step,
+};
+use turnbridge_core::board::sign_in_texts::SignInText;
+use turnbridge_core::text::texts::Language;
 use turnbridge_daemon::board::sign_in::{Code, Ticket};
 use turnbridge_daemon::notifier;
 use turnbridge_store::paths::StatePaths;

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use turnbridge_core::codex_launch::classify;
+use turnbridge_core::agents::codex::codex_launch::classify;
 
 use crate::output;
 

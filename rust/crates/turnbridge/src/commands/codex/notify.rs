@@ -7,8 +7,8 @@ use serde_json::json;
 use turnbridge_config::codex_notify::{
     Mode, Outcome, Plan, Status, our_argv, plan_apply, plan_remove, status,
 };
-use turnbridge_core::setup_texts::SetupText;
-use turnbridge_core::wsl::Environment;
+use turnbridge_core::system::setup_texts::SetupText;
+use turnbridge_core::system::wsl::Environment;
 use turnbridge_store::codex_chain;
 use turnbridge_store::foreign_file::{Applied, Before, Change, Current, ForeignFile};
 use turnbridge_store::paths::{StatePaths, codex_home};

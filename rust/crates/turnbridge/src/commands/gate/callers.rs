@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use turnbridge_core::gate_hooks::{Caller, GateCall, HookFacts, Unasked, who_asks};
-use turnbridge_core::settings_edit::own_calls;
+use turnbridge_core::agents::claude::settings_edit::own_calls;
+use turnbridge_core::gate::gate_hooks::{Caller, GateCall, HookFacts, Unasked, who_asks};
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::{clock, session_store};
 

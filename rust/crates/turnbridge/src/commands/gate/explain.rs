@@ -5,12 +5,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use turnbridge_core::agents::claude::sandbox::{Layer, LayerValue, decide_sandbox};
+use turnbridge_core::gate::gate_hooks::{Caller, Unasked};
+use turnbridge_core::gate::gate_switches::Switch;
+use turnbridge_core::gate::speak::SpeakOutcome;
 use turnbridge_core::gate::{Decision, Look, Rule, Stop, decide_stop};
-use turnbridge_core::gate_hooks::{Caller, Unasked};
-use turnbridge_core::gate_switches::Switch;
-use turnbridge_core::sandbox::{Layer, LayerValue, decide_sandbox};
-use turnbridge_core::speak::SpeakOutcome;
-use turnbridge_core::visible_text::visible_line;
+use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::{claude_settings, gate_files};
 

@@ -1,8 +1,8 @@
 //! Which programs are registered, and how the installed Claude Code can be told to run them.
 
 use anyhow::Result;
+use turnbridge_core::agents::claude::settings_edit::Form;
 use turnbridge_core::ids::Tool;
-use turnbridge_core::settings_edit::Form;
 
 use crate::failure::note;
 use crate::wsl::Target;

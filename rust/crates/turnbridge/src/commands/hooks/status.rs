@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use serde_json::json;
-use turnbridge_core::event::HookEventName;
-use turnbridge_core::settings_edit::{Registered, all_hooks_are_off, inspect};
+use turnbridge_core::agents::claude::settings_edit::{Registered, all_hooks_are_off, inspect};
+use turnbridge_core::session::event::HookEventName;
 
 use super::{Wanted, settings_file_of};
 use crate::commands::consent::{explain, refused, say};

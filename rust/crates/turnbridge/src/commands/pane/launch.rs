@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use turnbridge_core::codex_launch::classify;
-use turnbridge_core::command_line::{self, Started, agent, agents_in};
+use turnbridge_core::agents::codex::codex_launch::classify;
 use turnbridge_core::ids::Tool;
-use turnbridge_core::pane_id::PaneId;
-use turnbridge_core::panes::Launch;
 use turnbridge_core::session::Host;
+use turnbridge_core::terminals::command_line::{self, Started, agent, agents_in};
+use turnbridge_core::terminals::pane_id::PaneId;
+use turnbridge_core::terminals::panes::Launch;
 use turnbridge_store::paths::{StatePaths, home_dir};
 use turnbridge_store::{clock, pane_store};
 

@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
 use turnbridge_core::ids::{SessionId, Tool};
-use turnbridge_core::pane_id::PaneId;
-use turnbridge_core::panes::{Launched, Panes};
 use turnbridge_core::session::{Session, State};
+use turnbridge_core::terminals::pane_id::PaneId;
+use turnbridge_core::terminals::panes::{Launched, Panes};
 use turnbridge_store::{clock, pane_store};
 
 use super::super::sessions::current_sessions;

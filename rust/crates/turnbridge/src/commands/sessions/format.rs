@@ -7,8 +7,8 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use turnbridge_core::one_line::one_line;
 use turnbridge_core::session::{Session, State};
+use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::timestamp::Timestamp;
 
 use super::table::{age, dot, state_words};

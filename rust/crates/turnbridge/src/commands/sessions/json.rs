@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use serde::Serialize;
+use turnbridge_core::session::turn_wire::TurnRecord;
 use turnbridge_core::session::{Detail, Run, Session};
-use turnbridge_core::turn_wire::TurnRecord;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::turn_store::read_turns;
 

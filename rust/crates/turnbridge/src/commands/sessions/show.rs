@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use turnbridge_core::one_line::one_line;
 use turnbridge_core::session::{Run, Session};
+use turnbridge_core::text::one_line::one_line;
+use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::visible_text::visible_line;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::turn_store::read_turns;
 

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use turnbridge_core::one_line::one_line;
 use turnbridge_core::session::{Detail, Session, State};
+use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::timestamp::Timestamp;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 

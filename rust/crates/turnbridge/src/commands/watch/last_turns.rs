@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-use turnbridge_core::turn_wire::{TurnRecord, read_turn};
+use turnbridge_core::session::turn_wire::{TurnRecord, read_turn};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::turn_store::read_turns;
 

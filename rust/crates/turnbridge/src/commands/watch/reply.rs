@@ -1,7 +1,7 @@
 //! A reply from here takes the road of a reply from the board: into the inbox, with an id that no
 //! other has; the daemon gives it to the agent. What became of it is read from the same place.
 
-use turnbridge_core::reply_wire::{Outcome, Reply, ReplyTo};
+use turnbridge_core::replies::reply_wire::{Outcome, Reply, ReplyTo};
 use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::inbox;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use turnbridge_core::event::ProcessKey;
 use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::session::event::ProcessKey;
+use turnbridge_core::session::turn_wire::TurnRecord;
 use turnbridge_core::session::{
     Activity, Detail, Ended, Host, Prompt, Run, Session, State, Turn, Wait,
 };
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::turn_wire::TurnRecord;
 
 use super::follow::Change;
 use super::model::SessionKey;

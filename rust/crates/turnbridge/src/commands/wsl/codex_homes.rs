@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use turnbridge_core::wsl::{DistributionName, is_same_place};
+use turnbridge_core::system::wsl::{DistributionName, is_same_place};
 
 use crate::commands::consent::{Answer, Consent, say};
 use crate::config;

@@ -3,8 +3,8 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use turnbridge_core::settings_edit::{Form, Registration, StopGate, inspect};
-use turnbridge_core::wsl::DistributionName;
+use turnbridge_core::agents::claude::settings_edit::{Form, Registration, StopGate, inspect};
+use turnbridge_core::system::wsl::DistributionName;
 
 use super::{codex_homes, wslenv};
 use crate::commands::consent::say;

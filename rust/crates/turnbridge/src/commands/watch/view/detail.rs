@@ -4,10 +4,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use turnbridge_core::one_line::one_line;
 use turnbridge_core::session::Session;
+use turnbridge_core::session::turn_wire::TurnRecord;
+use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::turn_wire::TurnRecord;
 
 use super::wrap::wrap;
 use super::{bold, put};

@@ -5,9 +5,9 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
-use turnbridge_core::one_line::one_line;
-use turnbridge_core::panes::PaneView;
 use turnbridge_core::session::{Session, State};
+use turnbridge_core::terminals::panes::PaneView;
+use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::timestamp::Timestamp;
 use unicode_width::UnicodeWidthStr;
 

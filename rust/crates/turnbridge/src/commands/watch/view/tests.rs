@@ -4,9 +4,9 @@ use ratatui::style::Color;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use turnbridge_core::ids::Tool;
-use turnbridge_core::pane_id::PaneId;
-use turnbridge_core::panes::{Launched, Panes};
 use turnbridge_core::session::{Activity, Detail, State};
+use turnbridge_core::terminals::pane_id::PaneId;
+use turnbridge_core::terminals::panes::{Launched, Panes};
 
 use super::*;
 use crate::commands::watch::key::Key;
@@ -88,7 +88,7 @@ fn nothing_reaches_the_terminal_that_it_would_act_on_or_nobody_would_see() {
     for (width, height) in [(120, 30), (80, 24), (30, 10)] {
         let (text, buffer) = screen(&model, COLOR, NOW, width, height);
         let cells = buffer.content().iter().map(|cell| cell.symbol()).collect::<String>();
-        assert_eq!(cells, turnbridge_core::visible_text::visible(&cells));
+        assert_eq!(cells, turnbridge_core::text::visible_text::visible(&cells));
         assert!(text.contains("\\u001b[2J"), "{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! Text in lines of so many columns. A wide character takes two and is never halved; one that has
 //! no width stays with the one before it.
 
-use turnbridge_core::visible_text::visible_line;
+use turnbridge_core::text::visible_text::visible_line;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// At most `limit` lines, broken at blanks where there are any, else anywhere, as Japanese is.

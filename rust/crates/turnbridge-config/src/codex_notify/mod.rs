@@ -1,0 +1,291 @@
+//! The one key `notify` in the root of Codex's `config.toml`: which program Codex runs when a turn
+//! has ended. Codex knows one only, so an existing one stays unless the user says otherwise (X1).
+//!
+//! `toml_edit` finds the places; what changes is spliced into the text, so that comments, line ends
+//! and everything else stay byte for byte. A `notify` inside a table is another key, and not ours.
+
+use std::ops::Range;
+
+use toml_edit::{Array, Document, Item, Table, Value};
+use turnbridge_core::scan::byte_order_mark::split_mark;
+use turnbridge_core::scan::splice::{Splice, spliced};
+
+use crate::problem::Problem;
+
+/// What happens to a `notify` that the user has already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    LeaveExisting,
+    /// Ours takes its place and runs it with the same JSON.
+    Chain,
+    Replace,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    pub splices: Vec<Splice>,
+    pub outcome: Outcome,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is as it should be.
+    Unchanged,
+    Registered,
+    /// Ours was there, but called something else.
+    Updated,
+    /// Somebody else's stays.
+    Left(Vec<String>),
+    /// Ours stands where somebody else's did; the caller keeps theirs to be run.
+    Chained(Vec<String>),
+    Replaced,
+    /// Ours is gone.
+    Removed,
+    /// Ours is gone, and what stood there before is back.
+    Restored,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    Absent,
+    Registered,
+    /// Ours, but not what is wanted now: another version or another place.
+    Outdated(Vec<String>),
+    Foreign(Vec<String>),
+    /// Codex will not read it.
+    Unusable,
+}
+
+impl Plan {
+    pub fn applied_to(&self, text: &str) -> String {
+        spliced(text, &self.splices)
+    }
+}
+
+/// What Codex is to run: `PROGRAM notify --tool codex`.
+pub fn our_argv(program: &str) -> Vec<String> {
+    [program, "notify", "--tool", "codex"].map(str::to_owned).to_vec()
+}
+
+pub fn plan_apply(text: &str, argv: &[String], mode: Mode) -> Result<Plan, Problem> {
+    let found = Found::in_text(text)?;
+    let wanted = render(argv);
+    let (splices, outcome) = match &found {
+        Found::Nothing { last_value } => {
+            (vec![insertion(text, *last_value, &wanted)], Outcome::Registered)
+        }
+        Found::Argv { argv: existing, .. } if existing == argv => (vec![], Outcome::Unchanged),
+        Found::Argv { argv: existing, value, .. } if is_ours(existing) => {
+            (vec![Splice::replace(value.clone(), wanted)], Outcome::Updated)
+        }
+        // An empty list runs nothing.
+        Found::Argv { argv: existing, value, .. } if existing.is_empty() => {
+            (vec![Splice::replace(value.clone(), wanted)], Outcome::Registered)
+        }
+        Found::Argv { argv: existing, value, .. } => match mode {
+            Mode::LeaveExisting => (vec![], Outcome::Left(existing.clone())),
+            Mode::Chain => {
+                let splice = Splice::replace(value.clone(), wanted);
+                (vec![splice], Outcome::Chained(existing.clone()))
+            }
+            Mode::Replace => (vec![Splice::replace(value.clone(), wanted)], Outcome::Replaced),
+        },
+        Found::Other { value, is_table: false } if mode == Mode::Replace => {
+            (vec![Splice::replace(value.clone(), wanted)], Outcome::Replaced)
+        }
+        Found::Other { value, .. } => {
+            let message = "`notify` should be a list of words; Codex does not start with this";
+            return Err(Problem::at(text, value.clone(), message));
+        }
+    };
+    checked(text, Plan { splices, outcome }, |status| match status {
+        Found::Argv { argv: after, .. } => after == argv,
+        _ => false,
+    })
+}
+
+/// Takes ours out. `before` is the text before we came, if it is known, and `chained` what we ran
+/// besides: either says what comes back in its place.
+pub fn plan_remove(
+    text: &str,
+    before: Option<&str>,
+    chained: Option<&[String]>,
+) -> Result<Plan, Problem> {
+    let Found::Argv { argv, entry, value } = Found::in_text(text)? else {
+        return Ok(Plan { splices: Vec::new(), outcome: Outcome::Unchanged });
+    };
+    if !is_ours(&argv) {
+        return Ok(Plan { splices: Vec::new(), outcome: Outcome::Left(argv) });
+    }
+    let previous = before.and_then(previous_value).or_else(|| chained.map(render));
+    let plan = match previous {
+        Some(previous) => {
+            Plan { splices: vec![Splice::replace(value, previous)], outcome: Outcome::Restored }
+        }
+        None => Plan { splices: vec![removal(text, entry)], outcome: Outcome::Removed },
+    };
+    checked(text, plan, |after| !matches!(after, Found::Argv { argv, .. } if is_ours(argv)))
+}
+
+pub fn status(text: &str, argv: &[String]) -> Result<Status, Problem> {
+    Ok(match Found::in_text(text)? {
+        Found::Nothing { .. } => Status::Absent,
+        Found::Argv { argv: existing, .. } if existing == argv => Status::Registered,
+        Found::Argv { argv: existing, .. } if is_ours(&existing) => Status::Outdated(existing),
+        Found::Argv { argv: existing, .. } if existing.is_empty() => Status::Absent,
+        Found::Argv { argv: existing, .. } => Status::Foreign(existing),
+        Found::Other { .. } => Status::Unusable,
+    })
+}
+
+/// Ours wherever it lies: it may have been moved.
+fn is_ours(argv: &[String]) -> bool {
+    let [program, command, rest @ ..] = argv else { return false };
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    name.strip_suffix(".exe").unwrap_or(name) == "turnbridge"
+        && command == "notify"
+        && rest.windows(2).any(|pair| pair == ["--tool", "codex"])
+}
+
+fn render(argv: &[String]) -> String {
+    argv.iter().map(String::as_str).collect::<Array>().to_string().trim().to_owned()
+}
+
+/// What the root says of `notify`. All places are bytes of the text.
+enum Found {
+    Nothing {
+        /// Where the last value of the root ends; a new key belongs behind it, before the tables.
+        last_value: Option<usize>,
+    },
+    Argv {
+        argv: Vec<String>,
+        /// Key and value.
+        entry: Range<usize>,
+        value: Range<usize>,
+    },
+    /// Something that Codex does not take.
+    Other { value: Range<usize>, is_table: bool },
+}
+
+impl Found {
+    fn in_text(text: &str) -> Result<Found, Problem> {
+        Problem::check_mark(text)?;
+        let (mark, body) = split_mark(text);
+        let mark = mark.len();
+        let document = Document::parse(body).map_err(|error| Problem::of_syntax(body, &error))?;
+        let in_whole = |range: Range<usize>| range.start + mark..range.end + mark;
+        let Some((key, item)) = document.get_key_value("notify") else {
+            let last_value = last_value_end(&document).map(|end| end + mark);
+            return Ok(Found::Nothing { last_value });
+        };
+        let key = key.span().unwrap_or_default();
+        let value = item.span().unwrap_or(key.clone());
+        Ok(match words(item) {
+            Some(argv) => {
+                Found::Argv { argv, entry: in_whole(key.start..value.end), value: in_whole(value) }
+            }
+            None => {
+                Found::Other { value: in_whole(value), is_table: !matches!(item, Item::Value(_)) }
+            }
+        })
+    }
+}
+
+fn words(item: &Item) -> Option<Vec<String>> {
+    let array = item.as_value()?.as_array()?;
+    array.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+}
+
+/// Of the values in front of the first table header, dotted ones included.
+fn last_value_end(table: &Table) -> Option<usize> {
+    let ends = table.iter().filter_map(|(_, item)| match item {
+        Item::Value(value) => value_end(value),
+        Item::Table(table) if table.is_dotted() => last_value_end(table),
+        _ => None,
+    });
+    ends.max()
+}
+
+fn value_end(value: &Value) -> Option<usize> {
+    match value.span() {
+        Some(span) => Some(span.end),
+        None => value.as_inline_table()?.iter().filter_map(|(_, value)| value_end(value)).max(),
+    }
+}
+
+/// A line of its own.
+fn insertion(text: &str, last_value: Option<usize>, wanted: &str) -> Splice {
+    let at = match last_value {
+        Some(end) => text[end..].find('\n').map_or(text.len(), |offset| end + offset + 1),
+        None => before_first_table(text),
+    };
+    let line_end = line_end(text, at);
+    let is_behind_open_line = !split_mark(&text[..at]).1.is_empty() && !text[..at].ends_with('\n');
+    match is_behind_open_line {
+        true => Splice::insert(at, format!("{line_end}notify = {wanted}")),
+        false => Splice::insert(at, format!("notify = {wanted}{line_end}")),
+    }
+}
+
+/// There is no value before it, only comments; those that touch the header belong to it.
+fn before_first_table(text: &str) -> usize {
+    let mark = split_mark(text).0.len();
+    let (mut at, mut start_of_block) = (mark, mark);
+    for line in text[mark..].split_inclusive('\n') {
+        match line.trim_start().chars().next() {
+            Some('[') => return start_of_block,
+            Some(_) => {}
+            None => start_of_block = at + line.len(),
+        }
+        at += line.len();
+    }
+    text.len()
+}
+
+/// That of the neighbourhood: the line before, else the first of all.
+fn line_end(text: &str, at: usize) -> &'static str {
+    match text[..at].rfind('\n').or_else(|| text.find('\n')) {
+        Some(end) if text[..end].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+/// The whole line, unless a comment stands on it, which is not ours.
+fn removal(text: &str, entry: Range<usize>) -> Splice {
+    let start = text[..entry.start].rfind('\n').map_or(0, |end| end + 1);
+    let start = start + split_mark(&text[start..]).0.len();
+    let end = text[entry.end..].find('\n').map_or(text.len(), |offset| entry.end + offset + 1);
+    let (in_front, behind) = (&text[start..entry.start], &text[entry.end..end]);
+    if !in_front.trim().is_empty() || !behind.trim().is_empty() {
+        return Splice::delete(entry.start..end - behind.trim_start().len());
+    }
+    // The last line without a line end: the one before it had none either.
+    let is_last = !text[start..end].ends_with('\n');
+    match text[..start].strip_suffix('\n').filter(|_| is_last) {
+        Some(before) => Splice::delete(before.strip_suffix('\r').unwrap_or(before).len()..end),
+        None => Splice::delete(start..end),
+    }
+}
+
+/// The value as it was written then, unless it was ours already.
+fn previous_value(before: &str) -> Option<String> {
+    match Found::in_text(before).ok()? {
+        Found::Argv { argv, value, .. } if !is_ours(&argv) => Some(before[value].to_owned()),
+        Found::Other { value, is_table: false } => Some(before[value].to_owned()),
+        _ => None,
+    }
+}
+
+/// A plan is not believed until what it leads to reads as it should.
+fn checked(text: &str, plan: Plan, holds: impl Fn(&Found) -> bool) -> Result<Plan, Problem> {
+    if plan.splices.is_empty() {
+        return Ok(plan);
+    }
+    match Found::in_text(&plan.applied_to(text)) {
+        Ok(found) if holds(&found) => Ok(plan),
+        _ => Err(Problem::at(text, 0..0, "could not find a place for `notify`")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

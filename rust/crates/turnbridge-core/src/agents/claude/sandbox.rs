@@ -1,0 +1,156 @@
+//! Tells from Claude's settings files whether its sandbox is on.
+//!
+//! Pure: the contents of the files come in, highest layer first. The first layer that holds a
+//! boolean `sandbox.enabled` decides (CVI-6..12; the managed and project layers because the real
+//! Claude Code honours them). JSON is strict, as for Claude, which ignores a file with comments;
+//! a byte order mark is allowed.
+
+use crate::scan::json_scan::{Field, Found, Keep, Scanner, Step};
+
+/// Where a settings file stands, highest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    Managed,
+    ProjectLocal,
+    Project,
+    UserLocal,
+    User,
+}
+
+impl Layer {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Layer::Managed => "managed",
+            Layer::ProjectLocal => "project local",
+            Layer::Project => "project",
+            Layer::UserLocal => "user local",
+            Layer::User => "user",
+        }
+    }
+}
+
+/// What one file says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayerValue {
+    Enabled,
+    Disabled,
+    /// The file says nothing, and why.
+    Silent(Silence),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    Absent,
+    Unreadable,
+    NotJson,
+    NotSet,
+    NotBoolean,
+}
+
+impl Silence {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Silence::Absent => "no file",
+            Silence::Unreadable => "not readable",
+            Silence::NotJson => "no strict JSON (Claude ignores it too)",
+            Silence::NotSet => "not set",
+            Silence::NotBoolean => "not a boolean",
+        }
+    }
+}
+
+const FIELDS: &[Field] = &[
+    Field { path: &[Step::Key("sandbox")], keep: Keep::Scalar(16) },
+    Field { path: &[Step::Key("sandbox"), Step::Key("enabled")], keep: Keep::Scalar(16) },
+];
+
+/// What the contents of a settings file say of `sandbox.enabled`.
+pub fn sandbox_value(contents: &[u8]) -> LayerValue {
+    let contents = contents.strip_prefix(b"\xef\xbb\xbf").unwrap_or(contents);
+    let mut scanner = Scanner::new(FIELDS);
+    let Ok(captures) = scanner.feed(contents).and_then(|()| scanner.finish()) else {
+        return LayerValue::Silent(Silence::NotJson);
+    };
+    // The scanner does not look closely at what it skips; Claude's parser does.
+    let is_strict = serde_json::from_slice::<serde::de::IgnoredAny>(contents).is_ok();
+    if !is_strict || std::str::from_utf8(contents).is_err() {
+        return LayerValue::Silent(Silence::NotJson);
+    }
+    // Of duplicate keys the last counts: a second `sandbox` forgets the first one's `enabled`.
+    let mut value = LayerValue::Silent(Silence::NotSet);
+    for capture in captures {
+        value = match (capture.field, capture.found) {
+            (0, _) | (_, Found::Null) => LayerValue::Silent(Silence::NotSet),
+            (_, Found::Bool(true)) => LayerValue::Enabled,
+            (_, Found::Bool(false)) => LayerValue::Disabled,
+            _ => LayerValue::Silent(Silence::NotBoolean),
+        };
+    }
+    value
+}
+
+/// The position of the layer that decides, and whether the sandbox is on. Nothing set: off, so
+/// that the check runs (CVI-11).
+pub fn decide_sandbox(layers: &[LayerValue]) -> (Option<usize>, bool) {
+    let decides = |value: &LayerValue| !matches!(value, LayerValue::Silent(_));
+    let position = layers.iter().position(decides);
+    (position, position.is_some_and(|index| layers[index] == LayerValue::Enabled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cvi_5_the_value_is_read_from_sandbox_enabled_alone() {
+        use LayerValue::{Disabled, Enabled, Silent};
+        for (contents, expected) in [
+            (r#"{"sandbox":{"enabled":true}}"#, Enabled),
+            (r#"{"sandbox":{"enabled":false,"autoAllowBashIfSandboxed":true}}"#, Disabled),
+            ("\u{feff}{\"sandbox\":{\"enabled\":true}}\r\n", Enabled),
+            (r#"{"sandbox":{"autoAllowBashIfSandboxed":true}}"#, Silent(Silence::NotSet)),
+            (r#"{"enabled":true,"x":{"sandbox":{"enabled":true}}}"#, Silent(Silence::NotSet)),
+            (r#"{"sandbox":{"enabled":null}}"#, Silent(Silence::NotSet)),
+            (r#"{"sandbox":true}"#, Silent(Silence::NotSet)),
+            (r#"{"sandbox":[{"enabled":true}]}"#, Silent(Silence::NotSet)),
+            (r#"{"sandbox":{"enabled":"true"}}"#, Silent(Silence::NotBoolean)),
+            (r#"{"sandbox":{"enabled":1}}"#, Silent(Silence::NotBoolean)),
+            (r#"{"sandbox":{"enabled":{}}}"#, Silent(Silence::NotBoolean)),
+            ("{}", Silent(Silence::NotSet)),
+            ("", Silent(Silence::NotJson)),
+            ("{\"sandbox\":{\"enabled\":true}", Silent(Silence::NotJson)),
+            ("{\"sandbox\":{\"enabled\":true},}", Silent(Silence::NotJson)),
+            ("{/* on */\"sandbox\":{\"enabled\":true}}", Silent(Silence::NotJson)),
+            (r#"{"sandbox":{"enabled":true},"x":01}"#, Silent(Silence::NotJson)),
+            ("{\"sandbox\":{\"enabled\":true},\"x\":\"\\q\"}", Silent(Silence::NotJson)),
+            (r#"{"sandbox":{"enabled":true},"sandbox":{}}"#, Silent(Silence::NotSet)),
+            (r#"{"sandbox":{"enabled":true,"enabled":false}}"#, Disabled),
+        ] {
+            assert_eq!(sandbox_value(contents.as_bytes()), expected, "{contents}");
+        }
+        assert_eq!(sandbox_value(b"{\"x\":\"\xff\"}"), Silent(Silence::NotJson));
+    }
+
+    /// CVI-12: on or not on, and nothing else.
+    #[test]
+    fn cvi_6_to_11_the_highest_layer_that_says_something_decides() {
+        let check = |words: &str, expected: (Option<usize>, bool)| {
+            let value = |word| match word {
+                "on" => LayerValue::Enabled,
+                "off" => LayerValue::Disabled,
+                _ => LayerValue::Silent(Silence::Absent),
+            };
+            let layers: Vec<_> = words.split(' ').map(value).collect();
+            assert_eq!(decide_sandbox(&layers), expected, "{words}");
+        };
+        // cvi_8: local `false` beats global `true`.
+        check("- - - off on", (Some(3), false));
+        check("- - - on off", (Some(3), true));
+        check("- - - - on", (Some(4), true));
+        check("- - - - off", (Some(4), false));
+        check("- - - - -", (None, false));
+        check("on off off off off", (Some(0), true));
+        check("- - off on on", (Some(2), false));
+        check("- on off - -", (Some(1), true));
+    }
+}

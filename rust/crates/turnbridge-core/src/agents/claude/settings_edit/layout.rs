@@ -1,0 +1,256 @@
+//! How the file is laid out, so that what we add looks as if it had always been there.
+//!
+//! Where members stand on lines of their own, ours do too, indented like their neighbours and with
+//! their line ends; where they stand in one line, ours follow in it. A group of ours is one line:
+//! a reader of the diff sees one line per hook, and whoever wants it out by hand takes one line out.
+
+use std::ops::Range;
+
+use crate::scan::byte_order_mark::split_mark;
+use crate::scan::json_tree::{Node, Value};
+use crate::scan::splice::Splice;
+
+/// Something to be written, before it is known how.
+#[derive(Debug, Clone)]
+pub struct New {
+    key: Option<&'static str>,
+    body: Body,
+    is_on_one_line: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Body {
+    Scalar(String),
+    Container(char, Vec<New>, char),
+}
+
+impl New {
+    fn of(key: Option<&'static str>, body: Body) -> New {
+        New { key, body, is_on_one_line: false }
+    }
+
+    pub fn object(key: Option<&'static str>, members: Vec<New>) -> New {
+        New::of(key, Body::Container('{', members, '}'))
+    }
+
+    pub fn array(key: Option<&'static str>, elements: Vec<New>) -> New {
+        New::of(key, Body::Container('[', elements, ']'))
+    }
+
+    pub fn string(key: Option<&'static str>, text: &str) -> New {
+        New::of(key, Body::Scalar(serde_json::Value::from(text).to_string()))
+    }
+
+    pub fn number(key: Option<&'static str>, number: u32) -> New {
+        New::of(key, Body::Scalar(number.to_string()))
+    }
+
+    pub fn strings(key: Option<&'static str>, texts: &[String]) -> New {
+        New::array(key, texts.iter().map(|text| New::string(None, text)).collect())
+    }
+
+    pub fn on_one_line(self) -> New {
+        New { is_on_one_line: true, ..self }
+    }
+}
+
+pub struct Layout<'a> {
+    text: &'a str,
+    /// One level of indentation.
+    unit: String,
+    /// No spaces at all, as a program writes it.
+    is_tight: bool,
+}
+
+impl<'a> Layout<'a> {
+    /// Of a text that has no layout yet.
+    pub fn plain(text: &'a str) -> Layout<'a> {
+        Layout { text, unit: "  ".to_owned(), is_tight: false }
+    }
+
+    pub fn of(text: &'a str, root: &Node) -> Layout<'a> {
+        let mut layout = Layout::plain(text);
+        if let Some(member) = root.members().first() {
+            let between = &text[member.key_range.end..member.value.range.start];
+            layout.is_tight = between == ":" && !layout.is_spread(root);
+        }
+        if let Some(unit) = layout.find_unit(root) {
+            layout.unit = unit;
+        }
+        layout
+    }
+
+    /// The first container whose content is indented says by how much.
+    fn find_unit(&self, node: &Node) -> Option<String> {
+        if let Some(first) = node.child_ranges().first().filter(|_| self.is_spread(node)) {
+            let outer = self.line_indent(node.range.start);
+            let inner = self.line_indent(first.start).strip_prefix(outer);
+            if let Some(unit) = inner.filter(|unit| !unit.is_empty()) {
+                return Some(unit.to_owned());
+            }
+        }
+        match &node.value {
+            Value::Array(elements) => elements.iter().find_map(|node| self.find_unit(node)),
+            Value::Object(members) => {
+                members.iter().find_map(|member| self.find_unit(&member.value))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether what is in it stands on lines of its own.
+    pub fn is_spread(&self, container: &Node) -> bool {
+        let inside = self.inside(container);
+        let first = container.child_ranges().first().map_or(inside.end, |first| first.start);
+        self.text[inside.start..first].contains('\n')
+    }
+
+    fn inside(&self, container: &Node) -> Range<usize> {
+        container.range.start + 1..container.range.end - 1
+    }
+
+    /// The white space at the start of a place's line.
+    pub fn line_indent(&self, at: usize) -> &'a str {
+        let start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let line = split_mark(&self.text[start..]).1;
+        &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+    }
+
+    /// The line end of the neighbourhood: the one before, else the first of all.
+    pub fn line_end(&self, at: usize) -> &'static str {
+        let before = self.text[..at].rfind('\n');
+        match before.or_else(|| self.text.find('\n')) {
+            Some(end) if self.text[..end].ends_with('\r') => "\r\n",
+            _ => "\n",
+        }
+    }
+
+    pub fn comma(&self) -> String {
+        if self.is_tight { ",".to_owned() } else { ", ".to_owned() }
+    }
+
+    /// What stands between two members of this object.
+    pub fn separator(&self, object: &Node, near: usize) -> String {
+        if self.is_spread(object) {
+            format!(",{}{}", self.line_end(near), self.line_indent(near))
+        } else {
+            self.comma()
+        }
+    }
+
+    pub fn inline(&self, new: &New) -> String {
+        let body = match &new.body {
+            Body::Scalar(text) => text.clone(),
+            Body::Container(open, children, close) => {
+                let children: Vec<String> = children.iter().map(|it| self.inline(it)).collect();
+                format!("{open}{}{close}", children.join(&self.comma()))
+            }
+        };
+        self.key(new) + &body
+    }
+
+    /// On lines of its own, the first of which is indented already.
+    pub fn render(&self, new: &New, indent: &str) -> String {
+        self.render_with(new, indent, self.line_end(self.text.len()))
+    }
+
+    fn render_with(&self, new: &New, indent: &str, line_end: &str) -> String {
+        match &new.body {
+            Body::Container(open, children, close)
+                if !new.is_on_one_line && !children.is_empty() =>
+            {
+                let inner = format!("{indent}{}", self.unit);
+                let children: Vec<String> = children
+                    .iter()
+                    .map(|child| inner.clone() + &self.render_with(child, &inner, line_end))
+                    .collect();
+                let children = children.join(&format!(",{line_end}"));
+                format!("{}{open}{line_end}{children}{line_end}{indent}{close}", self.key(new))
+            }
+            _ => self.inline(new),
+        }
+    }
+
+    fn key(&self, new: &New) -> String {
+        let colon = if self.is_tight { ":" } else { ": " };
+        new.key.map(|key| format!("\"{key}\"{colon}")).unwrap_or_default()
+    }
+
+    /// Takes children out of a container and appends others. `when_empty` is what then stands
+    /// between the brackets if no child is left; `spreads` says how an empty container is filled.
+    pub fn edit_children(
+        &self,
+        container: &Node,
+        removed: &[usize],
+        appended: &[New],
+        when_empty: &str,
+        spreads: bool,
+    ) -> Vec<Splice> {
+        let children = container.child_ranges();
+        let kept: Vec<usize> =
+            (0..children.len()).filter(|index| !removed.contains(index)).collect();
+        let Some(last) = kept.last().map(|index| &children[*index]) else {
+            return self.fill(container, removed, appended, when_empty, spreads);
+        };
+        let mut splices = Vec::new();
+        if !appended.is_empty() {
+            splices.push(Splice::insert(last.end, self.behind(container, last, appended)));
+        }
+        // Those in front of the first that stays, with the white space behind them; all others with
+        // the comma and the white space before them.
+        if kept[0] > 0 {
+            splices.push(Splice::delete(children[0].start..children[kept[0]].start));
+        }
+        for (position, index) in kept.iter().enumerate() {
+            let next = kept.get(position + 1).copied().unwrap_or(children.len());
+            if next > index + 1 {
+                splices.push(Splice::delete(children[*index].end..children[next - 1].end));
+            }
+        }
+        splices
+    }
+
+    fn behind(&self, container: &Node, last: &Range<usize>, appended: &[New]) -> String {
+        let separator = self.separator(container, last.start);
+        let is_spread = self.is_spread(container);
+        let written = appended.iter().map(|new| {
+            let indent = self.line_indent(last.start);
+            let line_end = self.line_end(last.start);
+            let new = match is_spread {
+                true => self.render_with(new, indent, line_end),
+                false => self.inline(new),
+            };
+            separator.clone() + &new
+        });
+        written.collect()
+    }
+
+    /// A container in which nothing that was there stays.
+    fn fill(
+        &self,
+        container: &Node,
+        removed: &[usize],
+        appended: &[New],
+        when_empty: &str,
+        spreads: bool,
+    ) -> Vec<Splice> {
+        let inside = self.inside(container);
+        if appended.is_empty() {
+            let is_changed = !removed.is_empty() && self.text[inside.clone()] != *when_empty;
+            return is_changed.then(|| Splice::replace(inside, when_empty)).into_iter().collect();
+        }
+        if !spreads && !self.is_spread(container) {
+            let new: Vec<String> = appended.iter().map(|new| self.inline(new)).collect();
+            return vec![Splice::replace(inside, new.join(&self.comma()))];
+        }
+        let indent = self.line_indent(container.range.start);
+        let line_end = self.line_end(container.range.end);
+        let inner = format!("{indent}{}", self.unit);
+        let mut text = String::new();
+        for (index, new) in appended.iter().enumerate() {
+            text += if index > 0 { "," } else { "" };
+            text += &format!("{line_end}{inner}{}", self.render_with(new, &inner, line_end));
+        }
+        vec![Splice::replace(inside, format!("{text}{line_end}{indent}"))]
+    }
+}

@@ -1,0 +1,322 @@
+//! Plans how our hooks get into Claude's `settings.json`, and out of it again.
+//!
+//! Pure: a text comes in, splices come out; reading and writing is elsewhere. Others' hooks are
+//! never touched: ours stand in groups of their own behind them, and are known again by the name
+//! of their program and `--origin settings`, wherever somebody has moved them and however the file
+//! was formatted since.
+
+mod layout;
+mod own;
+mod registration;
+mod removal;
+
+use std::fmt;
+
+use crate::ids::Tool;
+use crate::scan::byte_order_mark::split_mark;
+use crate::scan::json_tree::{Malformed, Member, Node, Value, parse, place};
+use crate::scan::splice::{Splice, spliced};
+use crate::session::event::HookEventName;
+use layout::{Layout, New};
+pub use own::OwnCall;
+use own::{own_call, program_of};
+use registration::Wanted;
+pub use registration::{Form, Registration, StopGate};
+pub use removal::plan_remove;
+use removal::{Emptied, Stripped, is_effective, strip};
+
+/// Why a file is left as it is. Lines and columns count from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub reason: String,
+    pub line: usize,
+    pub column: usize,
+}
+
+impl Refusal {
+    fn at(text: &str, node: &Node, reason: String) -> Refusal {
+        let (line, column) = place(text, node.range.start);
+        Refusal { reason, line, column }
+    }
+}
+
+impl From<Malformed> for Refusal {
+    fn from(Malformed { line, column, reason }: Malformed) -> Refusal {
+        Refusal { reason, line, column }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at line {}, column {}", self.reason, self.line, self.column)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// What is to change. Nothing, when the file is as it should be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    pub splices: Vec<Splice>,
+}
+
+impl Plan {
+    pub fn is_empty(&self) -> bool {
+        self.splices.is_empty()
+    }
+
+    pub fn applied_to(&self, text: &str) -> String {
+        spliced(text, &self.splices)
+    }
+}
+
+/// How one event stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registered {
+    Yes,
+    /// Ours is there, but calls something else: another version, another place, another gate.
+    Outdated,
+    No,
+}
+
+/// Registers every event that is missing and updates what is outdated (KT-7, KT-9, KT-23, KT-24).
+/// A missing file is an empty text.
+pub fn plan_apply(text: &str, registration: &Registration) -> Result<Plan, Refusal> {
+    if is_blank(text) {
+        let layout = Layout::plain(text);
+        let all = New::object(None, vec![new_hooks(events(), registration)]);
+        let start = split_mark(text).0.len();
+        let whole = layout.render(&all, "") + layout.line_end(start);
+        return Ok(Plan { splices: vec![Splice::replace(start..text.len(), whole)] });
+    }
+    let root = parse_settings(text)?;
+    let layout = Layout::of(text, &root);
+    let Some(hooks) = root.get("hooks") else {
+        let new = new_hooks(events(), registration);
+        return Ok(Plan { splices: layout.edit_children(&root, &[], &[new], "", true) });
+    };
+    let mut splices = Vec::new();
+    let mut dropped = Vec::new();
+    let is_spread = layout.is_spread(&root);
+    for (index, member) in hooks.members().iter().enumerate() {
+        match wanted_event(hooks, index) {
+            Some(event) => {
+                let edit = EventEdit::of(text, &layout, &member.value, event, registration)?;
+                splices.extend(edit.into_splices(&layout, hooks, &member.value));
+            }
+            // An event that we registered once and do not any more.
+            None => match strip(&layout, &member.value, Emptied::unless_hidden(hooks, index)) {
+                Stripped::Emptied => dropped.push(index),
+                Stripped::Untouched => {}
+                Stripped::Changed(changes) => splices.extend(changes),
+            },
+        }
+    }
+    let missing: Vec<New> = events()
+        .filter(|event| hooks.get(event.as_str()).is_none())
+        .map(|event| new_event(event, registration))
+        .collect();
+    splices.extend(layout.edit_children(hooks, &dropped, &missing, "", is_spread));
+    Ok(Plan { splices })
+}
+
+/// How each event stands, in the order in which they are registered.
+pub fn inspect(
+    text: &str,
+    registration: &Registration,
+) -> Result<Vec<(HookEventName, Registered)>, Refusal> {
+    if is_blank(text) {
+        return Ok(events().map(|event| (event, Registered::No)).collect());
+    }
+    let root = parse_settings(text)?;
+    let layout = Layout::of(text, &root);
+    let state_of = |event: HookEventName| {
+        let Some(node) = root.get("hooks").and_then(|hooks| hooks.get(event.as_str())) else {
+            return Ok((event, Registered::No));
+        };
+        let edit = EventEdit::of(text, &layout, node, event, registration)?;
+        let is_same = edit.changes.is_empty() && edit.removed.is_empty() && !edit.wraps;
+        let state = match (edit.found, edit.appended.is_empty() && is_same) {
+            (0, _) => Registered::No,
+            (_, true) => Registered::Yes,
+            (_, false) => Registered::Outdated,
+        };
+        Ok((event, state))
+    };
+    events().map(state_of).collect()
+}
+
+/// What the file has Claude call of ours, whichever version and wherever it lies.
+pub fn own_calls(text: &str) -> Result<Vec<OwnCall>, Refusal> {
+    if is_blank(text) {
+        return Ok(Vec::new());
+    }
+    let root = parse_settings(text)?;
+    let Some(hooks) = root.get("hooks") else { return Ok(Vec::new()) };
+    let events = hooks.members().iter().enumerate();
+    let events = events.filter(|(index, _)| is_effective(hooks, *index));
+    let groups = events.flat_map(|(_, event)| match &event.value.value {
+        Value::Array(groups) => groups.as_slice(),
+        _ => std::slice::from_ref(&event.value),
+    });
+    let handlers =
+        groups.flat_map(|group| group.get("hooks").map(Node::elements).unwrap_or_default());
+    Ok(handlers.filter_map(own_call).collect())
+}
+
+/// Whether the user has switched all hooks off (`disableAllHooks`): ours will not run either.
+pub fn all_hooks_are_off(text: &str) -> bool {
+    parse(text).is_ok_and(|root| {
+        root.get("disableAllHooks").map(|it| &it.value) == Some(&Value::Bool(true))
+    })
+}
+
+fn events() -> impl Iterator<Item = HookEventName> {
+    HookEventName::of(Tool::Claude).iter().copied()
+}
+
+fn is_blank(text: &str) -> bool {
+    split_mark(text).1.trim_matches([' ', '\t', '\r', '\n']).is_empty()
+}
+
+fn parse_settings(text: &str) -> Result<Node, Refusal> {
+    let root = parse(text)?;
+    let is_object = |node: &Node| matches!(node.value, Value::Object(_));
+    if !is_object(&root) {
+        let reason = format!("the settings should be an object, not {}", root.kind());
+        return Err(Refusal::at(text, &root, reason));
+    }
+    match root.get("hooks").filter(|hooks| !is_object(hooks)) {
+        Some(hooks) => {
+            let reason = format!("`hooks` should be an object, not {}", hooks.kind());
+            Err(Refusal::at(text, hooks, reason))
+        }
+        None => Ok(root),
+    }
+}
+
+fn wanted_event(hooks: &Node, index: usize) -> Option<HookEventName> {
+    let event = HookEventName::parse(&hooks.members()[index].key, Tool::Claude)?;
+    is_effective(hooks, index).then_some(event)
+}
+
+fn new_hooks(events: impl Iterator<Item = HookEventName>, registration: &Registration) -> New {
+    New::object(Some("hooks"), events.map(|event| new_event(event, registration)).collect())
+}
+
+fn new_event(event: HookEventName, registration: &Registration) -> New {
+    let groups = registration.wanted(event).iter().map(Wanted::group).collect();
+    New::array(Some(event.as_str()), groups)
+}
+
+/// What has to happen to the value of one event.
+struct EventEdit {
+    /// Inside groups that stay.
+    changes: Vec<Splice>,
+    /// Groups that go.
+    removed: Vec<usize>,
+    appended: Vec<New>,
+    /// How many of the wanted programs are there, in whatever version.
+    found: usize,
+    /// It is one group where Claude Code expects a list of them (X38).
+    wraps: bool,
+}
+
+impl EventEdit {
+    fn of(
+        text: &str,
+        layout: &Layout<'_>,
+        node: &Node,
+        event: HookEventName,
+        registration: &Registration,
+    ) -> Result<EventEdit, Refusal> {
+        let groups = match &node.value {
+            Value::Array(groups) => groups.as_slice(),
+            Value::Object(_) => std::slice::from_ref(node),
+            _ => {
+                let (event, kind) = (event.as_str(), node.kind());
+                let reason = format!("`hooks.{event}` should be an array, not {kind}");
+                return Err(Refusal::at(text, node, reason));
+            }
+        };
+        let mut missing = registration.wanted(event);
+        let wanted = missing.len();
+        let (mut changes, mut removed) = (Vec::new(), Vec::new());
+        for (index, group) in groups.iter().enumerate() {
+            let handlers = group.get("hooks").map(Node::elements).unwrap_or_default();
+            let mut superfluous = Vec::new();
+            for (position, handler) in handlers.iter().enumerate() {
+                let Some(program) = program_of(handler) else { continue };
+                match missing.iter().position(|wanted| wanted.program == program) {
+                    Some(at) => changes.extend(update(layout, handler, &missing.remove(at))),
+                    None => superfluous.push(position),
+                }
+            }
+            if superfluous.len() == handlers.len() && !handlers.is_empty() {
+                removed.push(index);
+            } else if let (Some(handlers), false) = (group.get("hooks"), superfluous.is_empty()) {
+                changes.extend(layout.edit_children(handlers, &superfluous, &[], "", false));
+            }
+        }
+        let found = wanted - missing.len();
+        let appended = missing.iter().map(Wanted::group).collect();
+        let wraps = matches!(node.value, Value::Object(_));
+        Ok(EventEdit { changes, removed, appended, found, wraps })
+    }
+
+    fn into_splices(self, layout: &Layout<'_>, hooks: &Node, node: &Node) -> Vec<Splice> {
+        let EventEdit { changes: mut splices, removed, appended, wraps, .. } = self;
+        let is_spread = layout.is_spread(hooks);
+        if !wraps {
+            splices.extend(layout.edit_children(node, &removed, &appended, "", is_spread));
+            return splices;
+        }
+        if !removed.is_empty() {
+            let list = New::array(None, appended);
+            let indent = layout.line_indent(node.range.start);
+            let list = if is_spread { layout.render(&list, indent) } else { layout.inline(&list) };
+            return vec![Splice::replace(node.range.clone(), list)];
+        }
+        let more: String =
+            appended.iter().map(|new| layout.comma() + &layout.inline(new)).collect();
+        splices.push(Splice::insert(node.range.start, "["));
+        splices.push(Splice::insert(node.range.end, more + "]"));
+        splices
+    }
+}
+
+/// Makes a handler of ours call what is wanted; what else the user wrote into it stays.
+fn update(layout: &Layout<'_>, handler: &Node, wanted: &Wanted) -> Vec<Splice> {
+    let mut splices = Vec::new();
+    let Some(command) = handler.get("command") else { return splices };
+    if command.as_str() != Some(&wanted.command) {
+        let new = New::string(None, &wanted.command);
+        splices.push(Splice::replace(command.range.clone(), layout.inline(&new)));
+    }
+    let is_args = |member: &&Member| member.key == "args";
+    match (&wanted.args, handler.get("args")) {
+        (None, None) => {}
+        (Some(args), Some(node)) => {
+            let found = node.elements().iter().map(Node::as_str);
+            if !found.eq(args.iter().map(|arg| Some(arg.as_str()))) {
+                let new = layout.inline(&New::strings(None, args));
+                splices.push(Splice::replace(node.range.clone(), new));
+            }
+        }
+        (Some(args), None) => {
+            let new = layout.inline(&New::strings(Some("args"), args));
+            let between = layout.separator(handler, command.range.start);
+            splices.push(Splice::insert(command.range.end, between + &new));
+        }
+        (None, Some(_)) => {
+            let members = handler.members().iter();
+            let gone: Vec<usize> =
+                members.enumerate().filter(|(_, it)| is_args(it)).map(|(index, _)| index).collect();
+            splices.extend(layout.edit_children(handler, &gone, &[], "", false));
+        }
+    }
+    splices
+}
+
+#[cfg(test)]
+mod tests;

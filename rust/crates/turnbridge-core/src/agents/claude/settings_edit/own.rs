@@ -1,0 +1,143 @@
+//! Knows our own entries among others', and how a path is written for a shell.
+
+use crate::scan::json_tree::Node;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    Status,
+    StopGate,
+    Notify,
+}
+
+/// An entry of ours as it is written: the path of its program, and the arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnCall {
+    pub program: String,
+    pub arguments: Vec<String>,
+}
+
+impl OwnCall {
+    pub fn is_stop_gate(&self) -> bool {
+        program_named(&self.program) == Some(Program::StopGate)
+    }
+
+    /// It only records: every turn ends.
+    pub fn has_no_gate(&self) -> bool {
+        self.arguments.iter().any(|argument| argument == "--no-gate")
+    }
+}
+
+/// Which of our programs a handler calls on behalf of the settings; `None`: it is not ours. Where
+/// the program lies does not matter: it may have been moved.
+pub fn program_of(handler: &Node) -> Option<Program> {
+    program_named(&own_call(handler)?.program)
+}
+
+pub fn own_call(handler: &Node) -> Option<OwnCall> {
+    let kind = handler.get("type").map_or(Some("command"), Node::as_str);
+    let command = handler.get("command")?.as_str()?;
+    if kind != Some("command") {
+        return None;
+    }
+    let call = match handler.get("args") {
+        Some(args) => {
+            let arguments = args.elements().iter().filter_map(Node::as_str);
+            let arguments = arguments.map(str::to_owned).collect();
+            OwnCall { program: command.to_owned(), arguments }
+        }
+        None => {
+            let mut words = words(command).into_iter();
+            OwnCall { program: words.next()?, arguments: words.collect() }
+        }
+    };
+    let is_ours = program_named(&call.program).is_some() && names_settings(&call.arguments);
+    is_ours.then_some(call)
+}
+
+fn program_named(path: &str) -> Option<Program> {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    match name.strip_suffix(".exe").unwrap_or(name) {
+        "turnbridge-status" => Some(Program::Status),
+        "turnbridge-stop-gate" => Some(Program::StopGate),
+        "turnbridge-notify" => Some(Program::Notify),
+        _ => None,
+    }
+}
+
+fn names_settings(arguments: &[String]) -> bool {
+    arguments.windows(2).any(|pair| pair == ["--origin", "settings"])
+}
+
+/// For `sh`, and for the bash in which Claude Code runs hooks on Windows.
+pub fn quote(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+/// The words of a simple command line, as far as our own need it. A backslash counts as itself
+/// where it can only be part of a Windows path.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quoted_by = None;
+    let mut characters = command.chars().peekable();
+    while let Some(c) = characters.next() {
+        match (quoted_by, c) {
+            (Some(quote), _) if c == quote => quoted_by = None,
+            (None, '\'' | '"') => {
+                quoted_by = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ' | '\t') => words.extend(word.take()),
+            (None | Some('"'), '\\') => {
+                let escaped = characters.next_if(|next| "'\"\\ ".contains(*next));
+                word.get_or_insert_default().push(escaped.unwrap_or('\\'));
+            }
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::json_tree::parse;
+
+    #[test]
+    fn our_programs_are_known_wherever_they_lie() {
+        for (handler, expected) in [
+            (r#"{"command":"/a b/turnbridge-status","args":["--origin","settings"]}"#, true),
+            (r#"{"type":"command","command":"turnbridge-status --origin settings"}"#, true),
+            (r#"{"command":"'/it'\\''s/turnbridge-status' --origin settings"}"#, true),
+            (r#"{"command":"\"C:\\a b\\turnbridge-status.exe\" --origin settings"}"#, true),
+            (r#"{"command":"C:\\a\\turnbridge-status.exe --no-gate --origin settings"}"#, true),
+            (r#"{"command":"/a\\ b/turnbridge-status --origin settings"}"#, true),
+            (r#"{"command":"/a/turnbridge-status","args":["--origin","plugin"]}"#, false),
+            (r#"{"command":"/a/turnbridge-status"}"#, false),
+            (r#"{"command":"/a/turnbridge-status-2 --origin settings"}"#, false),
+            (r#"{"command":"echo turnbridge-status --origin settings"}"#, false),
+            (r#"{"type":"prompt","command":"turnbridge-status --origin settings"}"#, false),
+            (r#"{"type":1,"command":"turnbridge-status --origin settings"}"#, false),
+            (r#"{"command":["turnbridge-status"]}"#, false),
+            (r#"{"command":""}"#, false),
+            ("7", false),
+        ] {
+            let program = program_of(&parse(handler).unwrap());
+            assert_eq!(program, expected.then_some(Program::Status), "{handler}");
+        }
+    }
+
+    #[test]
+    fn a_quoted_path_is_one_word_again() {
+        for path in
+            ["/usr/bin/x", "/a b/x", "/it's/x", r"C:\Program Files\x.exe", "/$HOME/`x`;&", ""]
+        {
+            assert_eq!(words(&format!("{} -a", quote(path))), [path, "-a"]);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Takes what is ours out of the settings again.
+//!
+//! While the text before we came is known, even an empty list gets back what stood between its
+//! brackets; without it, containers that held ours alone go with them.
+
+use super::layout::Layout;
+use super::own::program_of;
+use super::{Plan, Refusal, is_blank, parse_settings};
+use crate::scan::json_tree::{Node, Value};
+use crate::scan::splice::Splice;
+
+/// Takes out what is ours, and the containers that stood there for it alone. `before` is the text
+/// before we came, if it is known: what was empty then stays, as it was written then.
+pub fn plan_remove(text: &str, before: Option<&str>) -> Result<Plan, Refusal> {
+    if is_blank(text) {
+        return Ok(Plan::default());
+    }
+    let root = parse_settings(text)?;
+    let layout = Layout::of(text, &root);
+    let before = before.map(without_ours);
+    let origin = Origin::of(before.as_deref());
+    let mut splices = Vec::new();
+    let mut dropped = Vec::new();
+    for (index, member) in root.members().iter().enumerate().filter(|(_, it)| it.key == "hooks") {
+        let origin = origin.as_ref().filter(|_| is_effective(&root, index));
+        let emptied = Emptied::unless_hidden(&root, index);
+        match remove_from_hooks(&layout, &member.value, origin, emptied) {
+            Stripped::Emptied => dropped.push(index),
+            Stripped::Untouched => {}
+            Stripped::Changed(changes) => splices.extend(changes),
+        }
+    }
+    if dropped.is_empty() {
+        return Ok(Plan { splices });
+    }
+    let is_alone = dropped.len() == root.members().len();
+    match (&origin, is_alone) {
+        (Some(Origin { root: None, text: blank, .. }), true) => {
+            Ok(Plan { splices: vec![Splice::replace(0..text.len(), *blank)] })
+        }
+        _ => {
+            let when_empty = origin.as_ref().map_or("", |origin| origin.inside(|root| Some(root)));
+            splices.extend(layout.edit_children(&root, &dropped, &[], when_empty, true));
+            Ok(Plan { splices })
+        }
+    }
+}
+
+/// Of members with the same key the last counts.
+pub(super) fn is_effective(object: &Node, index: usize) -> bool {
+    let members = object.members();
+    members[index + 1..].iter().all(|later| later.key != members[index].key)
+}
+
+/// What is left of a container after what is ours has gone.
+pub(super) enum Stripped {
+    Untouched,
+    Changed(Vec<Splice>),
+    /// Nothing is left, and nothing says that it should stay.
+    Emptied,
+}
+
+/// What becomes of a container that held ours alone.
+#[derive(Clone, Copy)]
+pub(super) enum Emptied<'a> {
+    Drop,
+    /// It was empty before we came; this stood between its brackets.
+    Keep(&'a str),
+}
+
+impl Emptied<'_> {
+    /// A member that hides an earlier one with the same key has to stay: without it, the earlier
+    /// one would count.
+    pub fn unless_hidden(object: &Node, index: usize) -> Emptied<'static> {
+        let members = object.members();
+        let same_key = members.iter().filter(|member| member.key == members[index].key);
+        if same_key.count() == 1 { Emptied::Drop } else { Emptied::Keep("") }
+    }
+}
+
+pub(super) fn strip(layout: &Layout<'_>, event: &Node, emptied: Emptied<'_>) -> Stripped {
+    let (mut changes, mut removed) = (Vec::new(), Vec::new());
+    for (index, group) in event.elements().iter().enumerate() {
+        let Some(handlers) = group.get("hooks") else { continue };
+        let ours: Vec<usize> = (0..handlers.elements().len())
+            .filter(|position| program_of(&handlers.elements()[*position]).is_some())
+            .collect();
+        if ours.is_empty() {
+            continue;
+        }
+        if ours.len() == handlers.elements().len() {
+            removed.push(index);
+        } else {
+            changes.extend(layout.edit_children(handlers, &ours, &[], "", false));
+        }
+    }
+    if removed.is_empty() && changes.is_empty() {
+        return Stripped::Untouched;
+    }
+    let is_empty = removed.len() == event.elements().len();
+    let when_empty = match emptied {
+        Emptied::Drop if is_empty => return Stripped::Emptied,
+        Emptied::Drop => "",
+        Emptied::Keep(inside) => inside,
+    };
+    changes.extend(layout.edit_children(event, &removed, &[], when_empty, false));
+    Stripped::Changed(changes)
+}
+
+fn remove_from_hooks(
+    layout: &Layout<'_>,
+    hooks: &Node,
+    origin: Option<&Origin<'_>>,
+    emptied: Emptied<'_>,
+) -> Stripped {
+    let (mut changes, mut dropped) = (Vec::new(), Vec::new());
+    for (index, member) in hooks.members().iter().enumerate() {
+        let event_before = |root: &'_ Node| root.get("hooks")?.get(&member.key).cloned();
+        let event_before = origin.and_then(|origin| origin.root.as_ref()).and_then(event_before);
+        let emptied = match (origin, &event_before) {
+            (Some(origin), Some(event)) if is_effective(hooks, index) => {
+                Emptied::Keep(origin.inside_of(event))
+            }
+            _ => Emptied::unless_hidden(hooks, index),
+        };
+        match strip(layout, &member.value, emptied) {
+            Stripped::Untouched => {}
+            Stripped::Emptied => dropped.push(index),
+            Stripped::Changed(stripped) => {
+                let was_one = event_before.is_some_and(|it| matches!(it.value, Value::Object(_)));
+                changes.extend(match unwrap(&member.value).filter(|_| was_one) {
+                    Some(unwrapped) => unwrapped,
+                    None => stripped,
+                });
+            }
+        }
+    }
+    if changes.is_empty() && dropped.is_empty() {
+        return Stripped::Untouched;
+    }
+    let hooks_before = origin.and_then(|origin| origin.root.as_ref()?.get("hooks"));
+    let is_emptied = dropped.len() == hooks.members().len();
+    let when_empty = match (origin, hooks_before, emptied) {
+        (Some(origin), Some(before), _) => origin.inside_of(before),
+        (_, _, Emptied::Drop) if is_emptied => return Stripped::Emptied,
+        (_, _, Emptied::Drop) => "",
+        (_, _, Emptied::Keep(inside)) => inside,
+    };
+    changes.extend(layout.edit_children(hooks, &dropped, &[], when_empty, false));
+    Stripped::Changed(changes)
+}
+
+/// Undoes what X38 asks for: the list of one group, in front of ours, is that group again. `None`
+/// when others have touched the list since.
+fn unwrap(event: &Node) -> Option<Vec<Splice>> {
+    let is_ours = |group: &Node| {
+        let handlers = group.get("hooks").map(Node::elements).unwrap_or_default();
+        !handlers.is_empty() && handlers.iter().all(|handler| program_of(handler).is_some())
+    };
+    let (first, rest) = event.elements().split_first()?;
+    let is_as_we_left_it = !is_ours(first) && rest.iter().all(is_ours);
+    is_as_we_left_it.then(|| {
+        vec![
+            Splice::delete(event.range.start..first.range.start),
+            Splice::delete(first.range.end..event.range.end),
+        ]
+    })
+}
+
+/// The file before we came. A later version of us may find an earlier one's entries in it.
+fn without_ours(before: &str) -> String {
+    plan_remove(before, None).map_or_else(|_| before.to_owned(), |plan| plan.applied_to(before))
+}
+
+struct Origin<'a> {
+    text: &'a str,
+    /// `None`: there was nothing at all.
+    root: Option<Node>,
+}
+
+impl<'a> Origin<'a> {
+    /// `None` when it is not known.
+    fn of(before: Option<&'a str>) -> Option<Origin<'a>> {
+        let text = before?;
+        if is_blank(text) {
+            return Some(Origin { text, root: None });
+        }
+        Some(Origin { text, root: Some(parse_settings(text).ok()?) })
+    }
+
+    /// What stood between the brackets of a container that was empty.
+    fn inside_of(&self, node: &Node) -> &'a str {
+        let range = node.range.start + 1..node.range.end.saturating_sub(1);
+        let is_container = matches!(node.value, Value::Array(_) | Value::Object(_));
+        if is_container && node.child_ranges().is_empty() { &self.text[range] } else { "" }
+    }
+
+    fn inside(&self, choose: impl Fn(&Node) -> Option<&Node>) -> &'a str {
+        self.root.as_ref().and_then(choose).map_or("", |node| self.inside_of(node))
+    }
+}

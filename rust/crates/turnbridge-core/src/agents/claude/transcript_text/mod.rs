@@ -1,0 +1,218 @@
+//! A turn's prompt and answer from the end of a Claude transcript.
+//!
+//! For turns whose hooks did not tell: they carry both, so this is the second choice, and it may
+//! come too early, since Claude writes the answer up to 100 ms after the Stop hook has begun.
+//! Only what a person or the agent said is taken: no tool results, no thinking, nothing that
+//! Claude put in itself.
+
+use std::collections::BTreeSet;
+use std::ops::Deref;
+
+use crate::scan::json_scan::{Captures, Field, Keep, Step, wanted_fields};
+
+use Step::{Each, Key};
+
+const SHORT: Keep = Keep::Scalar(512);
+const WHOLE: Keep = Keep::Scalar(usize::MAX);
+
+wanted_fields! {
+    Type: SHORT, [Key("type")];
+    PromptId: SHORT, [Key("promptId")];
+    IsMeta: SHORT, [Key("isMeta")];
+    IsSidechain: SHORT, [Key("isSidechain")];
+    IsCompactSummary: SHORT, [Key("isCompactSummary")];
+    Model: SHORT, [Key("message"), Key("model")];
+    Content: WHOLE, [Key("message"), Key("content")];
+    BlockType: SHORT, [Key("message"), Key("content"), Each, Key("type")];
+    BlockText: WHOLE, [Key("message"), Key("content"), Each, Key("text")];
+}
+
+/// What the user typed to begin the turn, or the last one that the tail tells of. `tail` may
+/// begin and end in the middle of a line.
+pub fn last_prompt(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
+    let entries = entries(tail).into_iter().rev();
+    let mut of_turn = entries.filter(|entry| entry.is_of(prompt_id) != Some(false));
+    of_turn.find_map(|entry| match entry.kind {
+        Kind::Prompt(prompt) | Kind::Command(prompt) => Some(prompt),
+        _ => None,
+    })
+}
+
+/// What the agent said last in the turn, after the last tool that it used. Nothing if it has not
+/// said anything since, or not in this tail.
+pub fn last_answer(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut is_asked_again = false;
+    let mut place = Place::Unknown;
+    for entry in entries(tail) {
+        match (place, entry.is_of(prompt_id)) {
+            (Place::InTurn, Some(false)) => break,
+            (Place::InTurn, Some(true)) | (_, None) => {}
+            // What was said before is of a turn before.
+            (_, Some(true)) => (place, texts) = (Place::InTurn, Vec::new()),
+            (_, Some(false)) => place = Place::Elsewhere,
+        }
+        match entry.kind {
+            Kind::Prompt(_) | Kind::Command(_) | Kind::ToolResult => texts.clear(),
+            // A hook wants more. If there is no more, what was said before is the answer.
+            Kind::Feedback => is_asked_again = true,
+            Kind::Answer(said) => {
+                if std::mem::take(&mut is_asked_again) {
+                    texts.clear();
+                }
+                texts.extend(said);
+            }
+            Kind::LocalOutput | Kind::Other => {}
+        }
+    }
+    (place != Place::Elsewhere && !texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+/// Where the reader is. Only the user's records say to which turn they belong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Then the tail ends in the turn that it begins in, which is the one asked for.
+    Unknown,
+    InTurn,
+    Elsewhere,
+}
+
+enum Kind {
+    Prompt(String),
+    /// As it was typed.
+    Command(String),
+    ToolResult,
+    Feedback,
+    /// Of a command that Claude ran by itself.
+    LocalOutput,
+    Answer(Vec<String>),
+    Other,
+}
+
+/// A record, as far as it matters here.
+struct Entry {
+    prompt_id: Option<String>,
+    kind: Kind,
+}
+
+impl Entry {
+    /// Nothing if it does not say, or no turn is asked for.
+    fn is_of(&self, prompt_id: Option<&str>) -> Option<bool> {
+        Some(self.prompt_id.as_deref()? == prompt_id?)
+    }
+}
+
+fn entries(tail: &[u8]) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for line in tail.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let Some(record) = Record::read(line) else { continue };
+        let (kind, prompt_id) = (record.kind(), record.text(Wanted::PromptId));
+        if prompt_id.is_none() && matches!(kind, Kind::Other) {
+            continue;
+        }
+        // `/model` and the like began no turn.
+        if let (Kind::LocalOutput, Some(Entry { kind: command @ Kind::Command(_), .. })) =
+            (&kind, entries.last_mut())
+        {
+            *command = Kind::Other;
+        }
+        entries.push(Entry { prompt_id: prompt_id.map(str::to_owned), kind });
+    }
+    entries
+}
+
+struct Record(Captures);
+
+impl Deref for Record {
+    type Target = Captures;
+
+    fn deref(&self) -> &Captures {
+        &self.0
+    }
+}
+
+impl Record {
+    fn read(line: &[u8]) -> Option<Record> {
+        let record = Captures::read(FIELDS, line).map(Record);
+        record.filter(|record| !record.is_on(Wanted::IsSidechain))
+    }
+
+    fn kind(&self) -> Kind {
+        match self.text(Wanted::Type) {
+            // Claude's own remarks, such as that of an error.
+            Some("assistant") if self.text(Wanted::Model) == Some("<synthetic>") => Kind::Other,
+            Some("assistant") => {
+                let texts = self.texts_of_blocks().filter(|text| !text.trim().is_empty());
+                match texts.map(str::to_owned).collect::<Vec<_>>() {
+                    texts if texts.is_empty() => Kind::Other,
+                    texts => Kind::Answer(texts),
+                }
+            }
+            Some("user") => self.kind_of_user_record(),
+            _ => Kind::Other,
+        }
+    }
+
+    fn kind_of_user_record(&self) -> Kind {
+        if self.texts(Wanted::BlockType).any(|(_, kind)| kind == "tool_result") {
+            return Kind::ToolResult;
+        }
+        if self.is_on(Wanted::IsMeta) {
+            return Kind::Feedback;
+        }
+        if self.is_on(Wanted::IsCompactSummary) {
+            return Kind::Other;
+        }
+        let Some(content) = self.text(Wanted::Content) else {
+            let texts: Vec<_> = self.texts_of_blocks().filter(|text| is_typed(text)).collect();
+            let is_empty = texts.is_empty();
+            return if is_empty { Kind::Other } else { Kind::Prompt(texts.join("\n")) };
+        };
+        match typed_command(content) {
+            Some(command) => Kind::Command(command),
+            None if content.trim_start().starts_with("<local-command-") => Kind::LocalOutput,
+            None if is_typed(content) => Kind::Prompt(content.to_owned()),
+            None => Kind::Other,
+        }
+    }
+
+    fn texts_of_blocks(&self) -> impl Iterator<Item = &str> {
+        let kinds = self.texts(Wanted::BlockType).filter(|(_, kind)| *kind == "text");
+        let text_blocks: BTreeSet<u32> = kinds.map(|(element, _)| element).collect();
+        let texts = self.texts(Wanted::BlockText);
+        texts.filter(move |(element, _)| text_blocks.contains(element)).map(|(_, text)| text)
+    }
+}
+
+/// What Claude writes under the user's name without the user having typed it.
+const NOT_TYPED: [&str; 7] = [
+    "[Request interrupted by user",
+    "<local-command-",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<system-reminder>",
+    "<ide_",
+    "Caveat: The messages below were generated by the user while running local commands.",
+];
+
+fn is_typed(content: &str) -> bool {
+    let begin = content.trim_start();
+    !begin.is_empty() && !NOT_TYPED.iter().any(|text| begin.starts_with(text))
+}
+
+/// A command as it was typed, from how it is recorded.
+fn typed_command(content: &str) -> Option<String> {
+    let begin = content.trim_start();
+    if let Some(rest) = begin.strip_prefix("<bash-input>") {
+        return rest.rsplit_once("</bash-input>").map(|(command, _)| format!("!{command}"));
+    }
+    let (_, rest) = begin.strip_prefix("<command-").and(begin.split_once("<command-name>"))?;
+    let (name, rest) = rest.split_once("</command-name>")?;
+    // The last mark, since what was typed may hold one, too.
+    let arguments = rest.split_once("<command-args>").map(|(_, arguments)| arguments);
+    let arguments = arguments.and_then(|arguments| arguments.rsplit_once("</command-args>"));
+    Some(format!("{name} {}", arguments.unwrap_or_default().0).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Reads the end of a Claude transcript (JSONL). Never the whole of it: transcripts grow to
+//! gigabytes, and what we ask about is in the last lines. Unknown lines are skipped.
+
+use serde::Deserialize;
+
+use crate::timestamp::Timestamp;
+
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(rename = "type")]
+    kind: String,
+    timestamp: Option<String>,
+    message: Option<Message>,
+    #[serde(rename = "isSidechain", default)]
+    is_sidechain: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Message {
+    content: Option<Content>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Blocks(Vec<Block>),
+    Other(serde::de::IgnoredAny),
+}
+
+#[derive(Debug, Deserialize)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+}
+
+/// When the user last interrupted a turn, if the end of the transcript tells of it. `tail` may
+/// begin and end in the middle of a line.
+pub fn last_interruption(tail: &str) -> Option<Timestamp> {
+    tail.lines().rev().filter(|line| line.contains(INTERRUPTED)).find_map(interruption)
+}
+
+const INTERRUPTED: &str = "[Request interrupted by user";
+
+/// Claude's own record, not somebody's words: a user record whose text block begins with it.
+fn interruption(line: &str) -> Option<Timestamp> {
+    let line: Line = serde_json::from_str(line).ok()?;
+    let Some(Content::Blocks(blocks)) = line.message.and_then(|message| message.content) else {
+        return None;
+    };
+    let is_record = line.kind == "user"
+        && !line.is_sidechain
+        && blocks.iter().any(|block| {
+            block.kind == "text"
+                && block.text.as_deref().is_some_and(|text| text.starts_with(INTERRUPTED))
+        });
+    Timestamp::parse(&line.timestamp?).filter(|_| is_record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORDED: &str =
+        include_str!("../../../testdata/claude/transcripts/interactive_interrupt.jsonl");
+
+    #[test]
+    fn the_recorded_interruption_is_found_in_the_tail_wherever_it_is_cut() {
+        let expected = Timestamp::parse("2026-11-15T23:32:16.835Z");
+        assert_eq!(last_interruption(RECORDED), expected);
+        let line = RECORDED.lines().find(|line| line.contains(INTERRUPTED)).unwrap();
+        let start = RECORDED.find(line).unwrap();
+        assert_eq!(last_interruption(&RECORDED[start - 10..]), expected);
+        assert_eq!(last_interruption(&RECORDED[start + 1..]), None);
+        assert_eq!(last_interruption(&RECORDED[..start + line.len() - 1]), None);
+    }
+
+    #[test]
+    fn somebodys_words_are_no_interruption() {
+        for content in [
+            r#""[Request interrupted by user]""#,
+            r#"[{"type":"tool_result","content":"[Request interrupted by user]"}]"#,
+            r#"[{"type":"text","text":"he said [Request interrupted by user]"}]"#,
+        ] {
+            let line = format!(
+                r#"{{"type":"user","timestamp":"2026-11-15T23:32:16.835Z","message":{{"content":{content}}}}}"#
+            );
+            assert_eq!(last_interruption(&line), None, "{content}");
+        }
+        let plain = include_str!("../../../testdata/claude/transcripts/plain.jsonl");
+        assert_eq!(last_interruption(plain), None);
+    }
+}

@@ -1,0 +1,270 @@
+//! Which Codex thread a terminal pane shows.
+//!
+//! A launch says it at once (`resume ID`), or it leaves a marker on the pane, and the next new
+//! thread that begins in the launch's folder is the pane's. A marker waits as long as it takes
+//! (KT-70, X15): only the shell's prompt, the pane's end or the next launch takes it away. What
+//! happens inside of the interface, as `/resume`, is not seen and changes nothing (KT-71). All
+//! of this says where a thread is shown, and never in what state it is (KT-57).
+//!
+//! Nothing tells which pane a new thread came from, so of several that wait in one folder the
+//! one that has waited longest gets it, and only that one. It is wrong when the user types into
+//! the younger one first; the next new thread then goes to the other, and both are bound.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use crate::agents::codex::codex_launch::Launch;
+use crate::agents::codex::rollout_wire::{ThreadKind, ThreadMeta};
+use crate::ids::{SessionId, is_uuid};
+pub use crate::terminals::pane_id::PaneId;
+use crate::timestamp::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// The shell of a pane ran Codex. Links in `cwd`, and in the launch's own directory, are for
+    /// the caller to resolve: Codex writes real paths into its rollouts.
+    Launched {
+        pane: PaneId,
+        launch: Launch,
+        cwd: String,
+        at: Timestamp,
+    },
+    /// The shell is back, so whatever ran in the pane is not (KT-72).
+    PromptReturned {
+        pane: PaneId,
+    },
+    PaneClosed {
+        pane: PaneId,
+    },
+    /// A rollout file was seen, new or old, for the first time or again.
+    RolloutAppeared(Rollout),
+}
+
+/// What the first line of a rollout file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rollout {
+    pub thread: SessionId,
+    pub origin: Origin,
+    pub cwd: Option<String>,
+    pub created_at: Timestamp,
+}
+
+impl Rollout {
+    /// Of the file's first line, which was written when somebody first spoke to the thread. When
+    /// it began is in its id (UUID 7), and that may have been minutes before: an old thread that
+    /// first speaks now must not be taken for a new one.
+    pub fn of(meta: &ThreadMeta, written_at: Option<Timestamp>) -> Option<Rollout> {
+        let id = meta.id.as_deref()?;
+        Some(Rollout {
+            thread: SessionId::parse(id)?,
+            origin: Origin::of(meta),
+            cwd: meta.cwd.clone(),
+            created_at: time_in_uuid(id).or(written_at)?,
+        })
+    }
+}
+
+/// The time that a UUID of version 7 begins with.
+fn time_in_uuid(id: &str) -> Option<Timestamp> {
+    let digits = id.get(..8)?.to_owned() + id.get(9..13)?;
+    let is_version_7 = is_uuid(id) && id.as_bytes().get(14) == Some(&b'7');
+    let millis = i64::from_str_radix(&digits, 16).ok().filter(|_| is_version_7)?;
+    Some(Timestamp::from_millis(millis))
+}
+
+/// What began a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Codex's own interface, or something that cannot be told from it.
+    Interface,
+    /// `codex exec`, by the record's `source`. Not by its `originator`, which a fork takes over.
+    Exec,
+    /// Another thread: sub-agents and reviews, which no pane shows.
+    Thread,
+}
+
+impl Origin {
+    pub const fn of(meta: &ThreadMeta) -> Origin {
+        match meta.kind {
+            ThreadKind::User if meta.is_exec => Origin::Exec,
+            ThreadKind::User => Origin::Interface,
+            ThreadKind::SubAgent | ThreadKind::Review => Origin::Thread,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Bindings {
+    /// Only those in which Codex may be running.
+    panes: BTreeMap<PaneId, Pane>,
+    /// Every thread whose rollout has been seen, and when it began.
+    visible: BTreeMap<SessionId, Timestamp>,
+}
+
+/// What a pane with Codex in it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pane {
+    Waiting(Marker),
+    Bound(SessionId),
+}
+
+/// In the order in which new threads are given out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Marker {
+    pub expected: Expected,
+    pub at: Timestamp,
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Expected {
+    NewThread,
+    /// `resume` that names no thread: it mostly goes on with an old one, so whoever surely
+    /// begins a new one comes first.
+    PerhapsNewThread,
+}
+
+impl Bindings {
+    /// As they were kept.
+    pub fn restore(
+        panes: impl IntoIterator<Item = (PaneId, Pane)>,
+        seen: impl IntoIterator<Item = (SessionId, Timestamp)>,
+    ) -> Bindings {
+        Bindings { panes: panes.into_iter().collect(), visible: seen.into_iter().collect() }
+    }
+
+    pub fn panes(&self) -> impl Iterator<Item = (&PaneId, &Pane)> {
+        self.panes.iter()
+    }
+
+    /// The threads that have been seen, and when each began.
+    pub fn seen(&self) -> impl Iterator<Item = (&SessionId, Timestamp)> {
+        self.visible.iter().map(|(thread, began)| (thread, *began))
+    }
+
+    /// Forgets the threads that no pane shows and no marker could be given: all others are to be
+    /// kept, or one would be given out twice.
+    pub fn forget_old_threads(&mut self) {
+        let oldest = self.oldest_marker();
+        let panes = &self.panes;
+        self.visible.retain(|thread, began| {
+            oldest.is_some_and(|at| at <= *began)
+                || panes.values().any(|pane| *pane == Pane::Bound(thread.clone()))
+        });
+    }
+
+    /// Since when a pane has waited for a new thread.
+    pub fn oldest_marker(&self) -> Option<Timestamp> {
+        let at = |pane: &Pane| match pane {
+            Pane::Waiting(marker) => Some(marker.at),
+            Pane::Bound(_) => None,
+        };
+        self.panes.values().filter_map(at).min()
+    }
+
+    /// The threads that were named by `resume ID` and not seen yet.
+    pub fn unseen_threads(&self) -> impl Iterator<Item = &SessionId> {
+        self.panes.values().filter_map(|pane| match pane {
+            Pane::Bound(thread) if !self.visible.contains_key(thread) => Some(thread),
+            _ => None,
+        })
+    }
+
+    pub fn take(&mut self, input: Input) {
+        match input {
+            Input::Launched { pane, launch, cwd, at } => {
+                // The shell was back before it ran anything, even if its prompt was not seen:
+                // so a launch without an interface (KT-66) ends what the pane had, too.
+                match pane_after(&launch, &cwd, at) {
+                    Some(state) => self.panes.insert(pane, state),
+                    None => self.panes.remove(&pane),
+                };
+            }
+            Input::PromptReturned { pane } | Input::PaneClosed { pane } => {
+                self.panes.remove(&pane);
+            }
+            Input::RolloutAppeared(rollout) => self.see(rollout),
+        }
+    }
+
+    /// The thread that the pane shows. One that was named by `resume ID` counts from when its
+    /// rollout has been seen, before or after (KT-67): the id may be a mistake.
+    pub fn thread_of(&self, pane: &PaneId) -> Option<&SessionId> {
+        self.panes.get(pane).and_then(|state| self.shown(state))
+    }
+
+    /// The panes that show the thread: several clients of one are allowed (KT-53).
+    pub fn panes_of<'a>(&'a self, thread: &SessionId) -> impl Iterator<Item = &'a PaneId> {
+        let shows = move |state| self.shown(state).is_some_and(|shown| shown == thread);
+        self.panes.iter().filter(move |(_, state)| shows(state)).map(|(pane, _)| pane)
+    }
+
+    /// Whether the pane's marker waits for a new thread.
+    pub fn is_waiting(&self, pane: &PaneId) -> bool {
+        matches!(self.panes.get(pane), Some(Pane::Waiting(_)))
+    }
+
+    fn shown<'a>(&self, state: &'a Pane) -> Option<&'a SessionId> {
+        match state {
+            Pane::Bound(thread) => Some(thread).filter(|thread| self.visible.contains_key(*thread)),
+            Pane::Waiting(_) => None,
+        }
+    }
+
+    fn see(&mut self, rollout: Rollout) {
+        let may_be_shown = rollout.origin != Origin::Thread;
+        let is_first_sight = may_be_shown
+            && self.visible.insert(rollout.thread.clone(), rollout.created_at).is_none();
+        // Whoever resumed it before we saw it has it already; no marker waited for it.
+        let is_taken =
+            self.panes.values().any(|state| *state == Pane::Bound(rollout.thread.clone()));
+        if !is_first_sight || is_taken || rollout.origin != Origin::Interface {
+            return;
+        }
+        let Some(folder) = rollout.cwd.as_deref().map(|cwd| plain(Path::new(cwd))) else { return };
+        let waiting = self.panes.values_mut().filter_map(|state| match state {
+            Pane::Waiting(marker) if marker.at <= rollout.created_at && marker.folder == folder => {
+                Some((marker.clone(), state))
+            }
+            _ => None,
+        });
+        // Of equals the first pane.
+        if let Some((_, state)) = waiting.min_by(|(one, _), (other, _)| one.cmp(other)) {
+            *state = Pane::Bound(rollout.thread);
+        }
+    }
+}
+
+/// `None` when the launch brings no interface.
+fn pane_after(launch: &Launch, cwd: &str, at: Timestamp) -> Option<Pane> {
+    if !launch.tui {
+        return None;
+    }
+    let named = launch.session_id.as_deref().map(str::to_ascii_lowercase);
+    if let Some(thread) = named.as_deref().and_then(SessionId::parse) {
+        return Some(Pane::Bound(thread));
+    }
+    let expected = match launch.subcommand.as_deref() {
+        Some("resume") => Expected::PerhapsNewThread,
+        _ => Expected::NewThread,
+    };
+    let cwd = Path::new(cwd);
+    let folder = launch.directory.as_deref().map_or(cwd.to_owned(), |inner| cwd.join(inner));
+    Some(Pane::Waiting(Marker { expected, at, folder: plain(&folder) }))
+}
+
+/// Without `.` and `..`, as far as the text tells.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            _ => plain.push(component),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! What Codex tells its `notify` program of a turn: one JSON object, as the last argument (SLV-56..58).
+//! Recorded from Codex 0.98 and 0.166: `testdata/codex/notify`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::agents::codex::rollout::is_title_request;
+use crate::ids::is_uuid;
+
+/// A turn that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnReport {
+    pub thread_id: String,
+    /// A UUID. Versions before about 0.100 count from 0 in every process: that names nothing.
+    pub turn_id: Option<String>,
+    pub cwd: Option<String>,
+    pub answer: Option<String>,
+    /// Codex gives each new thread its title by a turn of its own.
+    pub is_title: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    Turn(TurnReport),
+    /// Something else than the end of a turn (SLV-57): nothing is wrong.
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// Whatever calls us, it is not Codex.
+    NoReport,
+    /// The id of the thread is missing, or none.
+    NoThread,
+}
+
+/// `codex-notify.json`: the program that the user had for this before Turnbridge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chain {
+    pub version: u32,
+    /// As it stood in `notify =`; the JSON is added behind it.
+    pub argv: Vec<String>,
+}
+
+pub fn read_report(json: &[u8]) -> Result<Report, Unreadable> {
+    let value: Value = serde_json::from_slice(json).map_err(|_| Unreadable::NoReport)?;
+    let text = |name: &str| value[name].as_str().map(str::to_owned);
+    let kind = text("type").ok_or(Unreadable::NoReport)?;
+    if kind != "agent-turn-complete" {
+        return Ok(Report::Other);
+    }
+    let thread_id = text("thread-id").filter(|id| is_uuid(id)).ok_or(Unreadable::NoThread)?;
+    // All that the user has said in the thread; the last is this turn's. Otherwise it is nobody's
+    // source (SLV-61): the rollout is.
+    let messages = value["input-messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let last = messages.last().and_then(Value::as_str);
+    Ok(Report::Turn(TurnReport {
+        thread_id,
+        turn_id: text("turn-id").filter(|id| is_uuid(id)),
+        cwd: text("cwd"),
+        answer: text("last-assistant-message").filter(|answer| !answer.trim().is_empty()),
+        is_title: last.is_some_and(is_title_request),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(name: &str) -> TurnReport {
+        let path = format!("{}/testdata/codex/notify/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
+        let json = std::fs::read(path).unwrap();
+        match read_report(&json) {
+            Ok(Report::Turn(report)) => report,
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn slv_58_recorded_reports_tell_thread_turn_folder_and_answer() {
+        insta::assert_debug_snapshot!(recorded("exec-unicode"), @r#"
+        TurnReport {
+            thread_id: "01a1e18b-7630-76a2-a6c7-e01be454fe87",
+            turn_id: Some(
+                "01a1e18b-769c-7ed3-919f-471840d0e67f",
+            ),
+            cwd: Some(
+                "/home/user/project",
+            ),
+            answer: Some(
+                "Grüße, мир, 世界 🚀\nsecond line \"quoted\" \\ back",
+            ),
+            is_title: false,
+        }
+        "#);
+        assert_eq!(recorded("exec-null-last-message").answer, None);
+        assert_eq!(recorded("legacy-0.98-exec").turn_id, None);
+    }
+
+    #[test]
+    fn slv_62_the_turn_that_makes_a_title_is_known() {
+        assert!(recorded("tui-spawn-title").is_title);
+        for name in ["tui-spawn-main", "tui-spawn-subagent", "tui-multi-turn", "exec-unicode"] {
+            assert!(!recorded(name).is_title, "{name}");
+        }
+    }
+
+    #[test]
+    fn slv_57_other_types_are_nothing_and_bad_input_is_said() {
+        let read = |json: &str| read_report(json.as_bytes());
+        assert_eq!(read(r#"{"type":"approval-requested"}"#), Ok(Report::Other));
+        for json in ["", "{", "[]", "null", "7", r#"{"thread-id":"x"}"#, r#"{"type":7}"#] {
+            assert_eq!(read(json), Err(Unreadable::NoReport), "{json}");
+        }
+        for id in ["", "../x", "last", "7"] {
+            let json = format!(r#"{{"type":"agent-turn-complete","thread-id":"{id}"}}"#);
+            assert_eq!(read(&json), Err(Unreadable::NoThread), "{id}");
+        }
+        // What is of the wrong type is absent.
+        let json = r#"{"type":"agent-turn-complete","cwd":7,"input-messages":"x","turn-id":[],
+            "thread-id":"01a1e18e-2062-79f1-b187-979e8f997b9c","last-assistant-message":{}}"#;
+        let Ok(Report::Turn(report)) = read(json) else { panic!() };
+        assert_eq!((report.cwd, report.turn_id, report.answer), (None, None, None));
+    }
+}

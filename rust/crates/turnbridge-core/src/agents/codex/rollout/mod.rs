@@ -1,0 +1,429 @@
+//! What the lines of a Codex rollout mean: they become the same events as Claude's hooks, and
+//! `advance` decides the state from them.
+//!
+//! Codex writes when a turn begins (`task_started`) and how it ends (`task_complete`,
+//! `turn_aborted`); nothing else ends it, however finished the agent sounds. Ids are not
+//! compared: a review starts one turn and completes another. Only threads of versions before
+//! that (about 0.100) are judged by what was said (KT-46..49). An approval on the screen leaves
+//! no record: such a turn is `working` here (KT-54). Nothing is inferred from silence (KT-51).
+
+use crate::agents::codex::rollout_wire::{
+    Answer, Dialect, Line, Phase, Record, TaskError, ThreadKind, ThreadMeta,
+};
+use crate::ids::{SessionId, Tool, is_uuid};
+use crate::session::advance::LATE;
+use crate::session::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
+use crate::session::{Detail, Session, State};
+use crate::timestamp::Timestamp;
+
+/// Open calls remembered. A model that starts more at once has not been seen.
+const MAX_CALLS: usize = 256;
+
+/// A thread, as far as its rollout has been read.
+#[derive(Debug, Clone, Default)]
+pub struct RolloutThread {
+    meta: Option<ThreadMeta>,
+    cwd: Option<String>,
+    model: Option<String>,
+    has_begun: bool,
+    /// It has told when a turn begins or ends.
+    has_tasks: bool,
+    /// It is of a version that tells.
+    is_modern: bool,
+    /// Something in it could not be read.
+    is_damaged: bool,
+    /// Messages come as `response_item` too, which say whether they are only commentary.
+    has_messages: bool,
+    turn: ThreadTurn,
+    last_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct ThreadTurn {
+    id: Option<String>,
+    progress: Progress,
+    prompt: Option<String>,
+    answer: Option<String>,
+    calls: Vec<ToolCall>,
+    /// Nothing has followed the prompt yet: the same text again is the same prompt.
+    is_fresh: bool,
+    /// It has looked finished before (KT-48), and gone on.
+    has_ended: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Progress {
+    #[default]
+    AtRest,
+    Open,
+    Aborted,
+}
+
+/// One thing that a line means. Make an `Event` of it with `RolloutThread::event`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RolloutEvent {
+    pub at: Timestamp,
+    pub name: String,
+    pub kind: EventKind,
+}
+
+impl RolloutThread {
+    /// Takes the next line and says what it means, mostly nothing.
+    pub fn take(&mut self, line: Line) -> Vec<RolloutEvent> {
+        if line.record == Record::Blank {
+            return Vec::new();
+        }
+        let at = self.time_of(line.at);
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        let kinds = match line.record {
+            // A sub-agent's file goes on with its parent's.
+            Record::SessionMeta(meta) if is_first => {
+                self.begin(meta);
+                Vec::new()
+            }
+            record => self.interpret(record),
+        };
+        let named = |kind| RolloutEvent { at, name: line.name.clone(), kind };
+        kinds.into_iter().map(named).collect()
+    }
+
+    /// The event for the session that the user sees. Threads that work for another one are folded
+    /// into it, as a sub-agent's hooks are. `None` for a thread whose first line could not be read:
+    /// whose it is is not known.
+    pub fn session_event(&self, event: RolloutEvent) -> Option<Event> {
+        let meta = self.meta.as_ref()?;
+        let own_id = meta.id.as_deref()?;
+        let root_id = match meta.kind {
+            ThreadKind::User => own_id,
+            ThreadKind::SubAgent | ThreadKind::Review => meta.root_id.as_deref()?,
+        };
+        let root_id = SessionId::parse(root_id).filter(|id| is_uuid(id.as_str()))?;
+        let event = self.event(event, root_id, ProcessKey::UNKNOWN);
+        let agent_id = (meta.kind != ThreadKind::User).then(|| own_id.to_owned());
+        Some(Event { agent_id, ..event })
+    }
+
+    /// The event for the session `session_id`, which `process` carries.
+    pub fn event(&self, event: RolloutEvent, session_id: SessionId, process: ProcessKey) -> Event {
+        Event {
+            tool: Tool::Codex,
+            session_id,
+            at: event.at,
+            process,
+            name: event.name,
+            agent_id: None,
+            facts: Facts {
+                cwd: self.cwd.clone(),
+                prompt_id: self.turn.id.clone(),
+                model: self.model.clone(),
+                ..Facts::default()
+            },
+            host: None,
+            kind: event.kind,
+        }
+    }
+
+    /// What the file begins with. Absent when its first line could not be read.
+    pub fn meta(&self) -> Option<&ThreadMeta> {
+        self.meta.as_ref()
+    }
+
+    pub fn cwd(&self) -> Option<&str> {
+        self.cwd.as_deref()
+    }
+
+    pub fn turn_id(&self) -> Option<&str> {
+        self.turn.id.as_deref()
+    }
+
+    /// What the user said last in the turn that runs, or ran last.
+    pub fn prompt(&self) -> Option<&str> {
+        self.turn.prompt.as_deref()
+    }
+
+    /// What the agent said last in it.
+    pub fn answer(&self) -> Option<&str> {
+        self.turn.answer.as_deref()
+    }
+
+    /// Whether only a turn's own record can end it. A damaged line may have been the beginning
+    /// of a turn; a whole file without one is judged by what was said, whatever wrote it.
+    fn is_exact(&self) -> bool {
+        let may_tell = self.is_modern || self.meta.is_none();
+        self.has_tasks || (self.is_damaged && may_tell)
+    }
+
+    fn begin(&mut self, meta: ThreadMeta) {
+        self.is_modern |= meta.dialect == Dialect::Paginated
+            || meta.cli_version.as_deref().is_some_and(records_turns);
+        self.cwd.clone_from(&meta.cwd);
+        self.meta = Some(meta);
+    }
+
+    /// The order of lines is the truth. Times that go back a little, as those of two writers
+    /// can, would make `advance` drop what they belong to.
+    fn time_of(&mut self, at: Option<Timestamp>) -> Timestamp {
+        let at = match (at, self.last_at) {
+            (Some(at), Some(last)) if at < last && last.since(at) <= LATE => last,
+            (Some(at), _) => at,
+            (None, last) => last.unwrap_or_default(),
+        };
+        self.last_at = Some(at);
+        at
+    }
+
+    fn interpret(&mut self, record: Record) -> Vec<EventKind> {
+        match record {
+            Record::TurnContext { cwd, model, turn_id, .. } => {
+                self.cwd = cwd.or(self.cwd.take());
+                self.model = model.or(self.model.take());
+                // Versions that name their turns also tell when they begin.
+                self.is_modern |= turn_id.is_some();
+                Vec::new()
+            }
+            Record::TaskStarted { turn_id, .. } => {
+                self.has_tasks = true;
+                self.turn =
+                    ThreadTurn { id: turn_id, progress: Progress::Open, ..ThreadTurn::default() };
+                vec![EventKind::TurnStarted]
+            }
+            Record::TaskComplete { turn_id, answer, error } => {
+                self.has_tasks = true;
+                // A review completes another turn than it started; and the beginning of this one
+                // may have been unreadable.
+                self.turn.id = turn_id.or(self.turn.id.take());
+                vec![self.complete(answer, error)]
+            }
+            Record::TurnAborted => self.abort(),
+            Record::UserSaid { text, dialect, .. } => {
+                self.is_modern |= dialect == Dialect::Paginated;
+                self.user_said(text)
+            }
+            Record::UserMessage { text } => {
+                self.has_messages = true;
+                // The thread's own event follows, with the very words.
+                if self.is_exact() { Vec::new() } else { self.user_said(text) }
+            }
+            Record::AgentSaid { text, phase, dialect } => {
+                self.is_modern |= dialect == Dialect::Paginated;
+                let is_told_twice = self.has_messages;
+                self.agent_said(text, if is_told_twice { Phase::Commentary } else { phase })
+            }
+            Record::AssistantMessage { text, phase } => {
+                self.has_messages = true;
+                // Of an exact thread it may be the summary that a compaction made.
+                if self.is_exact() { Vec::new() } else { self.agent_said(text, phase) }
+            }
+            Record::CallBegan { tool, call_id } => self.call_began(tool, call_id),
+            Record::CallEnded { call_id } => self.call_ended(call_id),
+            Record::InjectedMessage => {
+                self.has_messages = true;
+                Vec::new()
+            }
+            Record::OtherItem => {
+                self.is_modern = true;
+                Vec::new()
+            }
+            Record::Unreadable => {
+                self.is_damaged = true;
+                Vec::new()
+            }
+            Record::SessionMeta(_)
+            | Record::SettingsApplied { .. }
+            | Record::Other
+            | Record::Blank => Vec::new(),
+        }
+    }
+
+    fn complete(&mut self, answer: Answer, error: Option<TaskError>) -> EventKind {
+        let turn = &mut self.turn;
+        turn.progress = Progress::AtRest;
+        turn.calls.clear();
+        match answer {
+            Answer::Text(text) => turn.answer = Some(text),
+            Answer::Nothing => turn.answer = None,
+            Answer::Unsaid => {}
+        }
+        let answer = turn.answer.clone();
+        match error {
+            Some(TaskError { kind, message }) => {
+                EventKind::TurnFailed { error: kind, answer: answer.or(message) }
+            }
+            None => ended(answer, false),
+        }
+    }
+
+    /// The record counts whatever was thought of the turn before: its beginning may have been
+    /// unreadable, or it looked finished (KT-48).
+    fn abort(&mut self) -> Vec<EventKind> {
+        let turn = &mut self.turn;
+        turn.calls.clear();
+        let begun_again = match std::mem::replace(&mut turn.progress, Progress::Aborted) {
+            Progress::Open => None,
+            Progress::AtRest | Progress::Aborted => Some(match &turn.prompt {
+                Some(prompt) => EventKind::PromptSubmitted { prompt: prompt.clone() },
+                None => EventKind::TurnStarted,
+            }),
+        };
+        begun_again.into_iter().chain([EventKind::Interrupted]).collect()
+    }
+
+    fn user_said(&mut self, text: String) -> Vec<EventKind> {
+        let is_running = self.is_exact() && self.turn.progress == Progress::Open;
+        let turn = &mut self.turn;
+        if turn.is_fresh && turn.prompt.as_ref() == Some(&text) {
+            return Vec::new();
+        }
+        if is_running && turn.prompt.is_some() {
+            // Said while the agent works: the same turn, and a question stays open.
+            turn.prompt = Some(text);
+            return Vec::new();
+        }
+        let id = turn.id.take().filter(|_| is_running);
+        *turn = ThreadTurn {
+            id,
+            progress: Progress::Open,
+            prompt: Some(text.clone()),
+            is_fresh: true,
+            ..ThreadTurn::default()
+        };
+        vec![EventKind::PromptSubmitted { prompt: text }]
+    }
+
+    fn agent_said(&mut self, text: String, phase: Phase) -> Vec<EventKind> {
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        let is_exact = self.is_exact();
+        let turn = &mut self.turn;
+        turn.answer = Some(text);
+        turn.is_fresh = false;
+        let looks_finished = phase == Phase::Answer && turn.calls.is_empty();
+        if is_exact || !looks_finished || turn.progress == Progress::Aborted {
+            return Vec::new();
+        }
+        turn.progress = Progress::AtRest;
+        let has_ended = std::mem::replace(&mut turn.has_ended, true);
+        vec![ended(turn.answer.clone(), has_ended)]
+    }
+
+    fn call_began(&mut self, tool: String, id: Option<String>) -> Vec<EventKind> {
+        if !self.can_go_on() {
+            return Vec::new();
+        }
+        let call = ToolCall { tool, id, input: 0 };
+        let calls = &mut self.turn.calls;
+        if call.id.is_some() {
+            if calls.len() >= MAX_CALLS {
+                calls.remove(0);
+            }
+            calls.push(call.clone());
+        }
+        vec![EventKind::ToolStarting { call, skill: None, server: None }]
+    }
+
+    fn call_ended(&mut self, id: Option<String>) -> Vec<EventKind> {
+        if !self.can_go_on() {
+            return Vec::new();
+        }
+        let calls = &mut self.turn.calls;
+        let begun = calls.iter().position(|call| call.id.is_some() && call.id == id);
+        let tool = begun.map(|index| calls.remove(index).tool).unwrap_or_default();
+        vec![EventKind::ToolEnded { call: ToolCall { tool, id, input: 0 }, speak: None }]
+    }
+
+    /// Whether a tool call can be the turn's. What a background process leaves behind after the
+    /// end is not; of a thread that is not exact, a turn that only looked finished goes on.
+    fn can_go_on(&mut self) -> bool {
+        let is_over = match self.turn.progress {
+            Progress::Open => false,
+            Progress::AtRest => self.is_exact(),
+            Progress::Aborted => true,
+        };
+        if !is_over {
+            self.turn.progress = Progress::Open;
+            self.turn.is_fresh = false;
+        }
+        !is_over
+    }
+}
+
+/// How the last turn in these lines ended, and when. `None`: it is open, or they do not tell.
+pub fn last_end(lines: impl DoubleEndedIterator<Item = Line>) -> Option<RolloutEvent> {
+    for line in lines.rev() {
+        let kind = match line.record {
+            Record::TaskComplete { answer, error, .. } => {
+                RolloutThread::default().complete(answer, error)
+            }
+            Record::TurnAborted => EventKind::Interrupted,
+            Record::TaskStarted { .. } => return None,
+            _ => continue,
+        };
+        return Some(RolloutEvent { at: line.at?, name: line.name, kind });
+    }
+    None
+}
+
+/// 0.98 did not, 0.140 does; in between it began at about 0.100.
+fn records_turns(cli_version: &str) -> bool {
+    let mut parts = cli_version.split('.').map(str::parse::<u32>);
+    match (parts.next(), parts.next()) {
+        (Some(Ok(0)), Some(Ok(minor))) => minor >= 100,
+        (Some(Ok(major)), _) => major > 0,
+        _ => false,
+    }
+}
+
+fn ended(answer: Option<String>, is_continued: bool) -> EventKind {
+    EventKind::TurnEnded { answer, background_tasks: Vec::new(), stop_hook_active: is_continued }
+}
+
+/// A thread's state in Codex's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThreadState {
+    /// Nothing has happened in it yet (KT-50).
+    None,
+    Working,
+    WaitingUser,
+    Completed,
+    Failed,
+    Aborted,
+    Stopped,
+}
+
+impl ThreadState {
+    pub fn of(session: &Session) -> ThreadState {
+        if session.runs.is_empty() {
+            return ThreadState::None;
+        }
+        match (session.state(), session.detail()) {
+            (State::Working, _) => ThreadState::Working,
+            (State::WaitingUser, _) => ThreadState::WaitingUser,
+            (State::Stopped, _) => ThreadState::Stopped,
+            (State::Completed, Some(Detail::Failed { .. })) => ThreadState::Failed,
+            (State::Completed, Some(Detail::Interrupted)) => ThreadState::Aborted,
+            (State::Completed, Some(Detail::Ok)) => ThreadState::Completed,
+            (State::Completed, None) => ThreadState::None,
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ThreadState::None => "none",
+            ThreadState::Working => "working",
+            ThreadState::WaitingUser => "waiting_user",
+            ThreadState::Completed => "completed",
+            ThreadState::Failed => "failed",
+            ThreadState::Aborted => "aborted",
+            ThreadState::Stopped => "stopped",
+        }
+    }
+}
+
+/// The TUI has each new thread named by a turn of its own, which `notify` reports like any other.
+pub fn is_title_request(prompt: &str) -> bool {
+    prompt.trim_start().starts_with("Generate a concise, single-line task title")
+}
+
+#[cfg(test)]
+mod tests;

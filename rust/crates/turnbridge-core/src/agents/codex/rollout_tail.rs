@@ -1,0 +1,166 @@
+//! What the end of a rollout says of its thread now: how the last turn stands, who has started it,
+//! and who decides about the agent's requests.
+
+use std::time::Duration;
+
+use crate::agents::codex::rollout_wire::{Line, Record};
+use crate::timestamp::Timestamp;
+
+/// A file's time can be a little ahead of the time that its writer reads.
+const TICK: Duration = Duration::from_millis(500);
+
+/// How the last turn of a thread stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LastTurn {
+    Open {
+        /// `user`, `exec`, `queue` or a client's own word. Versions before 0.162 do not say it, nor do
+        /// reviews and compactions.
+        trigger: Option<String>,
+        at: Option<Timestamp>,
+    },
+    Ended,
+    /// By Esc, or by a request that the user has refused.
+    Aborted,
+}
+
+/// Returns `None` if the lines hold no beginning and no end of a turn.
+pub fn last_turn(lines: impl DoubleEndedIterator<Item = Line>) -> Option<LastTurn> {
+    lines.rev().find_map(|line| match line.record {
+        Record::TaskStarted { trigger, .. } => Some(LastTurn::Open { trigger, at: line.at }),
+        Record::TaskComplete { .. } => Some(LastTurn::Ended),
+        Record::TurnAborted => Some(LastTurn::Aborted),
+        _ => None,
+    })
+}
+
+/// Why the Codex that has a thread open must not be given a reply now (0.166 and 0.169).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// A `codex exec` runs its turn: it would begin what is queued at its own end, and abort it. Or nothing
+    /// says who runs the turn, as in a review and before 0.162.
+    Exec,
+    /// The last turn was aborted. `codex queue` says that it has the reply, and Codex starts it only
+    /// after the next prompt that is typed there.
+    Aborted,
+}
+
+/// For a thread that a Codex has had open since then.
+pub fn obstacle(last_turn: &LastTurn, open_since: Option<Timestamp>) -> Option<Obstacle> {
+    match last_turn {
+        LastTurn::Open { trigger, .. } => {
+            let is_exec = trigger.as_deref().is_none_or(|trigger| trigger == "exec");
+            (is_exec && is_running(last_turn, open_since)).then_some(Obstacle::Exec)
+        }
+        LastTurn::Aborted => Some(Obstacle::Aborted),
+        LastTurn::Ended => None,
+    }
+}
+
+/// Returns whether the last turn of a thread runs that a Codex has had open since then. A turn that is older
+/// than that is nobody's: whoever ran it was killed.
+pub fn is_running(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
+    match last_turn {
+        LastTurn::Open { at, .. } => {
+            open_since.zip(*at).is_none_or(|(since, at)| since <= at.plus(TICK))
+        }
+        LastTurn::Ended | LastTurn::Aborted => false,
+    }
+}
+
+/// Who decides about the requests of the last turn (`user`, `auto_review`). A turn keeps what it began
+/// with; the thread's settings count only where no turn says it. Returns `None` if nothing does.
+pub fn approvals_reviewer(lines: impl DoubleEndedIterator<Item = Line>) -> Option<String> {
+    let mut of_thread = None;
+    for line in lines.rev() {
+        match line.record {
+            Record::TurnContext { reviewer: Some(reviewer), .. } => return Some(reviewer),
+            Record::SettingsApplied { reviewer: Some(reviewer) } => {
+                of_thread.get_or_insert(reviewer);
+            }
+            _ => {}
+        }
+    }
+    of_thread
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::agents::codex::rollout_wire::parse_line;
+
+    fn lines(records: &[Value]) -> Vec<Line> {
+        records.iter().map(|record| parse_line(record.to_string().as_bytes())).collect()
+    }
+
+    fn event(payload: Value) -> Value {
+        json!({"timestamp": "2026-11-18T02:32:33.817Z", "type": "event_msg", "payload": payload})
+    }
+
+    fn started(trigger: Value) -> Value {
+        let attribution = json!({"turn_id": "t", "turn_trigger": trigger});
+        event(json!({"type": "task_started", "turn_id": "t", "turn_attribution": attribution}))
+    }
+
+    #[test]
+    fn nothing_is_queued_behind_an_exec_or_after_an_aborted_turn() {
+        let complete = || event(json!({"type": "task_complete", "turn_id": "t"}));
+        let aborted = || event(json!({"type": "turn_aborted", "turn_id": "t"}));
+        let said = || event(json!({"type": "token_count"}));
+        for (records, expected) in [
+            (vec![], None),
+            (vec![said()], None),
+            (vec![started(json!("user")), said()], Some(None)),
+            (vec![started(json!("queue"))], Some(None)),
+            (vec![started(Value::Null)], Some(Some(Obstacle::Exec))),
+            (vec![event(json!({"type": "task_started"}))], Some(Some(Obstacle::Exec))),
+            (vec![started(json!("exec")), said()], Some(Some(Obstacle::Exec))),
+            (vec![started(json!("exec")), complete()], Some(None)),
+            (vec![started(json!("user")), aborted(), said()], Some(Some(Obstacle::Aborted))),
+            (vec![started(json!("user")), aborted(), started(json!("user"))], Some(None)),
+        ] {
+            let last = last_turn(lines(&records).into_iter());
+            let found = last.as_ref().map(|last| obstacle(last, None));
+            assert_eq!(found, expected, "{records:#?}");
+        }
+    }
+
+    /// A `codex exec` was killed in its turn, and a terminal has the thread open since.
+    #[test]
+    fn a_turn_of_exec_that_began_before_the_thread_was_opened_is_in_nobody_s_way() {
+        let last = last_turn(lines(&[started(json!("exec"))]).into_iter()).unwrap();
+        let at = |time: &str| Timestamp::parse(time);
+        assert_eq!(obstacle(&last, at("2026-11-18T02:32:33.800Z")), Some(Obstacle::Exec));
+        assert_eq!(obstacle(&last, at("2026-11-18T02:32:33.900Z")), Some(Obstacle::Exec));
+        assert_eq!(obstacle(&last, at("2026-11-18T02:32:35.000Z")), None);
+        let user = last_turn(lines(&[started(json!("user"))]).into_iter()).unwrap();
+        assert!(is_running(&user, None));
+        assert!(is_running(&user, at("2026-11-18T02:32:33.900Z")));
+        assert!(!is_running(&user, at("2026-11-18T02:32:35.000Z")));
+        assert!(!is_running(&LastTurn::Ended, None) && !is_running(&LastTurn::Aborted, None));
+        // An interruption outlives its terminal.
+        assert_eq!(
+            obstacle(&LastTurn::Aborted, at("2026-11-18T09:00:00Z")),
+            Some(Obstacle::Aborted)
+        );
+    }
+
+    #[test]
+    fn the_turn_s_own_reviewer_counts_before_the_thread_s() {
+        let context = |reviewer: Value| json!({"type": "turn_context", "payload": {"approvals_reviewer": reviewer}});
+        let settings = |reviewer: &str| {
+            let settings = json!({"approvals_reviewer": reviewer});
+            event(json!({"type": "thread_settings_applied", "thread_settings": settings}))
+        };
+        let reviewer = |records: &[Value]| approvals_reviewer(lines(records).into_iter());
+        assert_eq!(reviewer(&[]), None);
+        assert_eq!(reviewer(&[context(Value::Null)]), None);
+        let changed = [context(json!("auto_review")), settings("user")];
+        assert_eq!(reviewer(&changed).as_deref(), Some("auto_review"));
+        let changed = [settings("user"), settings("auto_review")];
+        assert_eq!(reviewer(&changed).as_deref(), Some("auto_review"));
+        let next = [context(json!("auto_review")), context(json!("user"))];
+        assert_eq!(reviewer(&next).as_deref(), Some("user"));
+    }
+}

@@ -1,0 +1,67 @@
+//! A rollout as a stream of chunks, taken apart into lines.
+
+use super::{FIELDS, Line, Record, interpret};
+use crate::scan::json_scan::{Captures, Scanner};
+
+/// Splits a rollout that arrives in chunks into lines, whatever their length, without keeping
+/// them. Holds the unfinished last line between two chunks.
+#[derive(Default)]
+pub struct RolloutReader {
+    line: Option<PartialLine>,
+}
+
+struct PartialLine {
+    is_blank: bool,
+    /// `None` once it is known to be no JSON.
+    scanner: Option<Scanner>,
+}
+
+impl RolloutReader {
+    pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(Line)) {
+        let mut rest = chunk;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            self.extend(&rest[..end]);
+            each(self.take_line());
+            rest = &rest[end + 1..];
+        }
+        if !rest.is_empty() {
+            self.extend(rest);
+        }
+    }
+
+    /// The last line, when the file does not end in a line break. It counts when it is whole.
+    pub fn finish(mut self) -> Option<Line> {
+        self.line.is_some().then(|| self.take_line())
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        let line = self.line.get_or_insert_with(|| PartialLine {
+            is_blank: true,
+            scanner: Some(Scanner::new(FIELDS)),
+        });
+        line.is_blank &= bytes.iter().all(u8::is_ascii_whitespace);
+        if line.scanner.as_mut().is_some_and(|scanner| scanner.feed(bytes).is_err()) {
+            line.scanner = None;
+        }
+    }
+
+    fn take_line(&mut self) -> Line {
+        let line = self.line.take().filter(|line| !line.is_blank);
+        let Some(line) = line else { return empty_line("blank", Record::Blank) };
+        match line.scanner.and_then(|scanner| scanner.finish().ok()) {
+            Some(captures) => interpret(&Captures::from(captures)),
+            None => empty_line("unreadable", Record::Unreadable),
+        }
+    }
+}
+
+fn empty_line(name: &str, record: Record) -> Line {
+    Line { at: None, name: name.to_owned(), record }
+}
+
+/// Reads one line, with or without its line break.
+pub fn parse_line(line: &[u8]) -> Line {
+    let mut reader = RolloutReader::default();
+    reader.extend(line);
+    reader.take_line()
+}

@@ -1,0 +1,353 @@
+//! A hook's payload as it arrives on stdin, and its meaning as an `Event`. Codex has taken over
+//! Claude Code's format; where the two differ, it is said.
+//!
+//! The payload is scanned while it streams in; only the fields below are kept. Unknown events
+//! and fields are skipped. A field of the wrong type counts as absent and is reported.
+//! Field by field: recorded from Claude Code 2.1.197 and Codex 0.166.0, `testdata/*/hooks`.
+
+use crate::gate::speak::{SpeakCall, SpeakOutcome, is_speak_tool};
+use crate::ids::{SessionId, Tool};
+use crate::scan::json_scan::{
+    Capture, Field, Found, Keep, Malformed, Scanner, Step, wanted_fields,
+};
+use crate::session::Host;
+use crate::session::event::{
+    Event, EventKind, Facts, HookEventName, NotificationKind, ProcessKey, SessionSource, ToolCall,
+};
+use crate::timestamp::Timestamp;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Nothing that a person types or a model says is longer; more is cut, and reported.
+const LONG: Keep = Keep::Scalar(16 << 20);
+const PATH: Keep = Keep::Scalar(32 << 10);
+const SHORT: Keep = Keep::Scalar(1 << 10);
+
+use Step::{Each, Key};
+
+wanted_fields! {
+    EventName: SHORT, [Key("hook_event_name")];
+    SessionId: SHORT, [Key("session_id")];
+    TranscriptPath: PATH, [Key("transcript_path")];
+    Cwd: PATH, [Key("cwd")];
+    PromptId: SHORT, [Key("prompt_id")];
+    TurnId: SHORT, [Key("turn_id")];
+    PermissionMode: SHORT, [Key("permission_mode")];
+    AgentId: SHORT, [Key("agent_id")];
+    Model: SHORT, [Key("model")];
+    Source: SHORT, [Key("source")];
+    Reason: SHORT, [Key("reason")];
+    Error: SHORT, [Key("error")];
+    NotificationType: SHORT, [Key("notification_type")];
+    Prompt: LONG, [Key("prompt")];
+    LastAssistantMessage: LONG, [Key("last_assistant_message")];
+    StopHookActive: SHORT, [Key("stop_hook_active")];
+    ToolName: SHORT, [Key("tool_name")];
+    ToolUseId: SHORT, [Key("tool_use_id")];
+    ToolInput: Keep::Fingerprint, [Key("tool_input")];
+    ToolInputCommand: PATH, [Key("tool_input"), Key("command")];
+    ToolInputSkill: SHORT, [Key("tool_input"), Key("skill")];
+    ServerSource: SHORT, [Key("mcp_server"), Key("source")];
+    TaskStatus: SHORT, [Key("background_tasks"), Each, Key("status")];
+    TaskDescription: SHORT, [Key("background_tasks"), Each, Key("description")];
+    CallToolName: SHORT, [Key("tool_calls"), Each, Key("tool_name")];
+    CallInputSkill: SHORT, [Key("tool_calls"), Each, Key("tool_input"), Key("skill")];
+    CallResponse: SHORT, [Key("tool_calls"), Each, Key("tool_response")];
+}
+
+/// The mode in which nobody is asked.
+const BYPASS: &str = "bypassPermissions";
+
+/// What a PermissionRequest means that no dialog follows: the agent goes on.
+const UNASKED: EventKind = EventKind::Notified { kind: NotificationKind::Other };
+
+/// A payload under way. Feed it chunk by chunk, then `finish`.
+pub struct HookReader(Scanner);
+
+/// A whole payload, not yet interpreted.
+#[derive(Debug)]
+pub struct HookPayload(Vec<Capture>);
+
+impl HookReader {
+    #[expect(clippy::new_without_default, reason = "a reader that was not asked for has no use")]
+    pub fn new() -> HookReader {
+        HookReader(Scanner::new(FIELDS))
+    }
+
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
+        self.0.feed(chunk)
+    }
+
+    pub fn finish(self) -> Result<HookPayload, Malformed> {
+        self.0.finish().map(HookPayload)
+    }
+}
+
+/// What the shell knows of the call besides its payload.
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    pub tool: Tool,
+    pub at: Timestamp,
+    pub process: ProcessKey,
+    pub host: Host,
+}
+
+/// Why a payload that is JSON is no event of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unusable {
+    /// An event that is not ours; nothing is wrong.
+    OtherEvent,
+    /// `hook_event_name` or `session_id` is missing, of the wrong type, or unsafe.
+    Invalid(&'static str),
+}
+
+/// The event, and what was wrong with fields that it could do without.
+pub fn interpret(
+    payload: HookPayload,
+    context: CallContext,
+) -> Result<(Event, Vec<&'static str>), Unusable> {
+    let mut fields = Fields { captures: payload.0, problems: Vec::new() };
+    let name = fields.text(Wanted::EventName).ok_or(Unusable::Invalid("hook_event_name"))?;
+    let name = HookEventName::parse(&name, context.tool).ok_or(Unusable::OtherEvent)?;
+    let session_id = fields
+        .text(Wanted::SessionId)
+        .and_then(|id| SessionId::parse(&id))
+        .ok_or(Unusable::Invalid("session_id"))?;
+    let facts = Facts {
+        cwd: fields.text(Wanted::Cwd),
+        transcript_path: fields.text(Wanted::TranscriptPath),
+        permission_mode: fields.text(Wanted::PermissionMode),
+        prompt_id: match context.tool {
+            Tool::Claude => fields.text(Wanted::PromptId),
+            Tool::Codex => fields.text(Wanted::TurnId),
+        },
+        model: fields.text(Wanted::Model),
+    };
+    let kind = event_kind(name, &mut fields, &context, &facts);
+    let event = Event {
+        tool: context.tool,
+        session_id,
+        at: context.at,
+        process: context.process,
+        name: name.as_str().to_owned(),
+        agent_id: fields.text(Wanted::AgentId),
+        facts,
+        host: Some(context.host),
+        kind,
+    };
+    Ok((event, fields.problems))
+}
+
+/// Returns whether a dialog may follow for which it has to be known who decides about the request. Codex's
+/// PermissionRequest does not say it, its rollout does (`rollout_tail::approvals_reviewer`).
+pub fn needs_reviewer(event: &Event) -> bool {
+    event.tool == Tool::Codex
+        && event.name == HookEventName::PermissionRequest.as_str()
+        && matches!(event.kind, EventKind::DialogOpened { .. })
+}
+
+/// The event of a request that `reviewer` decides about: a dialog opens for the user alone.
+pub fn reviewed_by(event: Event, reviewer: Option<&str>) -> Event {
+    match reviewer {
+        Some(reviewer) if reviewer != "user" && needs_reviewer(&event) => {
+            Event { kind: UNASKED, ..event }
+        }
+        _ => event,
+    }
+}
+
+fn event_kind(
+    name: HookEventName,
+    fields: &mut Fields,
+    context: &CallContext,
+    facts: &Facts,
+) -> EventKind {
+    let &CallContext { at, tool, .. } = context;
+    let (prompt_id, mode) = (facts.prompt_id.as_deref(), facts.permission_mode.as_deref());
+    match name {
+        HookEventName::SessionStart => EventKind::SessionStarted {
+            source: match fields.text(Wanted::Source).as_deref() {
+                Some("compact") => SessionSource::Compact,
+                _ => SessionSource::Fresh,
+            },
+        },
+        HookEventName::UserPromptSubmit => {
+            EventKind::PromptSubmitted { prompt: fields.text(Wanted::Prompt).unwrap_or_default() }
+        }
+        HookEventName::PreToolUse => EventKind::ToolStarting {
+            call: fields.tool_call(tool),
+            skill: fields.text(Wanted::ToolInputSkill),
+            server: fields.text(Wanted::ServerSource),
+        },
+        HookEventName::PostToolUse | HookEventName::PostToolUseFailure => {
+            let call = fields.tool_call(tool);
+            let skill = fields.text(Wanted::ToolInputSkill);
+            let outcome = if name == HookEventName::PostToolUse {
+                Some(SpeakOutcome::Spoken)
+            } else {
+                SpeakOutcome::of_error(&fields.text(Wanted::Error).unwrap_or_default())
+            };
+            let outcome = outcome.filter(|_| is_speak_tool(&call.tool, skill.as_deref()));
+            let speak =
+                |outcome| SpeakCall { at, prompt_id: prompt_id.map(str::to_owned), outcome };
+            EventKind::ToolEnded { call, speak: outcome.map(speak) }
+        }
+        HookEventName::PostToolBatch => {
+            EventKind::ToolBatchEnded { speaks: fields.refused_speaks(at, prompt_id) }
+        }
+        // Of `claude -p` nobody is asked: what no hook allows is refused.
+        HookEventName::PermissionRequest if context.host.is_run_by_sdk() => UNASKED,
+        // `codex exec` asks its hooks about a tool of an MCP server, and nobody else.
+        HookEventName::PermissionRequest if tool == Tool::Codex && mode == Some(BYPASS) => UNASKED,
+        HookEventName::PermissionRequest => {
+            EventKind::DialogOpened { call: Some(fields.tool_call(tool)) }
+        }
+        HookEventName::PermissionDenied => {
+            EventKind::DialogAnswered { call: Some(fields.tool_call(tool)) }
+        }
+        HookEventName::Elicitation => EventKind::DialogOpened { call: None },
+        HookEventName::ElicitationResult => EventKind::DialogAnswered { call: None },
+        HookEventName::Notification => EventKind::Notified {
+            kind: match fields.text(Wanted::NotificationType).as_deref() {
+                Some(
+                    "permission_prompt"
+                    | "elicitation_dialog"
+                    | "elicitation_url_dialog"
+                    | "agent_needs_input"
+                    | "worker_permission_prompt",
+                ) => NotificationKind::DialogOpen,
+                Some("idle_prompt") => NotificationKind::Idle,
+                _ => NotificationKind::Other,
+            },
+        },
+        HookEventName::Stop => EventKind::TurnEnded {
+            answer: fields.text(Wanted::LastAssistantMessage),
+            background_tasks: fields.running_tasks(),
+            stop_hook_active: fields.flag(Wanted::StopHookActive),
+        },
+        HookEventName::StopFailure => EventKind::TurnFailed {
+            error: fields.text(Wanted::Error).unwrap_or_else(|| "unknown".to_owned()),
+            answer: fields.text(Wanted::LastAssistantMessage),
+        },
+        HookEventName::SubagentStart => EventKind::SubagentStarted,
+        HookEventName::SubagentStop => EventKind::SubagentEnded,
+        HookEventName::Interrupt => EventKind::Interrupted,
+        HookEventName::SessionEnd => EventKind::RunEnded {
+            reason: fields.text(Wanted::Reason).unwrap_or_else(|| "other".to_owned()),
+        },
+    }
+}
+
+struct Fields {
+    captures: Vec<Capture>,
+    problems: Vec<&'static str>,
+}
+
+impl Fields {
+    /// The last one counts, as with every JSON parser that Claude uses.
+    fn last(&mut self, wanted: Wanted) -> Option<Found> {
+        let is_it = |capture: &Capture| capture.field == wanted as usize;
+        let position = self.captures.iter().rposition(is_it)?;
+        Some(std::mem::replace(&mut self.captures[position].found, Found::Null))
+    }
+
+    fn text(&mut self, wanted: Wanted) -> Option<String> {
+        match self.last(wanted)? {
+            Found::Text { text, whole } => {
+                if !whole {
+                    self.problems.push(name_of(wanted));
+                }
+                Some(text)
+            }
+            Found::Null => None,
+            Found::Bool(_) | Found::Number(_) | Found::Container | Found::Fingerprint(_) => {
+                self.problems.push(name_of(wanted));
+                None
+            }
+        }
+    }
+
+    /// Codex adds to the input of a PermissionRequest why the agent wants it; the command is the
+    /// same as in the call.
+    fn tool_call(&mut self, tool: Tool) -> ToolCall {
+        let whole = self.last(Wanted::ToolInput);
+        let command = self.last(Wanted::ToolInputCommand).filter(|_| tool == Tool::Codex);
+        let input = match (command, whole) {
+            (Some(Found::Text { text, .. }), _) => xxh3_64(text.as_bytes()),
+            (_, Some(Found::Fingerprint(fingerprint))) => fingerprint,
+            _ => 0,
+        };
+        ToolCall {
+            tool: self.text(Wanted::ToolName).unwrap_or_default(),
+            id: self.text(Wanted::ToolUseId),
+            input,
+        }
+    }
+
+    fn flag(&mut self, wanted: Wanted) -> bool {
+        match self.last(wanted) {
+            Some(Found::Bool(flag)) => flag,
+            None | Some(Found::Null) => false,
+            Some(_) => {
+                self.problems.push(name_of(wanted));
+                false
+            }
+        }
+    }
+
+    fn each(&self, wanted: Wanted, element: u32) -> Option<&str> {
+        self.captures.iter().rev().find_map(|capture| match &capture.found {
+            Found::Text { text, .. }
+                if capture.field == wanted as usize && capture.element == element =>
+            {
+                Some(text.as_str())
+            }
+            _ => None,
+        })
+    }
+
+    fn elements(&self, wanted: Wanted) -> Vec<u32> {
+        let is_it = |capture: &&Capture| capture.field == wanted as usize;
+        self.captures.iter().filter(is_it).map(|capture| capture.element).collect()
+    }
+
+    fn running_tasks(&self) -> Vec<String> {
+        let running = |element: &u32| self.each(Wanted::TaskStatus, *element) == Some("running");
+        let describe = |element: u32| {
+            self.each(Wanted::TaskDescription, element).unwrap_or("background task").to_owned()
+        };
+        self.elements(Wanted::TaskStatus).into_iter().filter(running).map(describe).collect()
+    }
+
+    /// Speak calls of the batch. Those that ran have had their own event; the caller keeps
+    /// these only if there was none.
+    fn refused_speaks(&self, at: Timestamp, prompt_id: Option<&str>) -> Vec<SpeakCall> {
+        let is_speak = |element: &u32| {
+            let tool = self.each(Wanted::CallToolName, *element).unwrap_or_default();
+            is_speak_tool(tool, self.each(Wanted::CallInputSkill, *element))
+        };
+        let refused = |element| {
+            let response = self.each(Wanted::CallResponse, element).unwrap_or_default();
+            SpeakOutcome::of_error(response).map(|_| SpeakCall {
+                at,
+                prompt_id: prompt_id.map(str::to_owned),
+                outcome: SpeakOutcome::Refused,
+            })
+        };
+        let calls = self.elements(Wanted::CallToolName).into_iter();
+        calls.filter(is_speak).filter_map(refused).collect()
+    }
+}
+
+fn name_of(wanted: Wanted) -> &'static str {
+    let path = FIELDS[wanted as usize].path;
+    path.iter()
+        .rev()
+        .find_map(|step| match step {
+            Step::Key(name) => Some(*name),
+            Step::Each => None,
+        })
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

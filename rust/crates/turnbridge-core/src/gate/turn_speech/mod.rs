@@ -1,0 +1,187 @@
+//! Looks for speech in the current turn of a Claude transcript, from its end backwards.
+//!
+//! For turns that the hooks did not see from their beginning; otherwise the session file knows.
+//! Sub-agents write transcripts of their own, so what they say is not here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+
+use crate::gate::speak::{SpeakOutcome, is_speak_prompt, is_speak_tool};
+use crate::scan::json_scan::{Capture, Captures, Field, Found, Keep, Step, wanted_fields};
+
+use Step::{Each, Key};
+
+const SHORT: Keep = Keep::Scalar(512);
+/// More of an answer than is needed to know it again.
+const LONG: Keep = Keep::Scalar(4 << 10);
+
+wanted_fields! {
+    Type: SHORT, [Key("type")];
+    PromptId: SHORT, [Key("promptId")];
+    IsMeta: SHORT, [Key("isMeta")];
+    IsSidechain: SHORT, [Key("isSidechain")];
+    IsCompactSummary: SHORT, [Key("isCompactSummary")];
+    Content: SHORT, [Key("message"), Key("content")];
+    BlockId: SHORT, [Key("message"), Key("content"), Each, Key("id")];
+    BlockTool: SHORT, [Key("message"), Key("content"), Each, Key("name")];
+    BlockSkill: SHORT, [Key("message"), Key("content"), Each, Key("input"), Key("skill")];
+    BlockText: LONG, [Key("message"), Key("content"), Each, Key("text")];
+    ResultOf: SHORT, [Key("message"), Key("content"), Each, Key("tool_use_id")];
+    ResultIsError: SHORT, [Key("message"), Key("content"), Each, Key("is_error")];
+    ResultText: SHORT, [Key("message"), Key("content"), Each, Key("content")];
+    ResultPartText: SHORT, [Key("message"), Key("content"), Each, Key("content"), Each, Key("text")];
+}
+
+/// What the end of a transcript tells of the turn under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TurnTail {
+    pub speech: Option<SpeakOutcome>,
+    /// The turn's first record is in it: there is no need to read further back.
+    pub reaches_start: bool,
+    /// The turn's last answer is in it: Claude has written everything.
+    pub has_answer: bool,
+}
+
+/// Which turn is meant: the one that is about to end.
+#[derive(Debug, Clone, Copy)]
+pub struct TurnKey<'a> {
+    pub prompt_id: Option<&'a str>,
+    /// `last_assistant_message`.
+    pub answer: Option<&'a str>,
+}
+
+/// `tail` may begin in the middle of a line, and end in the middle of one.
+pub fn read_turn_tail(tail: &[u8], turn: TurnKey<'_>) -> TurnTail {
+    let mut seen = TurnTail::default();
+    // Read backwards, a call's result comes before the call.
+    let mut results = Results::new();
+    let mut is_last_text = true;
+    for line in tail.split(|byte| *byte == b'\n').rev() {
+        let Some(record) = Record::read(line) else { continue };
+        match record.text(Wanted::Type) {
+            Some("assistant") => {
+                let text = record.last_text();
+                seen.has_answer |= is_last_text && text.is_some_and(|text| turn.is_answer(text));
+                is_last_text &= text.is_none();
+                note_speech(&mut seen.speech, record.spoken(&results));
+            }
+            Some("user") => {
+                if record.is_of_other_turn(turn) {
+                    seen.reaches_start = true;
+                    break;
+                }
+                record.note_results(&mut results);
+                if record.is_prompt() {
+                    let typed = record.is_speak_command().then_some(SpeakOutcome::Spoken);
+                    note_speech(&mut seen.speech, typed);
+                    seen.reaches_start = true;
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    seen
+}
+
+impl TurnKey<'_> {
+    /// Claude hands over the answer without the blanks around it.
+    fn is_answer(&self, (text, is_whole): (&str, bool)) -> bool {
+        let answer = self.answer.unwrap_or_default().trim();
+        let text = text.trim();
+        !text.is_empty() && if is_whole { answer == text } else { answer.starts_with(text) }
+    }
+}
+
+/// A speech that was heard outweighs an attempt.
+fn note_speech(speech: &mut Option<SpeakOutcome>, found: Option<SpeakOutcome>) {
+    if *speech != Some(SpeakOutcome::Spoken) {
+        *speech = found.or(*speech);
+    }
+}
+
+/// By the id of the call; what is noted first counts.
+type Results = BTreeMap<String, Option<SpeakOutcome>>;
+
+struct Record(Captures);
+
+impl Deref for Record {
+    type Target = Captures;
+
+    fn deref(&self) -> &Captures {
+        &self.0
+    }
+}
+
+impl Record {
+    fn read(line: &[u8]) -> Option<Record> {
+        let record = Captures::read(FIELDS, line).map(Record);
+        record.filter(|record| !record.is_on(Wanted::IsSidechain))
+    }
+
+    /// And whether it is all of it.
+    fn last_text(&self) -> Option<(&str, bool)> {
+        self.found(Wanted::BlockText).last().and_then(|capture| match &capture.found {
+            Found::Text { text, whole } => Some((text.as_str(), *whole)),
+            _ => None,
+        })
+    }
+
+    fn is_of_other_turn(&self, turn: TurnKey<'_>) -> bool {
+        match (self.text(Wanted::PromptId), turn.prompt_id) {
+            (Some(own), Some(wanted)) => own != wanted,
+            _ => false,
+        }
+    }
+
+    /// What a person said or typed, or a command that began the turn; not what Claude put in:
+    /// tool results, bodies of skills, feedback of hooks, summaries of a compaction.
+    fn is_prompt(&self) -> bool {
+        !self.is_on(Wanted::IsMeta)
+            && !self.is_on(Wanted::IsCompactSummary)
+            && self.found(Wanted::ResultOf).next().is_none()
+    }
+
+    fn is_speak_command(&self) -> bool {
+        let content = self.text(Wanted::Content).unwrap_or_default();
+        let name = content.split_once("<command-name>").map(|(_, rest)| rest);
+        name.and_then(|rest| rest.split("</command-name>").next()).is_some_and(is_speak_prompt)
+    }
+
+    /// What came of this record's speak calls, as far as their results are known.
+    fn spoken(&self, results: &Results) -> Option<SpeakOutcome> {
+        let mut speech = None;
+        let skills = self.texts_by_element(Wanted::BlockSkill);
+        let ids = self.texts_by_element(Wanted::BlockId);
+        for (element, tool) in self.texts(Wanted::BlockTool) {
+            if !is_speak_tool(tool, skills.get(&element).copied()) {
+                continue;
+            }
+            let result = ids.get(&element).and_then(|id| results.get(*id));
+            note_speech(&mut speech, result.copied().flatten());
+        }
+        speech
+    }
+
+    /// The calls that have ended here, and what came of each if it was speech.
+    fn note_results(&self, results: &mut Results) {
+        let is_true = |capture: &&Capture| capture.found == Found::Bool(true);
+        let errors = self.found(Wanted::ResultIsError).filter(is_true);
+        let errors: BTreeSet<u32> = errors.map(|capture| capture.element).collect();
+        let texts = self.texts_by_element(Wanted::ResultText);
+        let text_of_parts = self.text(Wanted::ResultPartText);
+        for (element, id) in self.texts(Wanted::ResultOf) {
+            let outcome = || match errors.contains(&element) {
+                false => Some(SpeakOutcome::Spoken),
+                true => {
+                    let text = texts.get(&element).copied().or(text_of_parts);
+                    SpeakOutcome::of_error(text.unwrap_or_default())
+                }
+            };
+            results.entry(id.to_owned()).or_insert_with(outcome);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! Who wants to be told of a turn, as far as the hooks have to know it: the whole config is read
+//! by whoever delivers.
+
+use crate::scan::toml_scan::{Found, find};
+
+/// Whether the text of `config.toml` names a Slack and somebody to write to. One that cannot be
+/// read names both: whoever delivers says what is wrong with it, and nothing is lost meanwhile.
+pub fn wants_slack(config: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(config) else { return true };
+    let is_there = |path: &[&str]| find(text, path).is_ok_and(|found| found.is_some());
+    let is_off = find(text, &["destinations", "dm", "enabled"]) == Ok(Some(Found::Bare("false")));
+    match find(text, &["slack", "bot_token"]) {
+        Err(_) => true,
+        Ok(None) => false,
+        // A token and nobody to write to is a mistake that has to be told (SLV-31).
+        Ok(Some(_)) => !is_off || !is_there(&["destinations", "dm", "target_user_id"]),
+    }
+}
+
+/// `[notify] waiting`: a notice also when an agent waits for an answer.
+pub fn wants_waiting(config: &[u8]) -> bool {
+    let text = std::str::from_utf8(config).unwrap_or_default();
+    find(text, &["notify", "waiting"]) == Ok(Some(Found::Bare("true")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x36_no_slack_is_a_valid_set_up_and_what_cannot_be_read_is_not_taken_for_it() {
+        for (config, expected) in [
+            ("", false),
+            ("[gate]\nenabled = true", false),
+            ("[slack]\napi_url = 'x'", false),
+            ("[slack]\nbot_token = 'xoxb-1'", true),
+            ("[slack]\nbot_token = 'xoxb-1'\n[destinations.dm]\ntarget_user_id = 'U1'", true),
+            (
+                "[slack]\nbot_token = 'x'\n[destinations.dm]\nenabled = false\ntarget_user_id = 'U1'",
+                false,
+            ),
+            ("[slack\nbot_token = 'xoxb-1'", true),
+        ] {
+            assert_eq!(wants_slack(config.as_bytes()), expected, "{config}");
+        }
+        assert!(wants_slack(b"\xff"));
+        assert!(wants_waiting(b"[notify]\nwaiting = true"));
+        assert!(!wants_waiting(b"[notify]\nwaiting = 'true'"));
+    }
+}

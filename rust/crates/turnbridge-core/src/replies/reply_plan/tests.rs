@@ -1,0 +1,451 @@
+use super::*;
+use crate::replies::reply_wire::{Reason, Way};
+use crate::replies::run_end::{Evidence, judge};
+use crate::replies::turn_trace::{Trace, TurnEnd};
+
+const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+const OTHER: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
+
+fn reply(id: &str, text: &str, progress: Progress) -> Pending {
+    Pending {
+        id: id.to_owned(),
+        session: Some((Tool::Claude, SessionId::parse(ID).unwrap())),
+        text: text.to_owned(),
+        written: None,
+        told: vec![Told::Receipt],
+        progress,
+    }
+}
+
+fn waiting(id: &str) -> Pending {
+    reply(id, "go on", Progress::Waiting)
+}
+
+fn ended(outcome: Outcome) -> Progress {
+    Progress::Ended(RunResult::new(outcome, String::new()))
+}
+
+fn told(mut reply: Pending, told: &[Told]) -> Pending {
+    reply.told.extend_from_slice(told);
+    reply
+}
+
+/// The steps as `step id`, with nobody launched and no terminal open.
+fn steps(pending: &[Pending]) -> String {
+    steps_around(pending, &[], false, Live::Run)
+}
+
+fn step_of(reply: &Pending) -> String {
+    steps(std::slice::from_ref(reply))
+}
+
+fn steps_around(pending: &[Pending], launched: &[&str], is_open: bool, live: Live) -> String {
+    let around = Surroundings {
+        is_launched: &|id| launched.contains(&id),
+        is_open: &|_, _| is_open,
+        goes_into_terminal: &|_, _| false,
+        obstacle: &|_, _| None,
+        live,
+    };
+    names(pending, &around)
+}
+
+/// With an agent idle in its terminal, into which the reply goes.
+fn steps_beside_terminal(pending: &[Pending]) -> String {
+    let around = Surroundings {
+        is_launched: &|_| false,
+        is_open: &|_, _| false,
+        goes_into_terminal: &|_, _| true,
+        obstacle: &|_, _| None,
+        live: Live::Pane,
+    };
+    names(pending, &around)
+}
+
+fn names(pending: &[Pending], around: &Surroundings<'_>) -> String {
+    let name = |step: &Step| {
+        let debug = format!("{step:?}");
+        format!("{} {}", debug.split('(').next().unwrap(), step.id())
+    };
+    plan(pending, around).iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn slv_37_the_receipt_is_on_record_before_anything_runs() {
+    let mut first = waiting("a");
+    first.told.clear();
+    assert_eq!(step_of(&first), "Receipt a");
+    first.told.push(Told::Receipt);
+    assert_eq!(steps(&[first]), "Run a");
+}
+
+#[test]
+fn x40_a_reply_that_goes_into_an_open_terminal_gets_the_receipt_that_says_so() {
+    let mut first = waiting("a");
+    first.told.clear();
+    assert_eq!(steps_beside_terminal(&[first.clone()]), "TerminalReceipt a");
+    let received = told(first, &[Told::TerminalReceipt]);
+    assert_eq!(steps_beside_terminal(std::slice::from_ref(&received)), "Run a");
+    // Its terminal was closed meanwhile, so that a process of its own is started (SLV-84).
+    assert_eq!(step_of(&received), "Receipt a");
+    assert_eq!(step_of(&told(received.clone(), &[Told::Receipt])), "Run a");
+    // A terminal was opened meanwhile.
+    assert_eq!(steps_beside_terminal(&[waiting("a")]), "TerminalReceipt a");
+    // Which way one goes that waits for another is seen when it starts.
+    let waits = Pending { id: "b".into(), ..received };
+    assert_eq!(steps(&[waiting("a"), waits]), "Run a, TellQueued b");
+}
+
+#[test]
+fn replies_of_one_session_run_one_at_a_time_and_those_of_others_beside_them() {
+    let mut other = waiting("c");
+    other.session = Some((Tool::Codex, SessionId::parse(OTHER).unwrap()));
+    let pending = [waiting("a"), waiting("b"), other];
+    assert_eq!(steps(&pending), "Run a, TellQueued b, Run c");
+    let pending = [reply("a", "x", Progress::Running), told(waiting("b"), &[Told::Queued])];
+    assert_eq!(steps(&pending), "");
+    let pending = [reply("a", "x", ended(Outcome::Done)), told(waiting("b"), &[Told::Queued])];
+    assert_eq!(steps(&pending), "Finish a, Run b");
+    // Started, but its claim cannot be seen yet.
+    let pending = [waiting("a"), waiting("b")];
+    assert_eq!(steps_around(&pending, &["a"], false, Live::Run), "TellQueued b");
+}
+
+#[test]
+fn what_was_claimed_is_never_run_again() {
+    assert_eq!(steps(&[reply("a", "x", Progress::Running)]), "");
+    let pending = [reply("a", "x", Progress::Lost), waiting("b")];
+    assert_eq!(steps(&pending), "FindOut a, TellQueued b");
+    let uncertain = reply("a", "x", ended(Outcome::Uncertain));
+    assert_eq!(step_of(&uncertain), "TellUncertain a");
+    assert_eq!(steps(&[told(uncertain, &[Told::Uncertain])]), "Finish a");
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_told_so_and_not_run_again() {
+    let cut = reply("a", "x", ended(Outcome::Interrupted));
+    assert_eq!(steps(&[cut.clone(), waiting("b")]), "TellInterrupted a, Run b");
+    assert_eq!(steps(&[told(cut, &[Told::Interrupted]), waiting("b")]), "Finish a, Run b");
+}
+
+#[test]
+fn an_agent_whose_runner_died_before_it_could_stop_it_is_stopped_all_the_same() {
+    let pending = [reply("a", "x", Progress::Unstopped), waiting("b")];
+    assert_eq!(steps(&pending), "Stop a, TellQueued b");
+}
+
+#[test]
+fn a_reply_waits_unclaimed_while_the_codex_that_has_the_thread_would_not_start_it() {
+    let around = |obstacle: &dyn Fn(Tool, &SessionId) -> Option<Obstacle>, pending: &[Pending]| {
+        let around = Surroundings {
+            is_launched: &|_| false,
+            is_open: &|_, _| false,
+            goes_into_terminal: &|_, _| false,
+            obstacle,
+            live: Live::Run,
+        };
+        names(pending, &around)
+    };
+    let aborted = |_: Tool, _: &SessionId| Some(Obstacle::Aborted);
+    let exec = |_: Tool, _: &SessionId| Some(Obstacle::Exec);
+    let mut new = waiting("a");
+    new.told.clear();
+    assert_eq!(around(&aborted, &[new]), "Receipt a");
+    assert_eq!(around(&aborted, &[waiting("a"), waiting("b")]), "TellObstacle a, TellObstacle b");
+    let waits = told(waiting("a"), &[Told::AfterAbort]);
+    assert_eq!(around(&aborted, std::slice::from_ref(&waits)), "");
+    // It has another reason to wait, and then none.
+    assert_eq!(around(&exec, std::slice::from_ref(&waits)), "TellObstacle a");
+    assert_eq!(around(&|_, _| None, &[waits]), "Run a");
+    // What runs is let run.
+    assert_eq!(around(&aborted, &[reply("a", "x", Progress::Running)]), "");
+    let queued = reply("a", "x", ended(Outcome::NotBegun));
+    assert_eq!(step_of(&queued), "TellNotBegun a");
+    assert_eq!(step_of(&told(queued, &[Told::NotBegun])), "Finish a");
+}
+
+#[test]
+fn slv_39_80_how_a_run_ended_is_told_once() {
+    let result = RunResult::failed(Reason::ExitCode, Some(1), String::new());
+    let failed = reply("a", "x", Progress::Ended(result));
+    assert_eq!(step_of(&failed), "TellFailed a");
+    assert_eq!(steps(&[told(failed, &[Told::Failed])]), "Finish a");
+    let output = RunResult {
+        output: Some("Total cost: 0".into()),
+        ..RunResult::new(Outcome::Done, String::new())
+    };
+    let printed = reply("a", "/cost", Progress::Ended(output));
+    assert_eq!(step_of(&printed), "TellOutput a");
+    assert_eq!(steps(&[told(printed, &[Told::Output])]), "Finish a");
+    assert_eq!(steps(&[reply("a", "x", ended(Outcome::Stopped))]), "TellStopped a");
+    assert_eq!(steps(&[reply("a", "x", ended(Outcome::HandedOver))]), "Finish a");
+}
+
+#[test]
+fn slv_40_85_a_reply_without_a_route_is_told_so_and_never_run() {
+    let mut lost = waiting("a");
+    lost.session = None;
+    lost.text = "stop".into();
+    assert_eq!(step_of(&lost), "TellNoRoute a");
+    assert_eq!(steps(&[told(lost, &[Told::NoRoute])]), "Finish a");
+}
+
+#[test]
+fn stop_ends_the_run_that_is_under_way_and_is_no_prompt() {
+    for text in ["stop", "/stop", " STOP\n", "/Stop"] {
+        let stop = reply("s", text, Progress::Waiting);
+        let pending = [reply("a", "x", Progress::Running), waiting("b"), stop.clone()];
+        assert_eq!(steps(&pending), "TellQueued b, Stop a, Finish s", "{text}");
+        assert_eq!(
+            steps_around(&[waiting("a"), stop.clone()], &["a"], false, Live::Run),
+            "Stop a, Finish s"
+        );
+        assert_eq!(step_of(&stop), "TellNothingToStop s");
+        assert_eq!(steps(&[told(stop, &[Told::NothingToStop])]), "Finish s");
+    }
+    let mut stranger = reply("a", "x", Progress::Running);
+    stranger.session = Some((Tool::Claude, SessionId::parse(OTHER).unwrap()));
+    let stop = reply("s", "stop", Progress::Waiting);
+    assert_eq!(steps(&[stranger, stop]), "TellNothingToStop s");
+    assert_eq!(steps(&[reply("a", "stop it", Progress::Waiting)]), "Run a");
+}
+
+#[test]
+fn a_stop_that_is_found_late_does_not_end_a_run_whose_prompt_was_written_after_it() {
+    let at = |mut reply: Pending, ts: &str| {
+        reply.written = SlackTs::parse(ts);
+        reply
+    };
+    let stop = || reply("s", "stop", Progress::Waiting);
+    let run = || reply("a", "x", Progress::Running);
+    let late = at(stop(), "1700000000.000100");
+    assert_eq!(steps(&[late.clone(), at(run(), "1700000009.000100")]), "TellNothingToStop s");
+    assert_eq!(steps(&[at(run(), "1699999999.000100"), late.clone()]), "Stop a, Finish s");
+    // By two clocks nobody can tell which was first, and a run that goes on does more harm.
+    assert_eq!(steps(&[late, run()]), "Stop a, Finish s");
+    assert_eq!(steps(&[stop(), at(run(), "1700000009.000100")]), "Stop a, Finish s");
+}
+
+#[test]
+fn commands_that_end_the_session_are_refused_without_a_receipt() {
+    let mut clear = reply("a", "/clear", Progress::Waiting);
+    clear.told.clear();
+    assert_eq!(step_of(&clear), "TellRefused a");
+    assert_eq!(steps(&[told(clear, &[Told::Refused]), waiting("b")]), "Finish a, Run b");
+}
+
+#[test]
+fn with_hold_a_reply_waits_until_the_terminal_has_gone() {
+    let pending = [waiting("a"), waiting("b")];
+    let at = |pending: &[Pending], is_open, live| steps_around(pending, &[], is_open, live);
+    assert_eq!(at(&pending, true, Live::Run), "Run a, TellQueued b");
+    assert_eq!(at(&pending, true, Live::Hold), "TellHeld a, TellHeld b");
+    let held = [told(waiting("a"), &[Told::Held]), told(waiting("b"), &[Told::Held])];
+    assert_eq!(at(&held, true, Live::Hold), "");
+    assert_eq!(at(&held, false, Live::Hold), "Run a, TellQueued b");
+    assert_eq!(at(&held, true, Live::Pane), "");
+    assert_eq!(at(&held, false, Live::Pane), "Run a, TellQueued b");
+}
+
+/// The files of one reply, the processes around it, and what has really happened.
+#[derive(Debug, Clone, Default)]
+struct World {
+    is_claimed: bool,
+    has_agent_file: bool,
+    is_acknowledged: bool,
+    result: Option<RunResult>,
+    told: Vec<Told>,
+    is_finished: bool,
+    runner: Runner,
+    agent: Agent,
+    runs: u32,
+    said: Vec<Told>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Runner {
+    #[default]
+    None,
+    Started,
+    Claimed,
+    Waiting,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Agent {
+    #[default]
+    None,
+    Starting,
+    Prompted,
+    Over(bool),
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+impl World {
+    fn pending(&self, id: usize) -> Pending {
+        let is_agent_seen =
+            self.has_agent_file && matches!(self.agent, Agent::Starting | Agent::Prompted);
+        let progress = match &self.result {
+            Some(result) => Progress::Ended(result.clone()),
+            None if !self.is_claimed => Progress::Waiting,
+            None if self.runner != Runner::None || is_agent_seen => Progress::Running,
+            None => Progress::Lost,
+        };
+        Pending { told: self.told.clone(), ..reply(&id.to_string(), "go on", progress) }
+    }
+
+    /// One step of the runner and of the agent, each of which may be the last.
+    fn live(&mut self, dice: &mut Dice) {
+        let end = |outcome| Some(RunResult::new(outcome, String::new()));
+        match self.runner {
+            Runner::None => {}
+            _ if dice.below(8) == 0 => self.runner = Runner::None,
+            // The lock is held by one; the claim decides.
+            Runner::Started if self.is_claimed || self.is_finished => self.runner = Runner::None,
+            Runner::Started => (self.is_claimed, self.runner) = (true, Runner::Claimed),
+            Runner::Claimed if dice.below(5) == 0 => {
+                (self.result, self.runner) = (end(Outcome::Failed), Runner::None);
+            }
+            Runner::Claimed => {
+                assert_eq!(self.agent, Agent::None, "run twice");
+                // The child writes down its name before it becomes the agent.
+                (self.agent, self.runner) = (Agent::Starting, Runner::Waiting);
+                self.has_agent_file = true;
+            }
+            Runner::Waiting => {
+                if let Agent::Over(is_well) = self.agent {
+                    let outcome = if is_well { Outcome::Done } else { Outcome::Failed };
+                    (self.result, self.runner) = (end(outcome), Runner::None);
+                }
+            }
+        }
+        match self.agent {
+            Agent::None | Agent::Over(_) => {}
+            _ if dice.below(12) == 0 => self.agent = Agent::Over(false),
+            Agent::Starting => {
+                self.runs += 1;
+                self.agent = Agent::Prompted;
+            }
+            // The hook may be missing.
+            Agent::Prompted if !self.is_acknowledged && dice.below(2) == 0 => {
+                self.is_acknowledged = true;
+            }
+            Agent::Prompted => self.agent = Agent::Over(true),
+        }
+    }
+
+    /// Does a step as the daemon does; `false`: it was killed on the way.
+    fn act(&mut self, step: &Step, dice: &mut Dice) -> bool {
+        if dice.below(6) == 0 {
+            return false;
+        }
+        match step {
+            Step::Run(_) => {
+                assert!(self.told.contains(&Told::Receipt), "run before its receipt");
+                if self.runner == Runner::None {
+                    self.runner = Runner::Started;
+                }
+            }
+            Step::FindOut(_) => {
+                let evidence = Evidence {
+                    way: self.has_agent_file.then_some(Way::Agent),
+                    is_acknowledged: self.is_acknowledged,
+                    seen_end: None,
+                    trace: match (self.runs, self.agent) {
+                        (0, _) => Trace::Absent,
+                        (_, Agent::Over(true)) => Trace::Ended(TurnEnd::Ok),
+                        _ => Trace::Open,
+                    },
+                    is_stop_requested: false,
+                    printed: String::new(),
+                    is_command: false,
+                };
+                self.result = Some(judge(&evidence, String::new()));
+            }
+            Step::Finish(_) => self.is_finished = true,
+            other => {
+                let told = other.told().expect("a thing that is said");
+                self.said.push(told);
+                if dice.below(6) == 0 {
+                    return false;
+                }
+                self.told.push(told);
+            }
+        }
+        true
+    }
+}
+
+/// X12, DESIGN 10.7: whoever is killed at whatever moment.
+#[test]
+fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kills() {
+    let mut outcomes = [0; 4];
+    for seed in 1..=4_000_u64 {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut worlds = vec![World::default(); 3];
+        for round in 0.. {
+            assert!(round < 5_000, "never finished: {worlds:#?}");
+            let pending: Vec<_> = (0..worlds.len())
+                .filter(|id| !worlds[*id].is_finished)
+                .map(|id| worlds[id].pending(id))
+                .collect();
+            if pending.is_empty() {
+                break;
+            }
+            // A daemon that was killed does not know what it has started.
+            let knows = dice.below(2) == 0;
+            let around = Surroundings {
+                goes_into_terminal: &|_, _| false,
+                is_launched: &|id| {
+                    knows && worlds[id.parse::<usize>().unwrap()].runner != Runner::None
+                },
+                is_open: &|_, _| false,
+                obstacle: &|_, _| None,
+                live: Live::Run,
+            };
+            for step in plan(&pending, &around) {
+                let id: usize = step.id().parse().unwrap();
+                if let Step::Run(_) = step {
+                    let is_busy =
+                        |other: usize| other != id && worlds[other].runner != Runner::None;
+                    assert!(!(0..worlds.len()).any(is_busy), "two at once: {worlds:#?}");
+                }
+                if !worlds[id].act(&step, &mut dice) {
+                    break;
+                }
+            }
+            worlds.iter_mut().for_each(|world| world.live(&mut dice));
+        }
+        for world in &worlds {
+            assert!(world.runs <= 1, "{world:#?}");
+            let is_told = |ends: &[Told]| ends.iter().any(|end| world.said.contains(end));
+            let is_well = world.agent == Agent::Over(true);
+            match world.runs {
+                0 => assert!(is_told(&[Told::Failed, Told::Uncertain]), "{world:#?}"),
+                _ if is_well => {
+                    let ends = [Told::Failed, Told::Uncertain, Told::Interrupted];
+                    assert!(!is_told(&ends), "told a falsehood: {world:#?}");
+                }
+                _ => assert!(is_told(&[Told::Failed, Told::Interrupted]), "{world:#?}"),
+            }
+            outcomes[match (world.runs, is_well) {
+                (1, true) => 0,
+                (1, false) if is_told(&[Told::Interrupted]) => 1,
+                (1, false) => 2,
+                _ => 3,
+            }] += 1;
+        }
+    }
+    // All of it has happened, so that the rules above were put to the test.
+    assert!(outcomes.iter().all(|count| *count > 100), "{outcomes:?}");
+}

@@ -1,0 +1,216 @@
+//! What came of a run whose end nobody has seen: its runner was killed, or its agent was. Evidence
+//! decides: what the agent's hooks have acknowledged, the record of the turn, the agent's transcript
+//! or rollout. That a prompt was seen says nothing about the end of its turn.
+
+use crate::replies::reply_wire::{Outcome, Reason, RunResult, Way};
+use crate::replies::turn_trace::{Trace, TurnEnd};
+
+/// What is left of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// What the runner had started. `None`: no process; it may have typed into a terminal.
+    pub way: Option<Way>,
+    /// A hook of the agent has seen the prompt.
+    pub is_acknowledged: bool,
+    /// The end of the turn that a hook of the agent has seen.
+    pub seen_end: Option<TurnEnd>,
+    /// What the agent's own record says.
+    pub trace: Trace,
+    pub is_stop_requested: bool,
+    /// What the process has printed.
+    pub printed: String,
+    /// The reply is a command of Claude's, which may have no turn.
+    pub is_command: bool,
+}
+
+impl Evidence {
+    fn end(&self) -> Option<TurnEnd> {
+        self.seen_end.or(match self.trace {
+            Trace::Ended(end) => Some(end),
+            Trace::Absent | Trace::Open | Trace::Left => None,
+        })
+    }
+
+    fn has_reached_agent(&self) -> bool {
+        self.is_acknowledged || self.seen_end.is_some() || self.trace != Trace::Absent
+    }
+
+    /// Nobody else tells what was printed: no hook has seen a turn.
+    fn untold_output(&self) -> Option<String> {
+        let is_told = self.is_acknowledged || self.seen_end.is_some();
+        (!is_told && !self.printed.trim().is_empty()).then(|| self.printed.clone())
+    }
+}
+
+/// For a run of which nobody is alive any more. `now` is when that was seen.
+pub fn judge(evidence: &Evidence, now: String) -> RunResult {
+    match evidence.way {
+        // The hooks of an agent that we did not start do not know the reply.
+        None if !evidence.is_acknowledged => RunResult::new(handed_over(evidence), now),
+        Some(Way::Queue) => RunResult::new(queued(evidence), now),
+        None | Some(Way::Agent) => of_agent(evidence, now),
+    }
+}
+
+/// Somebody else's agent has the reply, or it is not known.
+fn handed_over(evidence: &Evidence) -> Outcome {
+    if evidence.has_reached_agent() { Outcome::HandedOver } else { Outcome::Uncertain }
+}
+
+/// What `codex queue` has taken has not begun before the rollout says so.
+pub fn queued(evidence: &Evidence) -> Outcome {
+    let is_taken = evidence.printed.starts_with("Queued message");
+    match handed_over(evidence) {
+        // A `codex exec` that had opened the thread meanwhile begins it at its own end, and aborts it.
+        _ if evidence.end() == Some(TurnEnd::Interrupted) => Outcome::Interrupted,
+        Outcome::Uncertain if is_taken => Outcome::NotBegun,
+        outcome => outcome,
+    }
+}
+
+fn of_agent(evidence: &Evidence, now: String) -> RunResult {
+    let done =
+        |now| RunResult { output: evidence.untold_output(), ..RunResult::new(Outcome::Done, now) };
+    match evidence.end() {
+        Some(TurnEnd::Ok) => done(now),
+        _ if evidence.is_stop_requested => RunResult::new(Outcome::Stopped, now),
+        Some(TurnEnd::Failed) => RunResult::failed(Reason::TurnFailed, None, now),
+        Some(TurnEnd::Interrupted) => RunResult::new(Outcome::Interrupted, now),
+        // Claude prints what a command has to say when the command is over.
+        None if evidence.is_command && evidence.untold_output().is_some() => done(now),
+        None if evidence.has_reached_agent() => RunResult::new(Outcome::Interrupted, now),
+        None => RunResult::new(Outcome::Uncertain, now),
+    }
+}
+
+/// For a run whose agent was ended by a signal, or has failed, while its runner lived on: `result`
+/// is what its exit status says.
+pub fn judge_failure(evidence: &Evidence, result: RunResult) -> RunResult {
+    let is_cut_off = result.reason == Some(Reason::Signal) && evidence.has_reached_agent();
+    match evidence.end() {
+        // It was killed on its way out.
+        Some(TurnEnd::Ok) => RunResult {
+            outcome: Outcome::Done,
+            reason: None,
+            output: evidence.untold_output(),
+            ..result
+        },
+        Some(TurnEnd::Failed) => result,
+        Some(TurnEnd::Interrupted) | None if is_cut_off => {
+            RunResult { outcome: Outcome::Interrupted, ..result }
+        }
+        Some(TurnEnd::Interrupted) | None => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OK: Option<TurnEnd> = Some(TurnEnd::Ok);
+    const FAILED: Option<TurnEnd> = Some(TurnEnd::Failed);
+
+    /// An agent of ours, of which nothing is known.
+    fn agent() -> Evidence {
+        Evidence {
+            way: Some(Way::Agent),
+            is_acknowledged: false,
+            seen_end: None,
+            trace: Trace::Absent,
+            is_stop_requested: false,
+            printed: String::new(),
+            is_command: false,
+        }
+    }
+
+    fn seen(seen_end: Option<TurnEnd>) -> Evidence {
+        Evidence { is_acknowledged: true, seen_end, ..agent() }
+    }
+
+    fn traced(trace: Trace) -> Evidence {
+        Evidence { trace, ..agent() }
+    }
+
+    fn stopped(evidence: Evidence) -> Evidence {
+        Evidence { is_stop_requested: true, ..evidence }
+    }
+
+    fn name(result: &RunResult) -> String {
+        let reason = result.reason.map(|reason| format!(" {}", reason.as_str()));
+        let output = result.output.as_deref().map(|output| format!(" `{}`", output.trim()));
+        let parts = [reason, output].map(Option::unwrap_or_default);
+        format!("{}{}", result.outcome.as_str(), parts.concat())
+    }
+
+    /// The table of `docs/decisions/0010`.
+    #[test]
+    fn a_run_that_died_is_judged_by_the_end_of_its_turn_and_not_by_the_sight_of_its_prompt() {
+        let printed = |evidence| Evidence { printed: "Answer.\n".into(), ..evidence };
+        let command = |evidence| Evidence { is_command: true, ..evidence };
+        for (evidence, expected) in [
+            (seen(None), "interrupted"),
+            (seen(OK), "done"),
+            (seen(FAILED), "failed turn_failed"),
+            (traced(Trace::Open), "interrupted"),
+            (traced(Trace::Left), "interrupted"),
+            (traced(Trace::Ended(TurnEnd::Ok)), "done"),
+            (traced(Trace::Ended(TurnEnd::Failed)), "failed turn_failed"),
+            (traced(Trace::Ended(TurnEnd::Interrupted)), "interrupted"),
+            // The hook of its end was killed; the transcript has it.
+            (Evidence { is_acknowledged: true, ..traced(Trace::Ended(TurnEnd::Ok)) }, "done"),
+            (agent(), "uncertain"),
+            (printed(agent()), "uncertain"),
+            // Without hooks nobody else tells the answer.
+            (printed(traced(Trace::Ended(TurnEnd::Ok))), "done `Answer.`"),
+            (printed(seen(OK)), "done"),
+            (command(printed(agent())), "done `Answer.`"),
+            (command(traced(Trace::Ended(TurnEnd::Ok))), "done"),
+            (command(traced(Trace::Open)), "interrupted"),
+            (command(agent()), "uncertain"),
+            (stopped(seen(None)), "stopped"),
+            (stopped(seen(FAILED)), "stopped"),
+            (stopped(seen(OK)), "done"),
+            (stopped(agent()), "stopped"),
+        ] {
+            assert_eq!(name(&judge(&evidence, String::new())), expected, "{evidence:?}");
+        }
+    }
+
+    #[test]
+    fn what_went_to_somebody_elses_agent_is_handed_over_once_it_has_begun_there() {
+        let typed = |trace| Evidence { way: None, ..traced(trace) };
+        let queued = |trace| Evidence { way: Some(Way::Queue), ..traced(trace) };
+        for evidence in [typed(Trace::Open), typed(Trace::Ended(TurnEnd::Failed))] {
+            assert_eq!(name(&judge(&evidence, String::new())), "handed_over");
+        }
+        assert_eq!(name(&judge(&typed(Trace::Absent), String::new())), "uncertain");
+        assert_eq!(name(&judge(&stopped(typed(Trace::Absent)), String::new())), "uncertain");
+        assert_eq!(name(&judge(&queued(Trace::Open), String::new())), "handed_over");
+        assert_eq!(name(&judge(&queued(Trace::Absent), String::new())), "uncertain");
+        let taken = |trace| Evidence { printed: "Queued message q.\n".into(), ..queued(trace) };
+        assert_eq!(name(&judge(&taken(Trace::Absent), String::new())), "not_begun");
+        assert_eq!(name(&judge(&taken(Trace::Open), String::new())), "handed_over");
+        let aborted = taken(Trace::Ended(TurnEnd::Interrupted));
+        assert_eq!(name(&judge(&aborted, String::new())), "interrupted");
+        // Its hooks know the reply, so it is ours, whatever became of the note about it.
+        let ours = Evidence { way: None, ..seen(None) };
+        assert_eq!(name(&judge(&ours, String::new())), "interrupted");
+    }
+
+    #[test]
+    fn an_agent_that_was_killed_in_its_turn_is_cut_off_and_one_behind_it_is_done() {
+        let killed = || RunResult::failed(Reason::Signal, Some(9), String::new());
+        let exited = || RunResult::failed(Reason::ExitCode, Some(1), String::new());
+        for (evidence, result, expected) in [
+            (seen(None), killed(), "interrupted signal"),
+            (traced(Trace::Open), killed(), "interrupted signal"),
+            (agent(), killed(), "failed signal"),
+            (seen(OK), killed(), "done"),
+            (seen(OK), exited(), "done"),
+            (seen(None), exited(), "failed exit_code"),
+            (seen(FAILED), exited(), "failed exit_code"),
+        ] {
+            assert_eq!(name(&judge_failure(&evidence, result)), expected, "{evidence:?}");
+        }
+    }
+}

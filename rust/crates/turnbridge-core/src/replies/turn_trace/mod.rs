@@ -1,0 +1,229 @@
+//! What became of a prompt, from the agent's own record of its session. Asked after a crash, when
+//! nobody is left who could say so. Only what was said since the run was claimed counts: people say
+//! "yes" more than once.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::agents::codex::rollout_wire::{Record, parse_line};
+use crate::timestamp::Timestamp;
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnEnd {
+    Ok,
+    /// By an error of the model's API.
+    Failed,
+    /// Somebody has interrupted it.
+    Interrupted,
+}
+
+/// What the record says of a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trace {
+    /// It is not there.
+    Absent,
+    /// It is there, and its turn has no end. The agent may still be at it.
+    Open,
+    /// The session went on with something else, and its turn has no end: nobody is at it.
+    Left,
+    Ended(TurnEnd),
+}
+
+/// `tail` is the end of a Claude transcript; its first line may be cut.
+pub fn in_transcript(tail: &[u8], prompt: &str, since: Timestamp) -> Trace {
+    let mut search = TranscriptSearch::new(prompt, since);
+    for line in tail.split(|byte| *byte == b'\n') {
+        let Ok(record) = serde_json::from_slice::<Value>(line) else { continue };
+        if search.take(&record) == Next::Stop {
+            break;
+        }
+    }
+    search.trace
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    GoOn,
+    Stop,
+}
+
+/// Follows the records that descend from the prompt: two processes may write to one transcript, and
+/// their turns then lie between each other.
+struct TranscriptSearch<'a> {
+    prompt: &'a str,
+    since: Timestamp,
+    trace: Trace,
+    /// The records of the prompt's turn, by `uuid`.
+    own: BTreeSet<String>,
+    prompt_id: Option<String>,
+}
+
+impl<'a> TranscriptSearch<'a> {
+    fn new(prompt: &'a str, since: Timestamp) -> TranscriptSearch<'a> {
+        let own = BTreeSet::new();
+        TranscriptSearch { prompt, since, trace: Trace::Absent, own, prompt_id: None }
+    }
+
+    fn take(&mut self, record: &Value) -> Next {
+        if record.get("isSidechain").and_then(Value::as_bool) == Some(true) {
+            return Next::GoOn;
+        }
+        if self.own.is_empty() {
+            self.look_for_prompt(record);
+            return Next::GoOn;
+        }
+        let is_own = text(record, "parentUuid").is_some_and(|parent| self.own.contains(parent));
+        if !is_own {
+            return Next::GoOn;
+        }
+        let is_next_turn = text(record, "promptId").is_some_and(|id| {
+            text(record, "type") == Some("user")
+                && self.prompt_id.as_deref().is_some_and(|own| own != id)
+        });
+        if is_next_turn {
+            if self.trace == Trace::Open {
+                self.trace = Trace::Left;
+            }
+            return Next::Stop;
+        }
+        self.own.extend(text(record, "uuid").map(str::to_owned));
+        self.trace = meaning(record).unwrap_or(self.trace);
+        Next::GoOn
+    }
+
+    fn look_for_prompt(&mut self, record: &Value) {
+        let at = text(record, "timestamp").and_then(Timestamp::parse);
+        if at.is_none_or(|at| at < self.since) {
+            return;
+        }
+        let content = record.pointer("/message/content").or_else(|| record.get("content"));
+        let Some(content) = content else { return };
+        match text(record, "type") {
+            // `claude -p` writes down what it was given before anything else.
+            Some("queue-operation") if says(content, self.prompt) => self.trace = Trace::Open,
+            Some("user" | "system")
+                if says(content, self.prompt) || is_command(content, self.prompt) =>
+            {
+                self.trace = Trace::Open;
+                self.own.extend(text(record, "uuid").map(str::to_owned));
+                self.prompt_id = text(record, "promptId").map(str::to_owned);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a record of the turn says of its end; `None`: nothing.
+fn meaning(record: &Value) -> Option<Trace> {
+    let content = record.pointer("/message/content").or_else(|| record.get("content"));
+    match text(record, "type")? {
+        "assistant" if record.get("isApiErrorMessage") == Some(&Value::Bool(true)) => {
+            Some(Trace::Ended(TurnEnd::Failed))
+        }
+        "assistant" => {
+            let message = record.get("message")?;
+            // Claude puts one of these behind a turn that was cut off, when it resumes the session.
+            if text(message, "model") == Some("<synthetic>") {
+                return None;
+            }
+            match text(message, "stop_reason") {
+                None | Some("tool_use" | "pause_turn") => Some(Trace::Open),
+                Some(_) => Some(Trace::Ended(TurnEnd::Ok)),
+            }
+        }
+        // What a command without a turn has printed.
+        "user" | "system" if begins_with(content?, "<local-command-stdout>") => {
+            Some(Trace::Ended(TurnEnd::Ok))
+        }
+        "user" if begins_with(content?, "[Request interrupted by user") => {
+            Some(Trace::Ended(TurnEnd::Interrupted))
+        }
+        // A tool's result, or what a Stop hook said: the turn goes on.
+        "user" => Some(Trace::Open),
+        _ => None,
+    }
+}
+
+fn text<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
+    object.get(key).and_then(Value::as_str)
+}
+
+/// A content is a text, or a list of blocks of which some are texts.
+fn texts(content: &Value) -> Vec<&str> {
+    match content {
+        Value::String(text) => vec![text],
+        Value::Array(blocks) => blocks.iter().filter_map(|block| text(block, "text")).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn says(content: &Value, prompt: &str) -> bool {
+    texts(content).iter().any(|text| is_same(text, prompt))
+}
+
+fn begins_with(content: &Value, words: &str) -> bool {
+    texts(content).iter().any(|text| text.starts_with(words))
+}
+
+/// How Claude writes down a command: `<command-name>/compact</command-name>` and its arguments.
+fn is_command(content: &Value, prompt: &str) -> bool {
+    let prompt = prompt.trim();
+    let (name, arguments) = prompt.split_once(char::is_whitespace).unwrap_or((prompt, ""));
+    let tag = |name: &str, value: &str| format!("<{name}>{value}</{name}>");
+    name.starts_with('/')
+        && texts(content).iter().any(|text| {
+            text.contains(&tag("command-name", name))
+                && (arguments.trim().is_empty()
+                    || text.contains(&tag("command-args", arguments.trim())))
+        })
+}
+
+/// How a prompt came into its Codex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Through {
+    Anything,
+    /// `codex queue`. A version that does not say who has started a turn may mean this one.
+    Queue,
+}
+
+/// `tail` is the end of a Codex rollout; its first line may be cut.
+pub fn in_rollout(tail: &[u8], prompt: &str, through: Through, since: Timestamp) -> Trace {
+    let mut trace = Trace::Absent;
+    let mut turn = None;
+    for line in tail.split(|byte| *byte == b'\n').map(parse_line) {
+        let is_since = line.at.is_some_and(|at| at >= since);
+        match (trace, line.record) {
+            (Trace::Absent, Record::TaskStarted { trigger, .. }) => turn = trigger,
+            (Trace::Absent, Record::UserSaid { text, .. })
+                if is_since && is_same(&text, prompt) && through.may_start(turn.as_deref()) =>
+            {
+                trace = Trace::Open;
+            }
+            (Trace::Absent, _) => {}
+            (_, Record::TaskComplete { error: None, .. }) => return Trace::Ended(TurnEnd::Ok),
+            (_, Record::TaskComplete { .. }) => return Trace::Ended(TurnEnd::Failed),
+            (_, Record::TurnAborted) => return Trace::Ended(TurnEnd::Interrupted),
+            (_, Record::TaskStarted { .. }) => return Trace::Left,
+            _ => {}
+        }
+    }
+    trace
+}
+
+impl Through {
+    fn may_start(self, trigger: Option<&str>) -> bool {
+        self == Through::Anything || trigger.is_none_or(|trigger| trigger == "queue")
+    }
+}
+
+/// Agents differ in what they do to the ends of a text, and line ends may have been written as two
+/// characters (SLV-52).
+fn is_same(said: &str, prompt: &str) -> bool {
+    let literal = || prompt.replace("\r\n", "\n").replace(['\r', '\n'], "\\n");
+    said.trim() == prompt.trim() || said == literal()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! Readers of JSON and TOML that know where things stand in a text, and planned changes of such a text.
+//! What a text means is decided elsewhere.
+
+pub mod byte_order_mark;
+pub mod json_scan;
+pub mod json_tree;
+pub mod splice;
+pub(crate) mod toml_scan;
+pub mod utf8_check;

@@ -1,0 +1,438 @@
+//! The one state table: what an event makes of a session. Nothing else decides state.
+//!
+//! Pure. Claiming, locks and files are the store's; what an event means is decided here for
+//! Claude's hooks, Codex's rollouts and what observers see alike.
+
+use std::time::Duration;
+
+use crate::gate::speak::{SpeakCall, SpeakOutcome, is_speak_prompt};
+use crate::ids::Tool;
+use crate::session::dialogs::track_dialogs;
+use crate::session::event::{Event, EventKind, PaneEnd, ProcessKey, SessionSource};
+use crate::session::{Activity, Addition, Detail, Ended, Prompt, Run, Session, Turn};
+use crate::timestamp::Timestamp;
+
+/// An event that is older than the last one by up to this came late and is dropped; by more,
+/// the clock was set back, and it counts.
+pub const LATE: Duration = Duration::from_secs(10);
+
+/// Runs kept of one session. A session with more live processes does not exist outside tests.
+const MAX_RUNS: usize = 32;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    Applied,
+    /// Came late: it changed no state, though what it reports of speech and ends was kept.
+    Late,
+    /// It concerns no process that could change: a sub-agent of a session that we do not know,
+    /// something of one that has ended.
+    Ignored,
+}
+
+pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
+    let Some(index) = run_of(&mut session, event) else {
+        return (session, Effect::Ignored);
+    };
+    let run = &mut session.runs[index];
+    if is_told_again(run, event) {
+        return (session, Effect::Ignored);
+    }
+    let before = (run.state(), run.detail().cloned());
+    let order = order_of(run, event);
+    // What the agent itself did, and when: only that moves its activity and its clock.
+    let is_its_own = order == Order::InTime && event.agent_id.is_none();
+    note_speaks(&mut run.turn, event);
+    track_dialogs(run, event, order);
+    if is_its_own {
+        begin_turn(run, event);
+        run.activity = next_activity(run, event);
+        note_end(run, event);
+    }
+    let has_changed = before != (run.state(), run.detail().cloned());
+    // A sub-agent that changes nothing is no sign of life of its parent either: after Esc a
+    // background agent may go on for long.
+    if !has_changed && !is_its_own {
+        let effect = if order == Order::Late { Effect::Late } else { Effect::Applied };
+        return (session, effect);
+    }
+    if order == Order::InTime {
+        run.last_at = event.at;
+    }
+    if has_changed {
+        run.since = run.last_at;
+    }
+    run.last_event.clone_from(&event.name);
+    note_host(run, event);
+    session.sequence += 1;
+    run.sequence = session.sequence;
+    if is_its_own {
+        merge_facts(&mut session, event);
+    }
+    drop_old_runs(&mut session);
+    (session, Effect::Applied)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    InTime,
+    Late,
+}
+
+/// A goodbye is never late: nothing that its process said before can follow it. Nor is the end of
+/// the turn that is open, or the prompt of the next one: if they are older, the clock was set back.
+fn order_of(run: &Run, event: &Event) -> Order {
+    let is_goodbye = matches!(
+        event.kind,
+        EventKind::RunEnded { .. } | EventKind::ProcessGone | EventKind::PaneLeft { .. }
+    );
+    let is_late = event.at < run.last_at && run.last_at.since(event.at) <= LATE;
+    if is_late && !is_goodbye && !is_next_of_turn(&run.turn, event) {
+        Order::Late
+    } else {
+        Order::InTime
+    }
+}
+
+/// Returns whether the event ends the open turn, or begins another one after its end, by the ids.
+fn is_next_of_turn(turn: &Turn, event: &Event) -> bool {
+    let Some(id) = event.facts.prompt_id.as_ref().filter(|_| event.agent_id.is_none()) else {
+        return false;
+    };
+    match event.kind {
+        EventKind::TurnEnded { .. }
+        | EventKind::TurnFailed { .. }
+        | EventKind::StopBlocked { .. } => !turn.is_over && turn.prompt_id.as_ref() == Some(id),
+        EventKind::PromptSubmitted { .. } => turn.is_over && is_other_turn(turn, event),
+        _ => false,
+    }
+}
+
+/// Returns whether the event names another turn than the one that is known: the hook of its prompt
+/// was killed, or never ran. Codex's ids are not compared: a review starts one turn and completes
+/// another.
+pub fn is_other_turn(turn: &Turn, event: &Event) -> bool {
+    let ids = (&turn.prompt_id, &event.facts.prompt_id);
+    event.tool == Tool::Claude && matches!(ids, (Some(known), Some(named)) if known != named)
+}
+
+/// Returns whether the event is a prompt that was typed while a turn of Claude's ran (LIVE-8). Its hook
+/// is called at once, with the id of that turn.
+pub fn is_addition(run: &Run, event: &Event) -> bool {
+    let ids = (&run.turn.prompt_id, &event.facts.prompt_id);
+    event.tool == Tool::Claude
+        && event.agent_id.is_none()
+        && matches!(event.kind, EventKind::PromptSubmitted { .. })
+        && matches!(ids, (Some(open), Some(named)) if open == named)
+        && run.turn.prompt.is_some()
+        && run.activity == Activity::Working
+        && !run.turn.is_over
+}
+
+/// The end of a Codex turn is told by its Stop hook and by its rollout; the first counts.
+fn is_told_again(run: &Run, event: &Event) -> bool {
+    let is_end = matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. });
+    is_end && run.turn.is_over && run.activity != Activity::Working && is_same_turn(run, event)
+}
+
+/// Only Codex names a turn once: Claude's `!command` ends under the id of the prompt before it.
+fn is_same_turn(run: &Run, event: &Event) -> bool {
+    let id = &event.facts.prompt_id;
+    event.tool == Tool::Codex && id.is_some() && run.turn.prompt_id == *id
+}
+
+/// The run that the event belongs to, made when it is new. `None`: the event concerns no run
+/// that could change (a sub-agent revives nobody, the dead do not die twice).
+fn run_of(session: &mut Session, event: &Event) -> Option<usize> {
+    let known = session.runs.iter().position(|run| run.process == event.process);
+    match known {
+        Some(index) if session.runs[index].ended.is_none() => Some(index),
+        Some(index) if can_revive(event) => {
+            session.runs.remove(index);
+            Some(begin_run(session, event))
+        }
+        None if can_begin(event) => Some(begin_run(session, event)),
+        Some(_) | None => None,
+    }
+}
+
+/// After its end a process speaks of the session again only when the user came back to it.
+fn can_revive(event: &Event) -> bool {
+    event.agent_id.is_none()
+        && matches!(
+            event.kind,
+            EventKind::SessionStarted { .. }
+                | EventKind::TurnStarted
+                | EventKind::PromptSubmitted { .. }
+        )
+}
+
+fn can_begin(event: &Event) -> bool {
+    let observed = matches!(
+        event.kind,
+        EventKind::Interrupted
+            | EventKind::DialogSeen
+            | EventKind::DialogsClosed
+            | EventKind::ProcessGone
+            | EventKind::PaneLeft { .. }
+    );
+    event.agent_id.is_none() && !observed
+}
+
+fn begin_run(session: &mut Session, event: &Event) -> usize {
+    session.runs.push(Run {
+        process: event.process,
+        started_at: event.at,
+        activity: Activity::Completed(None),
+        waits: Vec::new(),
+        calls: Vec::new(),
+        since: event.at,
+        last_event: event.name.clone(),
+        last_at: event.at,
+        sequence: session.sequence,
+        turn: Turn::default(),
+        background_tasks: Vec::new(),
+        host: event.host.clone().unwrap_or_default(),
+        ended: None,
+    });
+    session.runs.len() - 1
+}
+
+fn merge_facts(session: &mut Session, event: &Event) {
+    let facts = &event.facts;
+    let merge = |old: &mut Option<String>, new: &Option<String>| {
+        if new.is_some() {
+            old.clone_from(new);
+        }
+    };
+    merge(&mut session.cwd, &facts.cwd);
+    merge(&mut session.transcript_path, &facts.transcript_path);
+    merge(&mut session.permission_mode, &facts.permission_mode);
+    merge(&mut session.model, &facts.model);
+}
+
+/// What the agent is doing after an event of its own.
+fn next_activity(run: &Run, event: &Event) -> Activity {
+    let completed = |detail| Activity::Completed(Some(detail));
+    match &event.kind {
+        EventKind::SessionStarted { source: SessionSource::Fresh } => Activity::Completed(None),
+        // Compaction in the middle of a turn: the turn goes on.
+        EventKind::SessionStarted { source: SessionSource::Compact } => match run.activity {
+            Activity::Working => Activity::Working,
+            Activity::Completed(_) => Activity::Completed(None),
+        },
+        EventKind::TurnStarted
+        | EventKind::PromptSubmitted { .. }
+        | EventKind::ToolStarting { .. }
+        | EventKind::ToolEnded { .. }
+        | EventKind::ToolBatchEnded { .. }
+        | EventKind::DialogOpened { .. }
+        | EventKind::DialogAnswered { .. }
+        | EventKind::StopBlocked { .. } => Activity::Working,
+        EventKind::TurnEnded { .. } => completed(Detail::Ok),
+        EventKind::TurnFailed { error, .. } => completed(Detail::Failed { error: error.clone() }),
+        EventKind::Interrupted => match &run.activity {
+            Activity::Working => completed(Detail::Interrupted),
+            at_rest @ Activity::Completed(_) => at_rest.clone(),
+        },
+        EventKind::Notified { .. }
+        | EventKind::SubagentStarted
+        | EventKind::SubagentEnded
+        | EventKind::DialogSeen
+        | EventKind::DialogsClosed
+        | EventKind::RunEnded { .. }
+        | EventKind::ProcessGone
+        | EventKind::PaneLeft { .. } => run.activity.clone(),
+    }
+}
+
+fn begin_turn(run: &mut Run, event: &Event) {
+    let prompt = match &event.kind {
+        EventKind::PromptSubmitted { prompt } => prompt,
+        EventKind::TurnStarted => {
+            run.turn = Turn {
+                prompt_id: event.facts.prompt_id.clone(),
+                prompt: run.turn.next_prompt(),
+                started_at: Some(event.at),
+                ..Turn::default()
+            };
+            run.background_tasks.clear();
+            return;
+        }
+        EventKind::ToolStarting { .. } => return begin_unasked(run, event),
+        // What was typed before goes to the agent with the results of these tools.
+        EventKind::ToolBatchEnded { .. } => {
+            return run.turn.additions.iter_mut().for_each(|addition| addition.is_read = true);
+        }
+        _ => return,
+    };
+    if is_addition(run, event) {
+        return add(&mut run.turn, prompt, event);
+    }
+    if is_awaiting_prompt(run) {
+        run.turn.prompt = Some(Prompt::head_of(prompt));
+        return;
+    }
+    let prompt_id = event.facts.prompt_id.clone();
+    let typed = is_speak_prompt(prompt).then(|| SpeakCall {
+        at: event.at,
+        prompt_id: prompt_id.clone(),
+        outcome: SpeakOutcome::Spoken,
+    });
+    run.turn = Turn {
+        prompt_id,
+        prompt: Some(Prompt::head_of(prompt)),
+        started_at: Some(event.at),
+        speaks: typed.into_iter().collect(),
+        ..Turn::default()
+    };
+    run.background_tasks.clear();
+}
+
+/// The first and the last few are as good as hundreds.
+const MOST_ADDITIONS: usize = 16;
+
+fn add(turn: &mut Turn, prompt: &str, event: &Event) {
+    turn.additions.push(Addition { prompt: Prompt::head_of(prompt), is_read: false });
+    if turn.additions.len() > MOST_ADDITIONS {
+        turn.additions.remove(MOST_ADDITIONS / 2);
+    }
+    if is_speak_prompt(prompt) {
+        let prompt_id = event.facts.prompt_id.clone();
+        turn.speaks.push(SpeakCall { at: event.at, prompt_id, outcome: SpeakOutcome::Spoken });
+    }
+}
+
+/// A turn whose prompt no hook tells of: it was typed while the turn before ran, and that one's hook
+/// was called for it. That one has ended, or was interrupted.
+fn begin_unasked(run: &mut Run, event: &Event) {
+    let has_ended = run.turn.is_over || run.turn.has_unread();
+    if has_ended && is_other_turn(&run.turn, event) {
+        let ended_at = run.last_at;
+        run.turn = next_turn(&run.turn, event, ended_at);
+        run.background_tasks.clear();
+    }
+}
+
+fn next_turn(turn: &Turn, event: &Event, ended_at: Timestamp) -> Turn {
+    let prompt = turn.next_prompt();
+    let started_at = prompt.is_some().then_some(ended_at);
+    Turn { prompt_id: event.facts.prompt_id.clone(), prompt, started_at, ..Turn::default() }
+}
+
+/// It has begun by itself (`TurnStarted`), and this prompt is its own.
+fn is_awaiting_prompt(run: &Run) -> bool {
+    let turn = &run.turn;
+    run.activity == Activity::Working
+        && turn.started_at.is_some()
+        && turn.prompt.is_none()
+        && !turn.is_over
+}
+
+fn note_end(run: &mut Run, event: &Event) {
+    let end = |reason: &str| Some(Ended { at: event.at, reason: reason.to_owned() });
+    match &event.kind {
+        EventKind::TurnEnded { background_tasks, stop_hook_active, .. } => {
+            let is_continued = *stop_hook_active || is_same_turn(run, event);
+            begin_without_prompt(run, event, is_continued);
+            run.turn.is_over = true;
+            run.background_tasks.clone_from(background_tasks);
+        }
+        EventKind::TurnFailed { .. } => {
+            let is_continued = is_same_turn(run, event);
+            begin_without_prompt(run, event, is_continued);
+            run.turn.is_over = true;
+        }
+        EventKind::StopBlocked { .. } => {
+            begin_without_prompt(run, event, false);
+            run.turn.is_reminded = true;
+        }
+        EventKind::RunEnded { reason } => run.ended = end(reason),
+        EventKind::ProcessGone => run.ended = end("process gone"),
+        EventKind::PaneLeft { why: PaneEnd::PromptReturned } => {
+            run.ended = end("prompt returned");
+        }
+        EventKind::PaneLeft { why: PaneEnd::Closed } => run.ended = end("pane closed"),
+        _ => {}
+    }
+}
+
+/// A turn that ends twice was continued by a Stop hook, or it is another one that began without
+/// a prompt of its own (`!command`), and then the last prompt is not its prompt. Nor is it when the
+/// turn that ends has another id.
+fn begin_without_prompt(run: &mut Run, event: &Event, is_continued: bool) {
+    let (turn, ended_at) = (&mut run.turn, run.last_at);
+    let is_other = is_other_turn(turn, event);
+    if is_other || turn.is_over && !is_continued {
+        let mut speaks = std::mem::take(&mut turn.speaks);
+        speaks.retain(|call| is_other && call.prompt_id == event.facts.prompt_id);
+        let next = match is_other {
+            true => next_turn(turn, event, ended_at),
+            false => Turn { prompt_id: event.facts.prompt_id.clone(), ..Turn::default() },
+        };
+        *turn = Turn { speaks, ..next };
+    }
+}
+
+/// What the second registration of an event adds: only the plugin's own hook knows of the
+/// plugin.
+pub fn note_twin(session: &mut Session, event: &Event) {
+    if let Some(run) = session.runs.iter_mut().find(|run| run.process == event.process) {
+        note_host(run, event);
+    }
+}
+
+fn note_host(run: &mut Run, event: &Event) {
+    let Some(host) = &event.host else { return };
+    let plugin = host.plugin.clone().or_else(|| run.host.plugin.take());
+    if run.host != *host {
+        run.host.clone_from(host);
+    }
+    run.host.plugin = plugin;
+}
+
+/// Speech is kept even from an event that came late: parallel tools finish in any order, and
+/// the Stop gate must not ask for what was done. A sub-agent's speech is not the agent's.
+fn note_speaks(turn: &mut Turn, event: &Event) {
+    if event.agent_id.is_some() {
+        return;
+    }
+    match &event.kind {
+        EventKind::ToolEnded { speak: Some(call), .. } => turn.speaks.push(call.clone()),
+        EventKind::ToolBatchEnded { speaks } => {
+            // The batch repeats the calls that ran; only those that nothing else told of are new.
+            let told = turn.speaks.iter().any(|call| call.outcome != SpeakOutcome::Refused);
+            if !told {
+                turn.speaks.extend(speaks.iter().cloned());
+            }
+        }
+        _ => {}
+    }
+    // The first few and the last few are as good as thousands.
+    if turn.speaks.len() > 16 {
+        turn.speaks.remove(8);
+    }
+}
+
+fn drop_old_runs(session: &mut Session) {
+    let last_ended = session
+        .runs
+        .iter()
+        .filter(|run| run.ended.is_some())
+        .max_by_key(|run| run.sequence)
+        .map(|run| run.process);
+    session.runs.retain(|run| run.ended.is_none() || Some(run.process) == last_ended);
+    while session.runs.len() > MAX_RUNS {
+        let oldest = (0..session.runs.len()).min_by_key(|index| session.runs[*index].sequence);
+        session.runs.remove(oldest.unwrap_or(0));
+    }
+}
+
+/// The runs other than the caller's own whose process the caller should look for: one that was
+/// killed never said goodbye.
+pub fn runs_to_check(session: &Session, own: ProcessKey) -> Vec<ProcessKey> {
+    let unknown = |process: &ProcessKey| *process != ProcessKey::UNKNOWN && *process != own;
+    session.live_runs().map(|run| run.process).filter(unknown).collect()
+}
+
+#[cfg(test)]
+mod tests;

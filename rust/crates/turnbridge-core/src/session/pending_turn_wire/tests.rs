@@ -1,0 +1,131 @@
+use super::*;
+use crate::session::State;
+use crate::session::advance::advance;
+
+const AGENT: ProcessKey = ProcessKey { pid: 7, start: 1 };
+
+fn event(at: i64, kind: EventKind) -> Event {
+    Event {
+        tool: Tool::Claude,
+        session_id: SessionId::parse("s").unwrap(),
+        at: Timestamp::from_millis(at),
+        process: AGENT,
+        name: "Stop".to_owned(),
+        agent_id: None,
+        facts: Facts { prompt_id: Some("p".to_owned()), ..Facts::default() },
+        host: None,
+        kind,
+    }
+}
+
+fn at_work() -> Session {
+    let session =
+        Session::new(Tool::Claude, SessionId::parse("s").unwrap(), Timestamp::from_millis(0));
+    advance(session, &event(1, EventKind::PromptSubmitted { prompt: "go".to_owned() })).0
+}
+
+fn pending(at: i64) -> PendingTurn {
+    PendingTurn {
+        version: 1,
+        writer: PendingProcess { pid: 8, start: 1 },
+        agent: AGENT.into(),
+        payload: 99,
+        origin: "plugin".to_owned(),
+        event: "Stop".to_owned(),
+        stop_hook_active: false,
+        tell: true,
+        transcript_path: None,
+        record: TurnRecord {
+            version: 1,
+            tool: "claude".to_owned(),
+            session_id: "s".to_owned(),
+            turn_id: Some("p".to_owned()),
+            notice_id: Some("claude-63".to_owned()),
+            prompt: Some("go".to_owned()),
+            additions: Vec::new(),
+            earlier_answers: Vec::new(),
+            answer: Some("done".to_owned()),
+            detail: "ok".to_owned(),
+            error: None,
+            started_at: None,
+            ended_at: Timestamp::from_millis(at).to_string(),
+            cwd: None,
+            permission_mode: None,
+            background_tasks: Vec::new(),
+        },
+    }
+}
+
+fn applies(completion: Completion) -> bool {
+    matches!(completion, Completion::Complete { event: Some(_) })
+}
+
+#[test]
+fn a_turn_is_completed_once_and_ends_the_state_that_it_ended() {
+    let mut session = at_work();
+    let Completion::Complete { event: Some(event) } = pending(2).complete(&mut session) else {
+        panic!("nothing to do")
+    };
+    let mut session = advance(session, &event).0;
+    assert_eq!(session.state(), State::Completed);
+    // The file stands there still, because its remover was killed too.
+    assert_eq!(pending(2).complete(&mut session), Completion::Done);
+}
+
+#[test]
+fn a_session_that_has_come_further_keeps_its_state() {
+    let later = event(3, EventKind::PromptSubmitted { prompt: "next".to_owned() });
+    let mut session = advance(at_work(), &later).0;
+    let completion = pending(2).complete(&mut session);
+    assert_eq!(completion, Completion::Complete { event: None });
+    assert_eq!(session.state(), State::Working);
+}
+
+#[test]
+fn what_the_other_registration_has_dealt_with_is_done() {
+    let mut session = at_work();
+    session.claims.claim(Claim { payload: 99, origin: "settings".to_owned() });
+    assert_eq!(pending(2).complete(&mut session), Completion::Done);
+}
+
+#[test]
+fn a_turn_that_the_gate_held_without_saying_so_has_ended() {
+    let blocked = event(2, EventKind::StopBlocked { answer: Some("done".to_owned()) });
+    let mut session = advance(at_work(), &blocked).0;
+    session.claims.claim(pending(2).claim());
+    assert!(applies(pending(2).complete(&mut session)));
+    // It said so, and the agent went on.
+    let tool = EventKind::ToolStarting { call: Default::default(), skill: None, server: None };
+    let mut session = advance(at_work(), &blocked).0;
+    session.claims.claim(pending(2).claim());
+    session = advance(session, &event(3, tool)).0;
+    assert_eq!(pending(2).complete(&mut session), Completion::Done);
+}
+
+#[test]
+fn a_record_is_known_by_its_id_and_one_of_codex_by_its_turn() {
+    let turn = pending(2);
+    let record = |change: fn(&mut TurnRecord)| {
+        let mut record = pending(2).record;
+        change(&mut record);
+        record
+    };
+    assert!(turn.is_recorded_by(&turn.record));
+    assert!(!turn.is_recorded_by(&record(|record| record.notice_id = None)));
+    let mut codex = turn.clone();
+    codex.record.tool = "codex".to_owned();
+    assert!(codex.is_recorded_by(&record(|record| record.notice_id = None)));
+    assert!(!codex.is_recorded_by(&record(|record| {
+        record.notice_id = None;
+        record.turn_id = Some("other".to_owned());
+    })));
+}
+
+#[test]
+fn half_a_file_and_a_newer_versions_are_left_alone() {
+    let bytes = serde_json::to_vec(&pending(2)).unwrap();
+    assert_eq!(read_pending(&bytes), Some(pending(2)));
+    assert_eq!(read_pending(&bytes[..bytes.len() - 1]), None);
+    let newer = PendingTurn { version: 2, ..pending(2) };
+    assert_eq!(read_pending(&serde_json::to_vec(&newer).unwrap()), None);
+}

@@ -1,0 +1,135 @@
+//! The record of a finished turn, one JSON line in `turns/<tool>-<id>.jsonl`: the source for
+//! everything that shows or sends what an agent said.
+
+use serde::{Deserialize, Serialize};
+
+use crate::session::advance::{is_addition, is_other_turn};
+use crate::session::event::{Event, EventKind};
+use crate::session::{Detail, Session, Turn};
+use crate::version_wire::VERSION;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnRecord {
+    pub version: u32,
+    pub tool: String,
+    pub session_id: String,
+    pub turn_id: Option<String>,
+    /// The id of the notice that tells of it, whether anybody wanted one or not. Records of 0.1
+    /// have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice_id: Option<String>,
+    pub prompt: Option<String>,
+    /// What was typed while it ran and was given to the agent in it; of a long one the beginning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<String>,
+    /// What the agent had said when the Stop gate sent it on: often the real answer, with
+    /// nothing but "I have spoken." after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_answers: Vec<String>,
+    pub answer: Option<String>,
+    /// `ok`; `failed`, with the kind of error beside it; `interrupted`, when the Stop gate had
+    /// sent the agent on and no end came.
+    pub detail: String,
+    pub error: Option<String>,
+    pub started_at: Option<String>,
+    pub ended_at: String,
+    pub cwd: Option<String>,
+    pub permission_mode: Option<String>,
+    pub background_tasks: Vec<String>,
+}
+
+/// A line of the file. `None`: it is none, or not for this version.
+pub fn read_turn(line: &[u8]) -> Option<TurnRecord> {
+    serde_json::from_slice(line).ok().filter(|turn: &TurnRecord| turn.version <= VERSION)
+}
+
+/// What the session file has no room for: the whole prompt, of which it may hold only the
+/// beginning, and the answer of a Stop that the gate blocked.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    pub prompt: Option<String>,
+    pub earlier_answer: Option<String>,
+}
+
+/// The record that `event` makes, when it ended a turn.
+pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
+    if event.agent_id.is_some() {
+        return None;
+    }
+    let (answer, detail, background_tasks) = match &event.kind {
+        EventKind::TurnEnded { answer, background_tasks, .. } => {
+            (answer, Detail::Ok, background_tasks.clone())
+        }
+        EventKind::TurnFailed { answer, error } => {
+            (answer, Detail::Failed { error: error.clone() }, Vec::new())
+        }
+        _ => return None,
+    };
+    let turn = &session.run(event.process)?.turn;
+    // What is known of another turn is none of this one's.
+    let (turn, kept) = match is_other_turn(turn, event) {
+        true => (&Turn::default(), Kept::default()),
+        false => (turn, kept),
+    };
+    Some(TurnRecord {
+        turn_id: event.facts.prompt_id.clone().or_else(|| turn.prompt_id.clone()),
+        answer: answer.clone(),
+        background_tasks,
+        ..record(session, turn, event, kept, &detail)
+    })
+}
+
+/// The record of a turn that the gate had sent on and that `event` shows to have no end of its
+/// own: the user stopped it, the process is gone, another turn ends. Its answer must not be lost
+/// with it. `session` is as it was before the event.
+pub fn abandoned_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
+    let run = session.run(event.process)?;
+    let turn = &run.turn;
+    let is_left = matches!(
+        event.kind,
+        EventKind::PromptSubmitted { .. }
+            | EventKind::RunEnded { .. }
+            | EventKind::ProcessGone
+            | EventKind::PaneLeft { .. }
+    );
+    let is_end = matches!(
+        event.kind,
+        EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } | EventKind::StopBlocked { .. }
+    );
+    let is_left = is_left && !is_addition(run, event) || is_end && is_other_turn(turn, event);
+    let is_left = is_left && event.agent_id.is_none();
+    (is_left && turn.is_reminded && !turn.is_over)
+        .then(|| record(session, turn, event, kept, &Detail::Interrupted))
+}
+
+fn read_additions(turn: &Turn) -> Vec<String> {
+    let read = turn.additions.iter().filter(|addition| addition.is_read);
+    read.map(|addition| addition.prompt.text.clone()).collect()
+}
+
+fn record(
+    session: &Session,
+    turn: &Turn,
+    event: &Event,
+    kept: Kept,
+    detail: &Detail,
+) -> TurnRecord {
+    TurnRecord {
+        version: VERSION,
+        tool: session.tool.as_str().to_owned(),
+        session_id: session.id.as_str().to_owned(),
+        turn_id: turn.prompt_id.clone(),
+        notice_id: None,
+        prompt: kept.prompt,
+        additions: read_additions(turn),
+        earlier_answers: kept.earlier_answer.into_iter().collect(),
+        answer: None,
+        detail: detail.as_str().to_owned(),
+        error: detail.error().map(str::to_owned),
+        started_at: turn.started_at.map(|at| at.to_string()),
+        ended_at: event.at.to_string(),
+        cwd: session.cwd.clone(),
+        permission_mode: session.permission_mode.clone(),
+        background_tasks: Vec::new(),
+    }
+}

@@ -1,0 +1,73 @@
+//! Kawaii Terminal's view of a session (KT): one JSON line per event in the file that the
+//! terminal names, with the pane it belongs to.
+
+use serde::Serialize;
+
+use crate::session::event::{Event, EventKind, HookEventName, NotificationKind};
+use crate::session::{Detail, Session, State};
+
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    source: &'static str,
+    event: &'static str,
+    session_id: &'a str,
+    pane_id: &'a str,
+    timestamp: String,
+    hook: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<&'a str>,
+}
+
+/// The line to append after `event`, with its line end. `before` is the state that the session
+/// had. One line for each of the six events of KT-21, for others only when the state changed
+/// (X39); an idle notification, or one that was overtaken, says nothing (KT-41, KT-42), nor does
+/// a Stop that the gate has blocked (X8).
+pub fn kawaii_line(
+    before: Option<State>,
+    session: &Session,
+    event: &Event,
+    pane_id: &str,
+    instance_id: Option<&str>,
+) -> Option<String> {
+    let state = session.state();
+    let always = match (&event.kind, HookEventName::parse(&event.name, event.tool)) {
+        (EventKind::Notified { kind }, _) => {
+            *kind == NotificationKind::DialogOpen && state == State::WaitingUser
+        }
+        // The turn goes on.
+        (EventKind::StopBlocked { .. }, _) => false,
+        (_, Some(name)) => matches!(
+            name,
+            HookEventName::SessionStart
+                | HookEventName::UserPromptSubmit
+                | HookEventName::PermissionRequest
+                | HookEventName::Stop
+                | HookEventName::SessionEnd
+        ),
+        (_, None) => false,
+    };
+    if !always && before == Some(state) {
+        return None;
+    }
+    let line = Line {
+        source: session.tool.as_str(),
+        event: state.as_str(),
+        session_id: session.id.as_str(),
+        pane_id,
+        timestamp: event.at.to_string(),
+        hook: &event.name,
+        detail: session.detail().map(Detail::as_str),
+        error: session.detail().and_then(Detail::error),
+        instance_id,
+        cwd: session.cwd.as_deref(),
+    };
+    let mut line = serde_json::to_string(&line).ok()?;
+    line.push('\n');
+    Some(line)
+}

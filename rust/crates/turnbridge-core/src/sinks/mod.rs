@@ -1,0 +1,5 @@
+//! The formats of the programs that show our states: tvine and Kawaii Terminal.
+
+pub mod kawaii_wire;
+pub mod tvine_project;
+pub mod tvine_wire;

@@ -1,0 +1,54 @@
+//! tvine's view of a session (TV): the JSON of `status.json`, which also goes to its socket as
+//! one line. Its three words are a projection of our states (X3).
+
+use serde::Serialize;
+
+use crate::session::event::{Event, EventKind, NotificationKind};
+use crate::session::{Detail, Session, State};
+
+#[derive(Debug, Serialize)]
+struct Status<'a> {
+    status: &'static str,
+    event: &'a str,
+    updated_at: String,
+    session_id: &'a str,
+    /// The agent's own id, which changes with `/clear` while the host's stays.
+    agent_session_id: &'a str,
+    tool: &'static str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    cwd: Option<&'a str>,
+}
+
+/// TV-2: what tvine shows for a state.
+pub const fn tvine_status(state: State) -> &'static str {
+    match state {
+        State::Working => "Busy",
+        State::WaitingUser => "Waiting",
+        State::Completed | State::Stopped => "Idle",
+    }
+}
+
+/// The JSON to publish after `event`, without a line end. `None`: nothing to say (X4).
+pub fn tvine_message(session: &Session, event: &Event, tvine_session_id: &str) -> Option<String> {
+    let is_idle_notice = matches!(event.kind, EventKind::Notified { kind: NotificationKind::Idle });
+    if is_idle_notice && session.state() != State::Completed {
+        return None;
+    }
+    let status = Status {
+        status: tvine_status(session.state()),
+        event: &event.name,
+        updated_at: event.at.to_string(),
+        session_id: tvine_session_id,
+        agent_session_id: session.id.as_str(),
+        tool: session.tool.as_str(),
+        state: session.state().as_str(),
+        detail: session.detail().map(Detail::as_str),
+        error: session.detail().and_then(Detail::error),
+        cwd: session.cwd.as_deref(),
+    };
+    serde_json::to_string(&status).ok()
+}

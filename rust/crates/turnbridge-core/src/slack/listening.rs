@@ -1,0 +1,250 @@
+//! Several machines may use one Slack app: whose a thread is, what a person is told about a reply in
+//! it, and how often each machine asks for the replies of its own threads.
+//!
+//! Slack gives an event to one socket of the app, chosen at random. So a machine may hear a reply for
+//! another one, and may not hear its own. It is silent about the former, and asks for the latter.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::slack::machine_wire::{clean_name, is_machine_id};
+use crate::slack::slack_ts::SlackTs;
+
+/// The first message of a thread, as Slack was asked for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parent {
+    /// There is none, or it is not by our bot, or no message of Turnbridge.
+    NotOurs,
+    /// Our bot has posted it from this machine. `None`: a 0.1 did, and did not say from where.
+    Ours { machine: Option<String>, name: Option<String>, notice: Option<String> },
+}
+
+impl Parent {
+    /// The id of the notice that the machine `own` has posted it for; `None` if another one has, or
+    /// it does not say.
+    pub fn notice_of(&self, own: &str) -> Option<&str> {
+        let Parent::Ours { machine, notice, .. } = self else { return None };
+        let id = notice.as_deref().filter(|_| machine.as_deref() == Some(own))?;
+        Some(id.rsplit_once('/').map_or(id, |(id, _)| id))
+    }
+}
+
+/// What to do with a reply in a thread that has no route here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is this machine's: the person is told that the thread leads nowhere (any more).
+    Tell,
+    /// It is another machine's, which asks for it. Nothing is said.
+    Elsewhere { machine: Option<String>, name: Option<String> },
+    /// This machine is posting the thread right now: its route will be there in a moment.
+    Wait,
+}
+
+impl Verdict {
+    /// For the log.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Verdict::Tell => "no_route",
+            Verdict::Elsewhere { .. } => "other_machine",
+            Verdict::Wait => "route_to_come",
+        }
+    }
+}
+
+/// `is_alone`: nothing speaks for another machine. `is_on_its_way` says of a notice's id whether it is
+/// still being delivered from here.
+pub fn whose(
+    parent: &Parent,
+    own: &str,
+    is_alone: bool,
+    is_on_its_way: impl Fn(&str) -> bool,
+) -> Verdict {
+    match parent {
+        Parent::NotOurs => Verdict::Tell,
+        Parent::Ours { machine: Some(id), .. } if id == own => {
+            let is_coming = parent.notice_of(own).is_some_and(is_on_its_way);
+            if is_coming { Verdict::Wait } else { Verdict::Tell }
+        }
+        Parent::Ours { machine: None, .. } if is_alone => Verdict::Tell,
+        Parent::Ours { machine, name, .. } => {
+            Verdict::Elsewhere { machine: machine.clone(), name: name.clone() }
+        }
+    }
+}
+
+/// The machines that have posted by the app lately.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machines(BTreeMap<String, Seen>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    pub name: String,
+    /// Its newest message, by Slack's clock.
+    pub last: SlackTs,
+}
+
+/// A machine that has posted nothing for so long takes no part any more.
+const LATELY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+impl Machines {
+    pub fn note(&mut self, id: &str, name: Option<&str>, ts: SlackTs) {
+        if !is_machine_id(id) {
+            return;
+        }
+        let name = clean_name(name.unwrap_or_default());
+        let seen =
+            self.0.entry(id.to_owned()).or_insert_with(|| Seen { name: name.clone(), last: ts });
+        if ts >= seen.last {
+            *seen = Seen { name, last: ts };
+        }
+    }
+
+    /// Forgets machines that were quiet while another one posted. Slack's clock alone counts: with
+    /// our own, which may be ahead, a machine would believe itself alone.
+    pub fn forget_old(&mut self) {
+        let newest = self.0.values().map(|seen| seen.last).max();
+        self.0.retain(|_, seen| newest.is_none_or(|newest| seen.last >= newest.minus(LATELY)));
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Seen)> {
+        self.0.iter().map(|(id, seen)| (id.as_str(), seen))
+    }
+
+    fn others(&self, own: &str) -> usize {
+        self.0.keys().filter(|id| *id != own).count()
+    }
+}
+
+/// What is known of who else is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Company {
+    /// Machines besides this one, by their messages.
+    pub other_machines: usize,
+    /// Sockets of the app besides this machine's, as Slack counted them when it said hello.
+    pub other_listeners: usize,
+    /// This machine has a socket.
+    pub is_connected: bool,
+}
+
+impl Company {
+    pub fn of(
+        machines: &Machines,
+        own: &str,
+        other_listeners: usize,
+        is_connected: bool,
+    ) -> Company {
+        Company { other_machines: machines.others(own), other_listeners, is_connected }
+    }
+
+    /// Nothing speaks for another machine.
+    pub fn is_alone(&self) -> bool {
+        self.other_machines == 0 && self.other_listeners == 0
+    }
+
+    /// A socket brings every reply: nobody else could get it.
+    pub fn hears_all(&self) -> bool {
+        self.is_alone() && self.is_connected
+    }
+
+    pub fn machines(&self) -> usize {
+        1 + self.other_machines.max(self.other_listeners)
+    }
+}
+
+/// Slack allows an app some 50 calls of a method a minute in a workspace, for all machines together.
+const SHARE: Duration = Duration::from_millis(1_200);
+const SHORTEST: Duration = Duration::from_secs(3);
+/// Where a socket brings every reply, asking only finds out that another machine has come.
+const RELAXED: Duration = Duration::from_secs(15);
+
+/// How often the newest threads are looked at.
+pub fn look_every(company: &Company) -> Duration {
+    if company.hears_all() { RELAXED } else { SHORTEST.max(share(company)) }
+}
+
+/// How often this machine may call a method.
+pub fn share(company: &Company) -> Duration {
+    SHARE * u32::try_from(company.machines()).unwrap_or(u32::MAX)
+}
+
+/// How often all threads are looked at, however old.
+pub fn sweep_every(company: &Company) -> Duration {
+    if company.hears_all() { Duration::from_secs(15 * 60) } else { Duration::from_secs(5 * 60) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: &str = "00000000000000000000000000000001";
+    const OTHER: &str = "00000000000000000000000000000002";
+
+    fn ours(machine: Option<&str>) -> Parent {
+        let notice = Some("claude-n1/0".to_owned());
+        Parent::Ours { machine: machine.map(str::to_owned), name: Some("desk".into()), notice }
+    }
+
+    #[test]
+    fn a_reply_without_a_route_is_told_only_where_that_is_true() {
+        let other = Verdict::Elsewhere { machine: Some(OTHER.into()), name: Some("desk".into()) };
+        let unnamed = Verdict::Elsewhere { machine: None, name: Some("desk".into()) };
+        let table = [
+            (Parent::NotOurs, true, false, Verdict::Tell),
+            (Parent::NotOurs, false, false, Verdict::Tell),
+            (ours(Some(OWN)), false, false, Verdict::Tell),
+            (ours(Some(OWN)), true, true, Verdict::Wait),
+            (ours(Some(OTHER)), false, false, other.clone()),
+            // The other one was never heard of before.
+            (ours(Some(OTHER)), true, true, other),
+            (ours(None), false, false, unnamed),
+            (ours(None), true, false, Verdict::Tell),
+        ];
+        for (parent, is_alone, is_on_its_way, verdict) in table {
+            let found = whose(&parent, OWN, is_alone, |id| id == "claude-n1" && is_on_its_way);
+            assert_eq!(found, verdict, "{parent:?} {is_alone} {is_on_its_way}");
+        }
+    }
+
+    #[test]
+    fn the_more_machines_the_longer_each_waits() {
+        let company = |other_machines, other_listeners, is_connected| Company {
+            other_machines,
+            other_listeners,
+            is_connected,
+        };
+        for ((machines, listeners, is_connected), milliseconds) in [
+            ((0, 0, true), 15_000),
+            ((0, 0, false), 3_000),
+            ((1, 0, true), 3_000),
+            ((0, 1, true), 3_000),
+            ((9, 3, true), 12_000),
+            ((3, 9, false), 12_000),
+            ((49, 9, true), 60_000),
+        ] {
+            let company = company(machines, listeners, is_connected);
+            assert_eq!(look_every(&company), Duration::from_millis(milliseconds), "{company:?}");
+        }
+    }
+
+    #[test]
+    fn machines_are_counted_by_what_they_posted_in_the_last_week() {
+        let day = |day: i64| SlackTs::from_micros(day * 86_400_000_000);
+        let mut machines = Machines::default();
+        machines.note(OWN, Some("desk"), day(1));
+        machines.note(OTHER, Some("old name"), day(2));
+        machines.note(OTHER, Some("lap\u{1b}top.local"), day(3));
+        machines.note(OTHER, Some("older name"), day(1));
+        machines.note("junk", None, day(3));
+        let names: Vec<_> = machines.all().map(|(_, seen)| seen.name.clone()).collect();
+        assert_eq!(names, ["desk", "laptop"]);
+        assert_eq!(Company::of(&machines, OWN, 0, true).machines(), 2);
+        machines.forget_old();
+        assert_eq!(Company::of(&machines, OWN, 0, true).machines(), 2);
+        machines.note(OWN, Some("desk"), day(10));
+        machines.forget_old();
+        assert_eq!(Company::of(&machines, OWN, 0, true).machines(), 2, "a week of quiet");
+        machines.note(OWN, Some("desk"), day(11));
+        machines.forget_old();
+        assert!(Company::of(&machines, OWN, 0, true).is_alone());
+    }
+}

@@ -1,0 +1,380 @@
+//! Whether a message in Slack is a reply that an agent is to be given. Nobody but the configured
+//! user, in the direct messages with them, in a thread of ours, can make an agent run.
+//!
+//! The order is the order of the requirements: an empty text is nothing at all, before anybody is
+//! asked who wrote it (SLV-45). A stranger gets silence, the owner an answer (SLV-85).
+
+use crate::ids::{Tool, is_safe_component, is_uuid};
+use crate::notices::notice_wire::Route;
+use crate::replies::reply_wire::{Reported, SlackMessage, is_slack_ts};
+use crate::slack::slack_decode::decode;
+
+/// Whose replies count, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct Owner<'a> {
+    pub user_id: &'a str,
+    /// `D…`, as `conversations.open` gave it. `None`: not known yet; any direct message may be it.
+    pub dm_channel: Option<&'a str>,
+    pub workspace: Workspace<'a>,
+    /// This machine, as its routes name it. `None`: not known; routes of any machine are ours.
+    pub machine: Option<&'a str>,
+}
+
+/// The workspace of the bot, as far as Slack has told.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Workspace<'a> {
+    pub team_id: Option<&'a str>,
+    /// The organisation, in an Enterprise Grid.
+    pub enterprise_id: Option<&'a str>,
+}
+
+impl Workspace<'_> {
+    /// Whether an event that names these is of another workspace. What Slack does not name is no
+    /// reason to refuse it. An app that is installed for a whole organisation gets the events of all
+    /// its workspaces, or with the organisation in the team's place.
+    fn is_foreign(&self, team_id: Option<&str>, enterprise_id: Option<&str>) -> bool {
+        let (Some(own), Some(team)) = (self.team_id, team_id) else { return false };
+        let of_organisation = |own: &str| enterprise_id == Some(own) || team == own;
+        own != team && !self.enterprise_id.is_some_and(of_organisation)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Checked {
+    /// To be run.
+    Accepted { message: SlackMessage, route: Route },
+    /// The owner's, but nobody knows for which session: to be told (SLV-85).
+    NoRoute(SlackMessage),
+    /// Nothing is said about it, except in the log.
+    Dropped(Drop),
+}
+
+impl Checked {
+    /// For the log.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Checked::Accepted { .. } => "accepted",
+            Checked::NoRoute(_) => "no_route",
+            Checked::Dropped(drop) => drop.as_str(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drop {
+    /// Something else than a message, or one without its time.
+    NoMessage,
+    Empty,
+    Bot,
+    Subtype,
+    OtherUser,
+    /// An event of a workspace that is not the bot's.
+    OtherTeam,
+    OtherChannel,
+    NoThread,
+}
+
+impl Drop {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Drop::NoMessage => "no_message",
+            Drop::Empty => "empty_text",
+            Drop::Bot => "bot",
+            Drop::Subtype => "subtype",
+            Drop::OtherUser => "other_user",
+            Drop::OtherTeam => "other_team",
+            Drop::OtherChannel => "other_channel",
+            Drop::NoThread => "no_thread",
+        }
+    }
+}
+
+/// Subtypes of what a person typed: "also send to channel", and a file with words to it (X29).
+const TYPED: [&str; 2] = ["thread_broadcast", "file_share"];
+
+/// `reported` is `None` when the payload could not be read. `routes` are oldest first.
+pub fn check_reply(reported: Option<Reported>, owner: Owner<'_>, routes: &[Route]) -> Checked {
+    let message = match check_message(reported, owner) {
+        Ok(message) => message,
+        Err(drop) => return Checked::Dropped(drop),
+    };
+    let is_of_thread =
+        |route: &&Route| route.channel == message.channel && route.thread_ts == message.thread_ts;
+    let is_here = |route: &&Route| {
+        let is_elsewhere = route.machine.as_deref().zip(owner.machine);
+        is_valid(route) && is_elsewhere.is_none_or(|(theirs, own)| theirs == own)
+    };
+    match routes.iter().rev().find(is_of_thread).filter(is_here) {
+        Some(route) => Checked::Accepted { route: route.clone(), message },
+        None => Checked::NoRoute(message),
+    }
+}
+
+/// Everything but the thread: whether the owner has written it, to us.
+pub fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<SlackMessage, Drop> {
+    let reported = reported.filter(|reported| reported.is_message).ok_or(Drop::NoMessage)?;
+    let text = decode(&reported.text.unwrap_or_default());
+    if text.trim().is_empty() {
+        return Err(Drop::Empty);
+    }
+    if reported.is_by_bot {
+        return Err(Drop::Bot);
+    }
+    if reported.subtype.is_some_and(|subtype| !TYPED.contains(&subtype.as_str())) {
+        return Err(Drop::Subtype);
+    }
+    let user = reported.user.filter(|user| user == owner.user_id).ok_or(Drop::OtherUser)?;
+    if owner.workspace.is_foreign(reported.team_id.as_deref(), reported.enterprise_id.as_deref()) {
+        return Err(Drop::OtherTeam);
+    }
+    let is_direct = reported.channel_type.as_deref() == Some("im");
+    let is_channel = |channel: &String| {
+        let is_direct = is_direct && channel.starts_with('D') && is_safe_component(channel);
+        is_direct && owner.dm_channel.is_none_or(|own| own == channel)
+    };
+    let channel = reported.channel.filter(is_channel).ok_or(Drop::OtherChannel)?;
+    let ts = reported.ts.filter(|ts| is_slack_ts(ts)).ok_or(Drop::NoMessage)?;
+    let is_thread = |thread: &String| *thread != ts && is_slack_ts(thread);
+    let thread_ts = reported.thread_ts.filter(is_thread).ok_or(Drop::NoThread)?;
+    Ok(SlackMessage { event_id: reported.event_id, channel, thread_ts, ts, user, text })
+}
+
+/// SLV-48. The id becomes an argument; both agents name their sessions by UUIDs.
+pub fn is_valid(route: &Route) -> bool {
+    Tool::parse(&route.tool).is_some() && is_uuid(&route.session_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replies::reply_wire::{Reply, read_event, read_fetched};
+    use serde_json::{Value, json};
+
+    const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+
+    fn route(tool: &str, session_id: &str) -> Route {
+        Route {
+            ts: "2026-01-01T00:00:00Z".into(),
+            channel: "D1".into(),
+            thread_ts: "1700000000.000100".into(),
+            tool: tool.into(),
+            session_id: session_id.into(),
+            turn_id: None,
+            cwd: Some("/home/user/project".into()),
+            machine: None,
+        }
+    }
+
+    /// A thread reply as Slack sends it (facts: rule 24), with some fields replaced; null removes.
+    fn payload(changes: Value) -> Vec<u8> {
+        let mut event = json!({
+            "user": "U1", "type": "message", "ts": "1700000001.000200", "client_msg_id": "c",
+            "text": "go on", "team": "T1", "thread_ts": "1700000000.000100", "parent_user_id": "U9",
+            "blocks": [{"type": "rich_text"}], "channel": "D1", "event_ts": "1700000001.000200",
+            "channel_type": "im",
+        });
+        for (key, value) in changes.as_object().unwrap() {
+            if value.is_null() {
+                event.as_object_mut().unwrap().remove(key);
+            } else {
+                event[key] = value.clone();
+            }
+        }
+        let payload = json!({
+            "token": "x", "team_id": "T1", "api_app_id": "A1", "event": event,
+            "type": "event_callback", "event_id": "Ev1", "event_time": 1_700_000_001,
+        });
+        payload.to_string().into_bytes()
+    }
+
+    const OWNER: Owner<'static> = Owner {
+        user_id: "U1",
+        dm_channel: Some("D1"),
+        workspace: Workspace { team_id: Some("T1"), enterprise_id: None },
+        machine: Some("m1"),
+    };
+
+    fn check(changes: Value) -> Checked {
+        check_reply(read_event(&payload(changes)), OWNER, &[route("claude", ID)])
+    }
+
+    #[track_caller]
+    fn dropped(changes: Value, drop: Drop) {
+        assert_eq!(check(changes.clone()), Checked::Dropped(drop), "{changes}");
+    }
+
+    /// SLV-43, X29.
+    #[test]
+    fn slv_23_41_47_the_owners_reply_in_a_thread_of_ours_is_accepted() {
+        let Checked::Accepted { message, route } = check(json!({
+            "text": "a &lt; b <@U2>", "blocks": [{"type": "markdown", "text": "other words"}],
+            "attachments": [{"text": "other words"}], "files": [{"title": "other words"}],
+        })) else {
+            panic!("not accepted")
+        };
+        assert_eq!(message.text, "a < b @U2");
+        assert_eq!(route.session_id, ID);
+        let reply = Reply::from_slack(message, Some(&route), "now".into());
+        assert_eq!(reply.id, "slack-D1-1700000001.000200");
+        assert!(crate::replies::reply_wire::is_reply_id(&reply.id));
+        assert_eq!(reply.event_id.as_deref(), Some("Ev1"));
+        assert_eq!(reply.cwd.as_deref(), Some("/home/user/project"));
+        for subtype in ["thread_broadcast", "file_share"] {
+            assert_eq!(check(json!({"subtype": subtype})).word(), "accepted", "{subtype}");
+        }
+    }
+
+    #[test]
+    fn slv_45_an_empty_text_is_nothing_whoever_wrote_it() {
+        for text in [json!(""), json!(" \n\t"), json!("\u{a0}\u{3000}"), Value::Null, json!(7)] {
+            dropped(json!({"text": text}), Drop::Empty);
+            let worse = json!({"text": text, "user": "U2", "bot_id": "B1", "subtype": "x"});
+            dropped(worse, Drop::Empty);
+        }
+    }
+
+    #[test]
+    fn slv_42_44_bots_edits_and_other_subtypes_are_out() {
+        dropped(json!({"bot_id": "B1"}), Drop::Bot);
+        dropped(json!({"bot_profile": {"id": "B1"}}), Drop::Bot);
+        dropped(json!({"app_id": "A1"}), Drop::Bot);
+        for subtype in [
+            json!("message_changed"),
+            json!("message_deleted"),
+            json!("bot_message"),
+            json!("me_message"),
+            json!("assistant_app_thread"),
+            json!(""),
+            json!(1),
+        ] {
+            dropped(json!({"subtype": subtype}), Drop::Subtype);
+        }
+    }
+
+    /// SLV-2, SLV-17.
+    #[test]
+    fn strangers_other_channels_and_messages_outside_threads_are_out() {
+        dropped(json!({"user": "U2"}), Drop::OtherUser);
+        dropped(json!({"user": null}), Drop::OtherUser);
+        dropped(json!({"channel": "D2"}), Drop::OtherChannel);
+        dropped(json!({"channel_type": "channel"}), Drop::OtherChannel);
+        dropped(json!({"channel_type": null}), Drop::OtherChannel);
+        dropped(json!({"thread_ts": null}), Drop::NoThread);
+        dropped(json!({"thread_ts": "1700000001.000200"}), Drop::NoThread);
+        dropped(json!({"thread_ts": "../../x"}), Drop::NoThread);
+        dropped(json!({"type": "reaction_added"}), Drop::NoMessage);
+        dropped(json!({"ts": "../x"}), Drop::NoMessage);
+        for junk in [&b""[..], b"{", b"[]", b"{\"event\":1}", b"\xff\xfe", b"null"] {
+            let checked = check_reply(read_event(junk), OWNER, &[]);
+            assert_eq!(checked, Checked::Dropped(Drop::NoMessage));
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_checks_is_fixed() {
+        let mut changes = json!({
+            "text": "", "bot_id": "B1", "subtype": "x", "user": "U2", "channel": "D2", "thread_ts": null,
+        });
+        for (key, drop) in [
+            ("text", Drop::Empty),
+            ("bot_id", Drop::Bot),
+            ("subtype", Drop::Subtype),
+            ("user", Drop::OtherUser),
+            ("channel", Drop::OtherChannel),
+            ("thread_ts", Drop::NoThread),
+        ] {
+            dropped(changes.clone(), drop);
+            changes.as_object_mut().unwrap().remove(key);
+        }
+        assert_eq!(check(changes).word(), "accepted");
+    }
+
+    #[test]
+    fn slv_48_79_a_route_that_is_missing_or_invalid_is_none() {
+        let with = |routes: &[Route]| check_reply(read_event(&payload(json!({}))), OWNER, routes);
+        let other = |channel: &str, thread_ts: &str| Route {
+            channel: channel.into(),
+            thread_ts: thread_ts.into(),
+            ..route("claude", ID)
+        };
+        for routes in [
+            vec![],
+            vec![route("rm", ID)],
+            vec![route("claude", "../../x")],
+            vec![route("claude", "")],
+            vec![route("codex", "last")],
+            vec![other("D2", "1700000000.000100")],
+            vec![other("D1", "1700000000.0001")],
+            // What was written last counts.
+            vec![route("claude", ID), route("rm", ID)],
+        ] {
+            assert_eq!(with(&routes).word(), "no_route", "{routes:?}");
+        }
+        assert_eq!(with(&[route("rm", ID), route("codex", ID)]).word(), "accepted");
+    }
+
+    #[test]
+    fn a_route_of_another_machine_leads_to_nothing_here() {
+        let with = |machine: Option<&str>| {
+            let route = Route { machine: machine.map(str::to_owned), ..route("claude", ID) };
+            check_reply(read_event(&payload(json!({}))), OWNER, &[route]).word()
+        };
+        assert_eq!(
+            [with(None), with(Some("m1")), with(Some("m2"))],
+            ["accepted", "accepted", "no_route"]
+        );
+    }
+
+    #[test]
+    fn an_event_of_another_workspace_is_out_and_one_that_names_none_is_not() {
+        let said = |team: Value, enterprise: Value, owner: Owner<'_>| {
+            let mut payload: Value = serde_json::from_slice(&payload(json!({}))).unwrap();
+            payload["team_id"] = team;
+            payload["context_enterprise_id"] = enterprise;
+            let reported = read_event(payload.to_string().as_bytes());
+            check_reply(reported, owner, &[route("claude", ID)]).word()
+        };
+        let null = || Value::Null;
+        assert_eq!(said(json!("T1"), null(), OWNER), "accepted");
+        assert_eq!(said(json!("T2"), null(), OWNER), "other_team");
+        assert_eq!(said(json!("T2"), json!("E1"), OWNER), "other_team");
+        assert_eq!(said(null(), null(), OWNER), "accepted");
+        let unknown = Owner { workspace: Workspace::default(), ..OWNER };
+        assert_eq!(said(json!("T2"), null(), unknown), "accepted");
+        let workspace = Workspace { team_id: Some("T1"), enterprise_id: Some("E1") };
+        let grid = Owner { workspace, ..OWNER };
+        assert_eq!(said(json!("T2"), json!("E1"), grid), "accepted");
+        assert_eq!(said(json!("E1"), null(), grid), "accepted");
+        assert_eq!(said(json!("T2"), json!("E2"), grid), "other_team");
+        assert_eq!(said(json!("T2"), null(), grid), "other_team");
+    }
+
+    #[test]
+    fn until_the_direct_message_is_known_any_may_be_it_but_no_channel() {
+        let early = |changes: Value| {
+            let owner = Owner { dm_channel: None, ..OWNER };
+            check_message(read_event(&payload(changes)), owner).map(|message| message.channel)
+        };
+        assert_eq!(early(json!({"channel": "D2"})), Ok("D2".to_owned()));
+        assert_eq!(early(json!({"channel": "C2"})), Err(Drop::OtherChannel));
+        assert_eq!(early(json!({"channel": "D/../x"})), Err(Drop::OtherChannel));
+        assert_eq!(early(json!({"user": "U2"})), Err(Drop::OtherUser));
+        assert_eq!(early(json!({"thread_ts": null})), Err(Drop::NoThread));
+    }
+
+    #[test]
+    fn what_is_fetched_after_a_gap_is_checked_alike() {
+        let message = json!({
+            "user": "U1", "type": "message", "ts": "1700000001.000200", "text": "go on",
+            "thread_ts": "1700000000.000100",
+        });
+        let fetched = |message: &Value| {
+            let reported = read_fetched(message.to_string().as_bytes(), "D1");
+            check_reply(reported, OWNER, &[route("claude", ID)])
+        };
+        assert_eq!(fetched(&message).word(), "accepted");
+        let mut own = message.clone();
+        own["bot_id"] = json!("B1");
+        assert_eq!(fetched(&own).word(), "bot");
+    }
+}

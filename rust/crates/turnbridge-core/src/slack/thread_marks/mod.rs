@@ -1,0 +1,169 @@
+//! How far each thread of this machine has been read in Slack, and which replies were taken beyond
+//! that. Whether a reply is new is decided by this alone, never by how long ago something was.
+//!
+//! Slack's history is the truth: a thread's mark moves only when its replies have been asked for and
+//! all of them are kept. What a socket delivers comes earlier, in any order, or not at all: it is
+//! noted beside the mark and never moves it. So nothing that was missed is skipped, and nothing that
+//! was heard runs again, however long the asking fails in between.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::slack::slack_ts::SlackTs;
+
+/// Slack may show a message some moments later than one with a younger time. So much before its mark
+/// a thread is read again; what was taken there is still known.
+pub const OVERLAP: Duration = Duration::from_secs(60);
+
+/// A thread: its channel, and the time of its parent as Slack writes it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ThreadKey {
+    pub channel: String,
+    pub thread_ts: String,
+}
+
+impl ThreadKey {
+    pub fn new(channel: &str, thread_ts: &str) -> ThreadKey {
+        ThreadKey { channel: channel.to_owned(), thread_ts: thread_ts.to_owned() }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Mark {
+    /// Everything up to here was asked for and is kept.
+    read_to: Option<SlackTs>,
+    /// Replies that are kept, from `OVERLAP` before `read_to` on.
+    taken: BTreeSet<SlackTs>,
+}
+
+/// When this machine first wanted to listen for replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    pub wanted: SlackTs,
+    pub newest_thread: Option<SlackTs>,
+}
+
+/// One change, as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MarkChange {
+    /// This machine wants to listen from now on, by its own clock; `newest_thread` is the newest
+    /// thread that it had then, by Slack's.
+    Begun { wanted: SlackTs, newest_thread: Option<SlackTs> },
+    /// Replies in the threads of that time count from here on, by Slack's clock.
+    Since { ts: SlackTs },
+    /// A reply is kept.
+    Taken { thread: ThreadKey, ts: SlackTs },
+    /// A thread was read, and all that was found is kept.
+    ReadTo { thread: ThreadKey, ts: SlackTs },
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ThreadMarks {
+    begun: Option<Begun>,
+    since: Option<SlackTs>,
+    threads: BTreeMap<ThreadKey, Mark>,
+}
+
+impl ThreadMarks {
+    pub fn apply(&mut self, change: MarkChange) {
+        match change {
+            MarkChange::Begun { wanted, newest_thread } => {
+                self.begun = Some(Begun { wanted, newest_thread });
+            }
+            MarkChange::Since { ts } => self.since = Some(ts),
+            MarkChange::Taken { thread, ts } => {
+                let mark = self.threads.entry(thread).or_default();
+                if mark.read_to.is_none_or(|read_to| ts > read_to.minus(OVERLAP)) {
+                    mark.taken.insert(ts);
+                }
+            }
+            MarkChange::ReadTo { thread, ts } => {
+                let mark = self.threads.entry(thread).or_default();
+                let read_to = mark.read_to.map_or(ts, |read_to| read_to.max(ts));
+                mark.read_to = Some(read_to);
+                mark.taken = mark.taken.split_off(&read_to.minus(OVERLAP));
+            }
+        }
+    }
+
+    pub fn begun(&self) -> Option<Begun> {
+        self.begun
+    }
+
+    /// Returns `None` if Slack has not been asked yet.
+    pub fn since(&self) -> Option<SlackTs> {
+        self.since
+    }
+
+    /// What is newer than this has to be asked for. A thread that was never read begins with its
+    /// parent, or where listening began.
+    pub fn asked_from(&self, thread: &ThreadKey) -> SlackTs {
+        let read = self.threads.get(thread).and_then(|mark| mark.read_to);
+        let begin = self.begin(thread);
+        read.map_or(begin, |read_to| read_to.minus(OVERLAP).max(begin))
+    }
+
+    /// Whether a thread whose newest message is `latest` has been read to its end.
+    pub fn is_read(&self, thread: &ThreadKey, latest: SlackTs) -> bool {
+        let read = self.threads.get(thread).and_then(|mark| mark.read_to);
+        latest <= read.unwrap_or_else(|| self.begin(thread))
+    }
+
+    /// Whether a reply that was found by asking has been dealt with.
+    pub fn is_known(&self, thread: &ThreadKey, ts: SlackTs) -> bool {
+        ts <= self.asked_from(thread) || self.is_taken(thread, ts)
+    }
+
+    /// Whether exactly this reply was kept. What a socket brings is asked this alone: it is heard
+    /// within minutes, and a mark may have passed a message that Slack had not shown yet.
+    pub fn is_taken(&self, thread: &ThreadKey, ts: SlackTs) -> bool {
+        self.threads.get(thread).is_some_and(|mark| mark.taken.contains(&ts))
+    }
+
+    /// A thread that is younger than the wish to listen counts whole, whatever our clock said.
+    fn begin(&self, thread: &ThreadKey) -> SlackTs {
+        let zero = SlackTs::from_micros(0);
+        let parent = SlackTs::parse(&thread.thread_ts).unwrap_or(zero);
+        let is_younger = |begun: Begun| begun.newest_thread.is_none_or(|newest| parent > newest);
+        if self.begun.is_some_and(is_younger) {
+            return parent;
+        }
+        parent.max(self.since.unwrap_or(zero))
+    }
+
+    /// Everything, as changes that give the same marks.
+    pub fn changes(&self) -> Vec<MarkChange> {
+        let begun = self.begun.into_iter();
+        let begun = begun
+            .map(|Begun { wanted, newest_thread }| MarkChange::Begun { wanted, newest_thread });
+        let since = begun.chain(self.since.into_iter().map(|ts| MarkChange::Since { ts }));
+        let threads = self.threads.iter().flat_map(|(thread, mark)| {
+            let read = mark.read_to.map(|ts| MarkChange::ReadTo { thread: thread.clone(), ts });
+            let taken = mark.taken.iter();
+            let taken = taken.map(|ts| MarkChange::Taken { thread: thread.clone(), ts: *ts });
+            read.into_iter().chain(taken).collect::<Vec<_>>()
+        });
+        since.chain(threads).collect()
+    }
+}
+
+/// Returns from when on replies in threads that were there before count: what was said before this
+/// machine listened is no prompt. `heard` is what a 0.1 knew, which looked back ten minutes from
+/// there; else it is `wanted`, or the newest message that Slack shows if that is older. A clock that
+/// is behind by more than an hour is not believed.
+pub fn begin_listening(
+    heard: Option<SlackTs>,
+    newest_message: Option<SlackTs>,
+    wanted: SlackTs,
+) -> SlackTs {
+    const LOOKED_BACK: Duration = Duration::from_secs(10 * 60);
+    const BELIEVED: Duration = Duration::from_secs(60 * 60);
+    match (heard, newest_message) {
+        (Some(heard), _) => heard.minus(LOOKED_BACK),
+        (None, Some(newest)) => newest.min(wanted.max(newest.minus(BELIEVED))),
+        (None, None) => SlackTs::from_micros(0),
+    }
+}
+
+#[cfg(test)]
+mod tests;

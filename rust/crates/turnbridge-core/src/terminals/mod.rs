@@ -1,0 +1,9 @@
+//! Terminals: panes and the sessions in them, the calls that reach a pane, typed command lines, and what
+//! a terminal's output says.
+
+pub mod command_line;
+pub mod osc_scan;
+pub mod pane_id;
+pub mod pane_wire;
+pub mod panes;
+pub mod terminal_calls;

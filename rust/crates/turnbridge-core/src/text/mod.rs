@@ -1,0 +1,11 @@
+//! Texts for people: the catalogues of our sentences in both languages, and functions that make any text
+//! short, speakable, comparable or safe to show.
+
+pub(crate) mod catalogue;
+pub mod line_diff;
+pub mod nearest_name;
+pub mod one_line;
+pub mod spoken_text;
+pub mod texts;
+pub mod token_mask;
+pub mod visible_text;

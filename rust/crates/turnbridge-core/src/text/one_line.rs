@@ -1,0 +1,48 @@
+//! A prompt as it is shown: in one line for tables and lists, and without the notes that Claude Code
+//! writes to itself.
+
+use crate::text::visible_text::visible_line;
+
+/// White space becomes single blanks, and what terminals must not get is shown as an escape
+/// (`visible_text`).
+pub fn one_line(text: &str) -> String {
+    let text = shown_prompt(text);
+    visible_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+/// The prompt in its own words. The note by which Claude Code begins a turn when a background task has
+/// ended is nobody's words: its summary stands for it.
+pub fn shown_prompt(text: &str) -> &str {
+    summary_of_task_notification(text).map(str::trim).filter(|it| !it.is_empty()).unwrap_or(text)
+}
+
+fn summary_of_task_notification(text: &str) -> Option<&str> {
+    let body = text.trim_start().strip_prefix("<task-notification>")?;
+    let (_, rest) = body.split_once("<summary>")?;
+    let (summary, _) = rest.split_once("</summary>")?;
+    Some(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_breaks_and_escape_codes_do_not_reach_the_terminal() {
+        assert_eq!(one_line("  fix\r\n\tthe \u{1b}[31mtests \n"), "fix the \\u001b[31mtests");
+        assert_eq!(one_line("a\u{2028}b\u{202e}c"), "a b\\u202ec");
+        assert_eq!(one_line(""), "");
+    }
+
+    #[test]
+    fn a_finished_background_task_is_shown_by_its_summary() {
+        let text = "<task-notification>\n<status>completed</status>\n<summary>Background command \"t\" completed</summary>\n</task-notification>";
+        assert_eq!(one_line(text), "Background command \"t\" completed");
+        assert_eq!(shown_prompt(text), "Background command \"t\" completed");
+        for other in ["fix\nit", "<task-notification>", "what is a <task-notification>?"] {
+            assert_eq!(shown_prompt(other), other);
+        }
+        let empty = "<task-notification><summary> </summary></task-notification>";
+        assert_eq!(shown_prompt(empty), empty);
+    }
+}

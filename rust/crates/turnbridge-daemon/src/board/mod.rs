@@ -1,0 +1,98 @@
+//! The board: a page on this machine that shows every session, its turns, and takes replies (KT-76..83,
+//! X36). Files are the truth here too: it reads what hooks and daemon have written, in threads of its
+//! own, and holds no lock of theirs. A reply goes into the inbox, like one from Slack.
+//!
+//! Whoever has the token may make an agent run, so that nothing else is listened to: see `guard`.
+
+mod api;
+mod cards;
+mod children;
+mod guard;
+mod http;
+mod live;
+mod peer;
+mod replies;
+mod room;
+mod server;
+pub mod sign_in;
+mod static_files;
+mod token;
+mod turns;
+
+use std::fs;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use turnbridge_core::board::board_wire::BoardFile;
+use turnbridge_core::text::texts::Language;
+use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::paths::StatePaths;
+
+use api::Desk;
+use guard::Address;
+use live::Live;
+pub use peer::Refusal;
+use server::{Listening, Server};
+use sign_in::SignIn;
+
+/// Serves until it is dropped.
+pub struct Board {
+    paths: StatePaths,
+    desk: Arc<Desk>,
+    server: Server,
+}
+
+impl Board {
+    /// `tell` is called when a reply has been written down, `refused` when a connection was refused
+    /// because of who made it.
+    pub fn start(
+        paths: StatePaths,
+        port: u16,
+        language: Language,
+        tell: impl Fn() + Send + Sync + 'static,
+        refused: impl Fn(Refusal) + Send + Sync + 'static,
+    ) -> io::Result<Board> {
+        let Listening { listeners, port, is_ipv6_taken } = server::listen(port)?;
+        let token = token::make()?;
+        // Of a daemon that was killed: they lead to no board.
+        sign_in::forget(&paths);
+        let desk = Arc::new(Desk {
+            paths: paths.clone(),
+            address: Address { port, is_ipv6_taken },
+            token: token.clone(),
+            sign_in: SignIn::default(),
+            is_japanese: AtomicBool::new(language == Language::Japanese),
+            live: Live::start(paths.clone())?,
+            tell: Box::new(tell),
+            refused: Box::new(refused),
+        });
+        let server = Server::start(listeners, Arc::clone(&desk))?;
+        let pid = std::process::id();
+        let file = BoardFile { version: 1, pid, port, token, is_ipv6_taken };
+        write_atomically(&paths.board_file(), &serde_json::to_vec(&file)?)?;
+        Ok(Board { paths, desk, server })
+    }
+
+    pub fn port(&self) -> u16 {
+        self.desk.address.port
+    }
+
+    /// Another program has this port at `[::1]`.
+    pub fn is_ipv6_taken(&self) -> bool {
+        self.desk.address.is_ipv6_taken
+    }
+
+    pub fn set_language(&self, language: Language) {
+        self.desk.is_japanese.store(language == Language::Japanese, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.paths.board_file());
+        sign_in::forget(&self.paths);
+        self.server.stop();
+        self.desk.live.stop();
+    }
+}

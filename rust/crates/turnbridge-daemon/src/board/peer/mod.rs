@@ -1,0 +1,76 @@
+//! Whose process is at the other end of a connection. The board is its user's own: other users of the
+//! machine can connect to it too, and are refused before a byte of theirs is read, where the system
+//! tells who they are. Where it does not, the token alone protects.
+
+#[cfg_attr(target_os = "linux", path = "linux.rs")]
+#[cfg_attr(target_os = "macos", path = "macos.rs")]
+#[cfg_attr(not(any(target_os = "linux", target_os = "macos")), path = "other.rs")]
+mod system;
+
+use std::net::{SocketAddr, TcpStream};
+
+use turnbridge_core::board::tcp_table::Owner;
+
+/// Returns why the other end is refused, if it is.
+pub fn refusal(stream: &TcpStream) -> Option<Refusal> {
+    let (Ok(theirs), Ok(ours)) = (stream.peer_addr(), stream.local_addr()) else {
+        return Some(Refusal::Gone);
+    };
+    // An address of IPv4 that came through IPv6 is the one of IPv4.
+    let plain = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+    let owner = system::owner(plain(theirs), plain(ours));
+    match owner {
+        _ if owner.may_use_board_of(system::own_user()) => None,
+        Owner::User(user) => Some(Refusal::Stranger(user)),
+        Owner::Unreadable => Some(Refusal::Unreadable),
+        Owner::Nobody | Owner::Unknown => Some(Refusal::Gone),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// A process of this other user.
+    Stranger(u32),
+    /// It has closed its end, or the system knows nothing of it.
+    Gone,
+    /// The system would tell whose it is, and asking it failed.
+    Unreadable,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_process_of_our_own_is_let_in_and_one_that_has_left_is_not_on_linux() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (server, _) = listener.accept().unwrap();
+            assert_eq!(refusal(&server), None, "{address}");
+            // It has said all it has to say, and still reads.
+            client.shutdown(std::net::Shutdown::Write).unwrap();
+            assert_eq!(refusal(&server), None, "{address}");
+            drop(client);
+            if cfg!(target_os = "linux") {
+                assert_eq!(refusal(&server), Some(Refusal::Gone), "{address}");
+            }
+        }
+    }
+
+    /// A program may use IPv6 for an address of IPv4, and is in the other table then.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_client_of_ipv6_with_an_address_of_ipv4_is_found() {
+        if TcpListener::bind("[::1]:0").is_err() {
+            return;
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mapped = std::net::Ipv4Addr::LOCALHOST.to_ipv6_mapped();
+        let _client = TcpStream::connect((mapped, port)).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        assert_eq!(refusal(&server), None);
+    }
+}

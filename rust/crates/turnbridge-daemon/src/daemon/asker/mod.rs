@@ -1,0 +1,359 @@
+//! The thread that asks Slack for the replies in this machine's own threads, and judges what was
+//! heard and could not be judged at once. It goes on for ever: what fails is tried again, and what
+//! Slack asks to wait is waited.
+//!
+//! A *look* asks for the newest parents and the time of the newest reply to each; a *sweep* does so
+//! for all parents back to the oldest thread of ours. A thread with something new is read from its
+//! mark on. How often is `listening`'s.
+
+mod backoff;
+mod call_pace;
+mod judge;
+mod pages;
+mod reading;
+mod telling;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use turnbridge_core::slack::listening::{Parent, look_every, share, sweep_every};
+use turnbridge_core::slack::slack_ts::SlackTs;
+use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey, begin_listening};
+use turnbridge_slack::CallError;
+use turnbridge_store::log::Field;
+use turnbridge_store::{clock, routes};
+
+use super::hearing::Hearing;
+use crate::notifier::haste;
+use backoff::{Backoff, LONGEST_PAUSE};
+use call_pace::CallPace;
+use reading::{Read, Unread};
+use telling::Telling;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Something was heard that has to be judged.
+    Judge,
+    /// There was a gap: all threads are to be asked for.
+    CatchUp,
+    /// Who listens has changed.
+    Look,
+    /// Somebody has posted by our bot: another machine, perhaps.
+    LookNow,
+    Stop,
+}
+
+/// After so many failures nothing waits any longer for what may have been said before it.
+const TRIES: u32 = 3;
+
+/// Why a round did not come to its end.
+#[derive(Debug)]
+enum Trouble {
+    Slack(CallError),
+    Files(std::io::Error),
+}
+
+impl Trouble {
+    /// Whether everything else would fail, too, until some time has passed.
+    fn is_general(&self) -> bool {
+        match self {
+            Trouble::Slack(CallError::Refused { .. } | CallError::Ambiguous { .. }) => false,
+            Trouble::Slack(_) | Trouble::Files(_) => true,
+        }
+    }
+
+    fn is_refusal(&self, name: &str) -> bool {
+        matches!(self, Trouble::Slack(CallError::Refused { error, .. }) if error == name)
+    }
+}
+
+impl From<CallError> for Trouble {
+    fn from(error: CallError) -> Trouble {
+        Trouble::Slack(error)
+    }
+}
+
+impl From<std::io::Error> for Trouble {
+    fn from(error: std::io::Error) -> Trouble {
+        Trouble::Files(error)
+    }
+}
+
+pub struct Asker {
+    hearing: Arc<Hearing>,
+    telling: Telling,
+    /// Slack itself has named the direct message since we started.
+    has_place: bool,
+    /// Where a sweep goes on; `None`: none is under way.
+    sweep: Option<Sweep>,
+    sweep_at: Instant,
+    sweep_hold: Backoff,
+    /// A sweep has come to its end since there is this connection.
+    is_swept: bool,
+    look_at: Instant,
+    /// Our share of what Slack allows for `conversations.history` and `conversations.replies`.
+    history: CallPace,
+    replies: CallPace,
+    /// Nothing is asked: something has failed, or Slack has asked to wait.
+    held: Backoff,
+    /// What was heard waits for a look, so that what was said before it comes first.
+    is_look_due: bool,
+    was_look: bool,
+    /// Parents that were asked for, or seen.
+    parents: BTreeMap<ThreadKey, Parent>,
+    /// Threads that were read without reaching what Slack calls their newest reply.
+    unreached: BTreeMap<ThreadKey, (SlackTs, Instant)>,
+    /// Threads that are still to be read, and those that were read and wait for them.
+    unread: BTreeMap<ThreadKey, Unread>,
+    aside: BTreeMap<ThreadKey, Read>,
+    /// How many replies each thread had when it was read.
+    counts: BTreeMap<ThreadKey, u64>,
+    /// Threads whose parent could not be asked for.
+    unasked: BTreeMap<ThreadKey, Backoff>,
+}
+
+struct Sweep {
+    from: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Everything that is newest has been asked for, or nothing was due.
+    Done,
+    /// It is not our turn yet.
+    Later,
+}
+
+pub fn start(hearing: Arc<Hearing>, orders: Receiver<Order>) -> std::io::Result<()> {
+    let now = Instant::now();
+    let asker = Asker {
+        telling: Telling::new(Arc::clone(&hearing)),
+        hearing,
+        has_place: false,
+        sweep: None,
+        sweep_at: now,
+        sweep_hold: Backoff::default(),
+        is_swept: false,
+        look_at: now,
+        history: CallPace::default(),
+        replies: CallPace::default(),
+        held: Backoff::default(),
+        is_look_due: false,
+        was_look: false,
+        parents: BTreeMap::new(),
+        unreached: BTreeMap::new(),
+        unread: BTreeMap::new(),
+        aside: BTreeMap::new(),
+        counts: BTreeMap::new(),
+        unasked: BTreeMap::new(),
+    };
+    let builder = std::thread::Builder::new().name("slack-asker".to_owned());
+    builder.stack_size(512 << 10).spawn(move || asker.run(&orders)).map(|_| ())
+}
+
+impl Asker {
+    fn run(mut self, orders: &Receiver<Order>) {
+        loop {
+            let pause = self.next().saturating_duration_since(Instant::now());
+            let mut order = match orders.recv_timeout(pause) {
+                Ok(order) => Some(order),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            while let Some(next) = order {
+                match next {
+                    Order::Stop => return,
+                    Order::CatchUp => self.begin_sweep(),
+                    Order::LookNow => self.look_at = Instant::now(),
+                    Order::Judge | Order::Look => {}
+                }
+                order = orders.try_recv().ok();
+            }
+            if self.hearing.state().is_stopped {
+                return;
+            }
+            self.round();
+        }
+    }
+
+    fn begin_sweep(&mut self) {
+        self.hearing.state().is_caught_up = false;
+        self.is_swept = false;
+        self.sweep = None;
+        self.sweep_at = Instant::now();
+    }
+
+    /// When there is something to do, unless something happens.
+    fn next(&self) -> Instant {
+        let now = Instant::now();
+        let sweep = if self.sweep.is_some() { now } else { self.sweep_at };
+        let look = if self.is_look_due { now } else { self.look_at };
+        let page = self.sweep_hold.not_before(sweep).min(look);
+        let page = page.max(self.history.ready_at(now, self.share()));
+        let unread = self.unread.values().map(|unread| unread.backoff);
+        let retries = unread.chain(self.unasked.values().copied());
+        let due = retries.map(|backoff| backoff.not_before(now)).fold(page, Instant::min);
+        self.held.not_before(due)
+    }
+
+    fn share(&self) -> Duration {
+        share(&self.hearing.company()) / haste()
+    }
+
+    /// Does what is due. What was heard for a thread of ours waits until the threads were looked at,
+    /// but not for ever: not while that fails.
+    fn round(&mut self) {
+        let now = Instant::now();
+        let hold = self.held.left(now);
+        let asked = if hold.is_zero() { self.ask(now) } else { Ok(Asked::Later) };
+        self.hearing.state().is_caught_up = self.is_swept && !self.waits_for_threads();
+        let is_long = hold > LONGEST_PAUSE / haste();
+        let may_take = is_long || self.hearing.hears_in_order() || self.is_waited_out(&asked);
+        let judged = self.judge(may_take);
+        match asked.and_then(|asked| judged.map(|()| asked)) {
+            Ok(Asked::Done) if !self.held.is_held(Instant::now()) => {
+                self.held.well();
+                if self.is_well() {
+                    self.telling.well();
+                }
+            }
+            Ok(_) => {}
+            Err(trouble) => self.hold(&trouble),
+        }
+        let every = look_every(&self.hearing.company());
+        self.telling.tell(every);
+    }
+
+    /// Whether what was heard has waited long enough: the look was made, or it fails again and again.
+    fn is_waited_out(&self, asked: &Result<Asked, Trouble>) -> bool {
+        match asked {
+            Ok(asked) => *asked == Asked::Done && !self.waits_for_threads(),
+            Err(Trouble::Slack(error)) if error.is_permanent() => true,
+            Err(_) => self.held.failures() + 1 >= TRIES,
+        }
+    }
+
+    fn waits_for_threads(&self) -> bool {
+        self.unread.values().any(Unread::is_waited_for)
+    }
+
+    fn is_well(&self) -> bool {
+        self.sweep_hold.failures() == 0 && self.unread.is_empty() && self.unasked.is_empty()
+    }
+
+    fn hold(&mut self, trouble: &Trouble) {
+        self.held.fail(Instant::now(), trouble);
+        self.telling.trouble(trouble);
+    }
+
+    fn ask(&mut self, now: Instant) -> Result<Asked, Trouble> {
+        self.begin()?;
+        let channel = self.find_place()?;
+        self.find_since(&channel)?;
+        self.retry_threads(now)?;
+        self.is_look_due = !self.hearing.hears_in_order() && !self.heard_threads()?.is_empty();
+        let is_sweep_due =
+            (self.sweep.is_some() || now >= self.sweep_at) && !self.sweep_hold.is_held(now);
+        let is_look_due = now >= self.look_at || self.is_look_due;
+        if !is_sweep_due && !is_look_due {
+            return Ok(Asked::Done);
+        }
+        let share = self.share();
+        if now < self.history.ready_at(now, share) {
+            return Ok(Asked::Later);
+        }
+        // While a sweep is long, or something fails, every second page is a look.
+        let is_first = self.sweep.is_none() && self.held.failures() == 0;
+        let is_sweep = is_sweep_due && (is_first || !is_look_due || self.was_look);
+        self.was_look = !is_sweep;
+        self.history.take(now, share);
+        let every = look_every(&self.hearing.company()) / haste();
+        if is_sweep {
+            // Its first page has the newest parents.
+            let is_look = self.sweep.is_none();
+            match self.sweep_page(&channel) {
+                Ok(is_over) => self.note_page(is_over),
+                Err(trouble) if trouble.is_general() => return Err(trouble),
+                Err(trouble) => {
+                    self.hold_sweep(&trouble);
+                    return Ok(Asked::Later);
+                }
+            }
+            if !is_look {
+                return Ok(if self.is_look_due { Asked::Later } else { Asked::Done });
+            }
+        } else {
+            self.look(&channel)?;
+        }
+        self.look_at = Instant::now() + every;
+        self.is_look_due = false;
+        Ok(Asked::Done)
+    }
+
+    fn note_page(&mut self, is_over: bool) {
+        self.sweep_hold.well();
+        if is_over {
+            self.sweep = None;
+            self.is_swept = true;
+            self.sweep_at = Instant::now() + sweep_every(&self.hearing.company()) / haste();
+        }
+    }
+
+    /// The newest threads are looked at meanwhile.
+    fn hold_sweep(&mut self, trouble: &Trouble) {
+        if trouble.is_refusal("invalid_cursor") {
+            self.sweep = None;
+        }
+        self.sweep_hold.fail(Instant::now(), trouble);
+        self.telling.trouble(trouble);
+    }
+
+    /// The direct message and the workspace, asked for once in the life of the daemon.
+    fn find_place(&mut self) -> Result<String, Trouble> {
+        if let (true, Some(place)) = (self.has_place, self.hearing.place()) {
+            return Ok(place.channel);
+        }
+        let (api, token) = (&self.hearing.api, &self.hearing.slack.bot_token);
+        let identity = api.auth_test(token)?;
+        let channel = api.open_dm(token, self.hearing.user_id())?;
+        self.hearing.set_place(channel.clone(), identity.team_id, identity.enterprise_id);
+        self.has_place = true;
+        Ok(channel)
+    }
+
+    /// Writes down that this machine listens from now on, before anything is asked for: what is said
+    /// in the threads that come meanwhile counts, however late Slack answers.
+    fn begin(&mut self) -> Result<(), Trouble> {
+        let marks = self.hearing.marks();
+        if marks.marks().begun().is_some() || marks.marks().since().is_some() {
+            return Ok(());
+        }
+        drop(marks);
+        let routes = routes::read(&self.hearing.paths)?;
+        let threads = routes.iter().filter_map(|route| SlackTs::parse(&route.thread_ts));
+        let wanted = SlackTs::from_micros(clock::now().as_micros());
+        let begun = MarkChange::Begun { wanted, newest_thread: threads.max() };
+        Ok(self.hearing.marks().change(begun)?)
+    }
+
+    /// Finds out from when on replies in older threads count.
+    fn find_since(&mut self, channel: &str) -> Result<(), Trouble> {
+        let marks = self.hearing.marks();
+        let (begun, since) = (marks.marks().begun(), marks.marks().since());
+        drop(marks);
+        let (Some(begun), None) = (begun, since) else { return Ok(()) };
+        let heard = std::fs::read_to_string(self.hearing.paths.slack_heard()).unwrap_or_default();
+        let heard = SlackTs::parse(heard.trim());
+        let newest = match heard {
+            Some(_) => None,
+            None => self.newest_message(channel)?,
+        };
+        let ts = begin_listening(heard, newest, begun.wanted);
+        self.hearing.marks().change(MarkChange::Since { ts })?;
+        let fields = [("since", Field::Text(ts.to_string()))];
+        self.hearing.log.info("replies are listened for", &fields);
+        Ok(())
+    }
+}

@@ -1,0 +1,410 @@
+//! The daemon: one owner of state, one closed list of events, one named thread per source.
+//!
+//! It delivers what is queued, hears what people reply, and sees what no hook sees. Files are the
+//! truth and hooks need no daemon: whoever kills it loses nothing but time.
+
+mod asker;
+mod board_side;
+mod courier;
+mod ears;
+mod event;
+mod hearing;
+mod log;
+mod observation;
+mod replies;
+mod reply_log;
+mod route_table;
+mod slack_side;
+mod watch;
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant, SystemTime};
+
+use turnbridge_config::{Config, Problem};
+use turnbridge_core::notices::notice_switches::wants_slack;
+use turnbridge_core::system::daemon_wire::{ConfigProblem, DaemonStatus, SlackStatus};
+use turnbridge_core::version_wire::NEWER;
+use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::file_lock::FileLock;
+use turnbridge_store::folder_trust::{Untrusted, check_state_and_above};
+use turnbridge_store::log::Field;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{clock, companion, inbox, newer_files, outbox, prune, recovery};
+
+use crate::notifier::{language, warn_if_exposed};
+use board_side::BoardSide;
+use courier::Courier;
+use event::{Event, Place, StopReason};
+use log::DaemonLog;
+use observation::Observation;
+use replies::Replies;
+use slack_side::SlackSide;
+use watch::FolderWatch;
+
+/// Others look whether the lock is held, and hold it themselves while they look.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// Nothing depends on it: what no watcher has told of is seen by then.
+const RESCAN: Duration = Duration::from_secs(30);
+/// Editors empty a file before they write it, and an empty config is a valid one.
+const SETTLED: Duration = Duration::from_millis(200);
+/// While replies are under way: nobody tells of a runner that was killed, or a terminal that has gone.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
+
+/// Why there is no daemon.
+#[derive(Debug)]
+pub enum Refusal {
+    /// There is one already.
+    Running,
+    /// Others could have put there what it would act on.
+    Untrusted(Untrusted),
+    Files(io::Error),
+    Threads(io::Error),
+}
+
+/// Runs until it is told to stop.
+pub fn run(paths: StatePaths) -> Result<(), Refusal> {
+    for folder in [paths.state_dir(), paths.outbox_dir(), paths.inbox_dir()] {
+        make_private_folder(&folder).map_err(Refusal::Files)?;
+    }
+    check_state_and_above(&paths).map_err(Refusal::Untrusted)?;
+    let (events, incoming) = mpsc::channel();
+    // Before the lock: what is queued from now on is seen, and what was queued before is found.
+    let config_file = turnbridge_config::path().ok();
+    let watch = FolderWatch::start(&paths, config_file, events.clone());
+    let lock = match FileLock::acquire(&paths.daemon_lock(), LOCK_PATIENCE) {
+        Ok(lock) => lock,
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(Refusal::Running),
+        Err(error) => return Err(Refusal::Files(error)),
+    };
+    // What a daemon has left that was killed is not so any more.
+    for file in [paths.daemon_stop(), paths.daemon_status(), paths.board_file()] {
+        let _ = fs::remove_file(file);
+    }
+    stop_on_signals(&events);
+    let daemon = Daemon::start(paths.clone(), watch, events).map_err(Refusal::Threads)?;
+    daemon.run(&incoming);
+    let _ = fs::remove_file(paths.daemon_status());
+    drop(lock);
+    // Whoever queued something while we stopped has seen the lock and woken nobody.
+    if outbox::ids(&paths).is_ok_and(|ids| !ids.is_empty()) {
+        let _ = companion::wake(&paths);
+    }
+    Ok(())
+}
+
+fn make_private_folder(folder: &PathBuf) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// A second one ends the process at once: whoever asks twice does not want to wait.
+fn stop_on_signals(events: &Sender<Event>) {
+    let events = events.clone();
+    let mut is_asked = false;
+    let _ = ctrlc::set_handler(move || {
+        if std::mem::replace(&mut is_asked, true) {
+            std::process::exit(130);
+        }
+        let _ = events.send(Event::Stop(StopReason::Signal));
+    });
+}
+
+struct Daemon {
+    paths: StatePaths,
+    log: DaemonLog,
+    watch: FolderWatch,
+    courier: Courier,
+    slack: SlackSide,
+    replies: Replies,
+    observation: Observation,
+    board: BoardSide,
+    /// The text of the config that is in force.
+    config: Option<String>,
+    status: DaemonStatus,
+    rescan_at: Instant,
+    /// When the config is to be read again.
+    config_at: Option<Instant>,
+    replies_at: Instant,
+}
+
+impl Daemon {
+    fn start(paths: StatePaths, watch: FolderWatch, events: Sender<Event>) -> io::Result<Daemon> {
+        let log = DaemonLog::new(&paths);
+        let tell = events.clone();
+        let courier = Courier::start(paths.clone(), Config::default(), move || {
+            let _ = tell.send(Event::Delivered);
+        })?;
+        let slack = SlackSide::new(paths.clone(), events.clone());
+        let board = BoardSide::new(paths.clone(), events.clone());
+        let observation = Observation::new(paths.clone(), events);
+        let replies = Replies::new(paths.clone());
+        let status = DaemonStatus {
+            version: 1,
+            pid: std::process::id(),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: clock::now().to_string(),
+            slack: SlackStatus::Connecting,
+            replies: None,
+            config_problem: None,
+            board: None,
+        };
+        let rescan_at = Instant::now() + RESCAN;
+        Ok(Daemon {
+            paths,
+            log,
+            watch,
+            courier,
+            slack,
+            replies,
+            observation,
+            board,
+            config: None,
+            status,
+            rescan_at,
+            config_at: None,
+            replies_at: rescan_at,
+        })
+    }
+
+    fn run(mut self, incoming: &Receiver<Event>) {
+        let fields = [("pid", Field::Number(u64::from(self.status.pid)))];
+        self.log.info("the daemon has started", &fields);
+        self.note_newer_files();
+        self.recover();
+        self.start_pruning();
+        self.load_config();
+        self.go_on();
+        let reason = loop {
+            match incoming.recv_timeout(self.pause()) {
+                Ok(Event::Stop(reason)) => break reason,
+                Ok(event) => {
+                    if let Some(reason) = self.handle(event) {
+                        break reason;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break StopReason::Asked,
+            }
+            self.do_what_is_due();
+        };
+        self.board.stop();
+        self.slack.stop();
+        self.courier.stop();
+        self.observation.stop();
+        let fields = [("reason", Field::Text(reason.as_str().to_owned()))];
+        self.log.info("the daemon has stopped", &fields);
+    }
+
+    /// Another version's business, until its daemon runs.
+    fn note_newer_files(&self) {
+        for path in newer_files::find(&self.paths) {
+            let fields = [("file", Field::Text(path.display().to_string()))];
+            self.log.warn(&format!("a file was {NEWER}"), &fields);
+        }
+    }
+
+    /// Takes up what hooks have left that were killed, or that did not get their session's lock.
+    fn recover(&self) {
+        let recovered = recovery::recover(&self.paths);
+        for problem in recovered.problems {
+            self.log.warn(
+                "what a hook has left could not be taken up",
+                &[("problem", Field::Text(problem))],
+            );
+        }
+        if recovered.turns + recovered.notices > 0 {
+            let number = |count: usize| Field::Number(count as u64);
+            let fields =
+                [("turns", number(recovered.turns)), ("notices", number(recovered.notices))];
+            self.log.info("what hooks have left was taken up", &fields);
+        }
+        self.look_if(recovered.has_notice);
+    }
+
+    /// How long there is nothing to do unless something happens.
+    fn pause(&self) -> Duration {
+        let soonest = self.rescan_at.min(self.replies_at).min(self.observation.next());
+        let soonest = self.config_at.map_or(soonest, |at| at.min(soonest));
+        soonest.saturating_duration_since(Instant::now())
+    }
+
+    fn do_what_is_due(&mut self) {
+        let now = Instant::now();
+        if now >= self.rescan_at {
+            return self.rescan();
+        }
+        if self.config_at.is_some_and(|at| now >= at) {
+            self.load_config();
+        }
+        if now >= self.replies_at {
+            self.go_on();
+        }
+        let has_queued = self.observation.look();
+        self.look_if(has_queued);
+    }
+
+    fn handle(&mut self, event: Event) -> Option<StopReason> {
+        match event {
+            Event::Changed(Place::Outbox) => self.courier.look(),
+            Event::Changed(Place::Config) => self.config_at = Some(Instant::now() + SETTLED),
+            Event::Changed(Place::State) => {
+                if fs::remove_file(self.paths.daemon_stop()).is_ok() {
+                    return Some(StopReason::Asked);
+                }
+            }
+            Event::Lost { reason } => {
+                self.log.warn("a watcher has failed", &[("reason", Field::Text(reason))]);
+                self.rescan();
+            }
+            Event::Rollouts(sight) => {
+                let has_queued = self.observation.see(sight);
+                self.look_if(has_queued);
+            }
+            Event::Socket { connection, event } => {
+                self.status.slack = self.slack.hear(connection, event, &self.log);
+                self.save_status();
+            }
+            Event::Replies(status) => {
+                self.status.replies = self.slack.is_open().then_some(*status);
+                self.save_status();
+            }
+            Event::Changed(Place::Inbox) | Event::ReplyKept | Event::Delivered => self.go_on(),
+            Event::Stop(reason) => return Some(reason),
+        }
+        None
+    }
+
+    /// Replies, as far as they can go now.
+    fn go_on(&mut self) {
+        let has_queued = self.replies.go_on();
+        self.look_if(has_queued);
+        let pause = if self.replies.are_under_way() { LOOK_AFTER } else { RESCAN };
+        self.replies_at = Instant::now() + pause;
+    }
+
+    /// The watcher would tell, but not in every file system.
+    fn look_if(&self, has_queued: bool) {
+        if has_queued {
+            self.courier.look();
+        }
+    }
+
+    fn rescan(&mut self) {
+        self.rescan_at = Instant::now() + RESCAN;
+        self.watch.look_for_missing();
+        self.recover();
+        self.load_config();
+        self.retry_slack();
+        self.board.look();
+        if self.status.board != self.board.status() {
+            self.save_status();
+        }
+        self.courier.look();
+        self.go_on();
+        if let Err(error) = inbox::prune(&self.paths, SystemTime::now()) {
+            let fields = [("error", Field::Text(error.to_string()))];
+            self.log.warn("old replies could not be cleared away", &fields);
+        }
+        self.start_pruning();
+    }
+
+    /// What stood in the way, a full disk or a damaged file of ours, may be gone.
+    fn retry_slack(&mut self) {
+        if let Some(status) = self.slack.retry(&self.log) {
+            self.status.slack = status;
+            self.save_status();
+        }
+    }
+
+    /// In a thread of its own: there may be very many old files. Nobody waits for it.
+    fn start_pruning(&self) {
+        if !prune::is_due(&self.paths) {
+            return;
+        }
+        let (paths, log) = (self.paths.clone(), DaemonLog::new(&self.paths));
+        let work = move || match prune::prune_daily(&paths) {
+            Ok(pruned) if pruned.removed > 0 => {
+                let fields = [("files", Field::Number(pruned.removed as u64))];
+                log.info("old files were cleared away", &fields);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let fields = [("error", Field::Text(error.to_string()))];
+                log.warn("old files could not be cleared away", &fields);
+            }
+        };
+        let _ = std::thread::Builder::new().name("pruner".to_owned()).spawn(work);
+    }
+
+    /// Takes a config that has changed. One that is wrong is told once, and the old one stays.
+    fn load_config(&mut self) {
+        self.config_at = None;
+        let text = turnbridge_config::path().ok().and_then(|path| fs::read_to_string(path).ok());
+        let text = text.unwrap_or_default();
+        match Config::read() {
+            Ok(_) if self.config.as_ref() == Some(&text) => {
+                if self.status.config_problem.take().is_some() {
+                    self.log.info("the config is right again", &[]);
+                    self.save_status();
+                }
+            }
+            Ok(config) => self.take_config(config, text),
+            Err(problem) => self.refuse_config(&problem),
+        }
+    }
+
+    fn take_config(&mut self, config: Config, text: String) {
+        warn_if_exposed(&config, &self.paths.daemon_log());
+        let is_told = wants_slack(text.as_bytes());
+        let is_first = self.config.replace(text).is_none();
+        self.status.config_problem = None;
+        self.status.slack = self.slack.set_config(&config, &self.log);
+        self.status.replies = self.status.replies.take().filter(|_| self.slack.is_open());
+        self.replies.set_config(language(&config), config.resume.live);
+        self.board.set_config(&config);
+        let has_queued = self.observation.set_config(&config, is_told);
+        self.courier.set_config(config);
+        self.look_if(has_queued);
+        if !is_first {
+            self.log.info("the config has changed", &[]);
+        }
+        self.save_status();
+    }
+
+    /// Without any config, states and the board are there all the same.
+    fn refuse_config(&mut self, problem: &Problem) {
+        let refused = ConfigProblem {
+            error: problem.to_string(),
+            hint: problem.hint.clone(),
+            is_older_in_force: self.config.is_some(),
+        };
+        if self.status.config_problem.as_ref() == Some(&refused) {
+            return;
+        }
+        let fields = [
+            ("error", Field::Text(refused.error.clone())),
+            ("hint", Field::Text(refused.hint.clone())),
+        ];
+        self.log.error(&format!("the config is wrong; {}", refused.effect()), &fields);
+        if !refused.is_older_in_force {
+            self.status.slack = SlackStatus::Off { reason: refused.effect().to_owned() };
+            self.observation.set_config(&Config::default(), false);
+            self.board.look();
+        }
+        self.status.config_problem = Some(refused);
+        self.save_status();
+    }
+
+    fn save_status(&mut self) {
+        self.status.board = self.board.status();
+        if let Ok(bytes) = serde_json::to_vec(&self.status) {
+            let _ = write_atomically(&self.paths.daemon_status(), &bytes);
+        }
+    }
+}

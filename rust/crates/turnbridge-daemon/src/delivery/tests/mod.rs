@@ -1,0 +1,278 @@
+//! Deliveries to a Slack that fails, and by a process that is killed, at any moment.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
+
+use turnbridge_core::notices::notice_wire::{Message, Notice, NoticeKind, Progress, ThreadPlace};
+use turnbridge_slack::{CallError, Obstacle, Post};
+
+use super::post::{Delivery, Keep, Pace, Slack, Trouble, Wanted};
+
+mod answers;
+
+/// What Slack has taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Taken {
+    id: String,
+    text: String,
+    thread_ts: Option<String>,
+}
+
+/// The same sequence for the same seed, and nothing more is asked of it.
+struct Dice(Cell<u64>);
+
+impl Dice {
+    fn roll(&self, sides: u64) -> u64 {
+        let mut x = self.0.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.0.set(x);
+        x % sides
+    }
+}
+
+struct Faulty<'a> {
+    taken: &'a RefCell<Vec<Taken>>,
+    dice: &'a Dice,
+    /// Of twelve calls so many fail.
+    faults: u64,
+    /// Calls until the process is killed.
+    life: Cell<u32>,
+}
+
+struct Killed;
+
+impl Faulty<'_> {
+    fn live(&self) {
+        if self.life.get() == 0 {
+            resume_unwind(Box::new(Killed));
+        }
+        self.life.set(self.life.get() - 1);
+    }
+
+    fn fault(&self) -> Option<CallError> {
+        let ambiguous = || CallError::Ambiguous { cause: "reset".into() };
+        match self.dice.roll(12) {
+            face if face >= self.faults => None,
+            0 => Some(CallError::NotSent { cause: Obstacle::HostNotFound }),
+            1 => Some(CallError::RateLimited { after: Duration::from_secs(2) }),
+            2 => Some(CallError::RateLimited { after: Duration::from_secs(600) }),
+            _ => Some(ambiguous()),
+        }
+    }
+}
+
+impl Slack for Faulty<'_> {
+    fn open_dm(&self, _: &str) -> Result<String, CallError> {
+        self.live();
+        self.fault().map_or(Ok("D1".to_owned()), Err)
+    }
+
+    fn latest_ts(&self, _: &str) -> Result<Option<String>, CallError> {
+        self.live();
+        self.fault().map_or(Ok(None), Err)
+    }
+
+    fn post(&self, post: &Post<'_>) -> Result<String, CallError> {
+        self.live();
+        let fault = self.fault();
+        // What is ambiguous has been taken in half of the cases.
+        let is_taken = match &fault {
+            None => true,
+            Some(CallError::Ambiguous { .. }) => self.dice.roll(2) == 0,
+            Some(_) => false,
+        };
+        let mut taken = self.taken.borrow_mut();
+        if is_taken {
+            taken.push(Taken {
+                id: post.id.to_owned(),
+                text: post.text.to_owned(),
+                thread_ts: post.thread_ts.map(str::to_owned),
+            });
+        }
+        let ts = format!("{}.000000", taken.len());
+        drop(taken);
+        // Killed before the answer was read.
+        self.live();
+        fault.map_or(Ok(ts), Err)
+    }
+
+    fn find(&self, wanted: &Wanted<'_>) -> Result<Option<String>, CallError> {
+        self.live();
+        if let Some(fault) = self.fault() {
+            return Err(fault);
+        }
+        let taken = self.taken.borrow();
+        let position = taken.iter().position(|taken| taken.id == wanted.id);
+        Ok(position.map(|position| format!("{}.000000", position + 1)))
+    }
+}
+
+struct Hurry;
+
+impl Pace for Hurry {
+    fn sleep(&self, _: Duration) {}
+    fn before_post(&mut self) {}
+}
+
+/// What survives the process.
+#[derive(Default)]
+struct Disk {
+    progress: RefCell<Option<Progress>>,
+    routes: RefCell<Vec<String>>,
+}
+
+impl Keep for &Disk {
+    fn save(&mut self, progress: &Progress) -> std::io::Result<()> {
+        *self.progress.borrow_mut() = Some(progress.clone());
+        Ok(())
+    }
+
+    fn save_route(&mut self, _: &str, thread_ts: &str) -> std::io::Result<()> {
+        let mut routes = self.routes.borrow_mut();
+        if !routes.iter().any(|route| route == thread_ts) {
+            routes.push(thread_ts.to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn notice() -> Notice {
+    Notice {
+        version: 1,
+        id: "claude-1".to_owned(),
+        kind: NoticeKind::Turn,
+        created_at: "2026-11-16T00:00:00Z".to_owned(),
+        tool: "claude".to_owned(),
+        session_id: "s".to_owned(),
+        turn_id: None,
+        cwd: None,
+        transcript_path: None,
+        prompt: None,
+        answers: Vec::new(),
+        subject: None,
+        thread: None,
+    }
+}
+
+fn messages() -> Vec<Message> {
+    let message = |number| Message { text: format!("part {number}"), markdown: None };
+    (0..5).map(message).collect()
+}
+
+/// One process, from its start to its end, whatever that is.
+fn attempt(notice: &Notice, disk: &Disk, slack: &Faulty<'_>) -> Option<Result<(), Trouble>> {
+    let mut progress = disk.progress.borrow().clone().unwrap_or_default();
+    progress.messages = messages();
+    let mut delivery = Delivery { notice, progress: &mut progress, slack, pace: &mut Hurry };
+    let mut keep = disk;
+    let run = AssertUnwindSafe(|| delivery.run("U1", &mut keep));
+    match catch_unwind(run) {
+        Ok(result) => Some(result),
+        Err(cause) if cause.is::<Killed>() => None,
+        Err(cause) => resume_unwind(cause),
+    }
+}
+
+#[test]
+fn every_part_arrives_once_and_in_order_whatever_fails_and_whoever_is_killed() {
+    check_deliveries(&notice(), |number| (number > 0).then_some("1.000000"));
+}
+
+#[test]
+fn a_notice_of_which_nothing_was_sent_goes_to_whom_the_config_names_now() {
+    let begun =
+        |intent| Progress { channel: Some("D0OLD".to_owned()), intent, ..Progress::default() };
+    for (progress, channel) in [(begun(false), "D1"), (begun(true), "D0OLD")] {
+        let (taken, dice) = (RefCell::new(Vec::new()), Dice(Cell::new(1)));
+        let slack = Faulty { taken: &taken, dice: &dice, faults: 0, life: Cell::new(u32::MAX) };
+        let disk = Disk { progress: RefCell::new(Some(progress)), ..Disk::default() };
+        assert!(matches!(attempt(&notice(), &disk, &slack), Some(Ok(()))));
+        assert_eq!(disk.progress.borrow().as_ref().unwrap().channel.as_deref(), Some(channel));
+    }
+}
+
+#[test]
+fn a_word_in_a_thread_arrives_once_in_that_thread() {
+    let thread = ThreadPlace {
+        channel: "D1".to_owned(),
+        thread_ts: "0.000500".to_owned(),
+        after_ts: "0.000900".to_owned(),
+    };
+    let word = Notice { kind: NoticeKind::Word, thread: Some(thread), ..notice() };
+    check_deliveries(&word, |_| Some("0.000500"));
+}
+
+#[track_caller]
+fn check_deliveries(notice: &Notice, thread_ts: impl Fn(usize) -> Option<&'static str>) {
+    let mut kills = 0;
+    for seed in 1..2_000_u64 {
+        let dice = Dice(Cell::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
+        let taken = RefCell::new(Vec::new());
+        let disk = Disk::default();
+        for round in 0.. {
+            assert!(round < 500, "seed {seed}: it never arrives");
+            // The dust settles in the end.
+            let faults = if round < 40 { dice.roll(9) } else { 0 };
+            let life = if round < 40 { dice.roll(12) as u32 } else { 1_000 };
+            let slack = Faulty { taken: &taken, dice: &dice, faults, life: Cell::new(life) };
+            match attempt(notice, &disk, &slack) {
+                Some(Ok(())) => break,
+                Some(Err(_)) => {}
+                None => kills += 1,
+            }
+        }
+        let expected: Vec<_> = messages()
+            .into_iter()
+            .enumerate()
+            .map(|(number, message)| Taken {
+                id: format!("claude-1/{number}"),
+                text: message.text,
+                thread_ts: thread_ts(number).map(str::to_owned),
+            })
+            .collect();
+        assert_eq!(*taken.borrow(), expected, "seed {seed}");
+        assert_eq!(*disk.routes.borrow(), ["1.000000"], "seed {seed}");
+    }
+    assert!(kills > 1_000, "only {kills} kills");
+}
+
+#[test]
+fn what_does_not_go_away_by_itself_is_told_from_what_does() {
+    struct Refusing(&'static str);
+    impl Slack for Refusing {
+        fn open_dm(&self, _: &str) -> Result<String, CallError> {
+            Err(CallError::Refused {
+                error: self.0.to_owned(),
+                needed: None,
+                provided: None,
+                messages: Vec::new(),
+            })
+        }
+        fn latest_ts(&self, _: &str) -> Result<Option<String>, CallError> {
+            unreachable!()
+        }
+        fn post(&self, _: &Post<'_>) -> Result<String, CallError> {
+            unreachable!()
+        }
+        fn find(&self, _: &Wanted<'_>) -> Result<Option<String>, CallError> {
+            unreachable!()
+        }
+    }
+    let notice = notice();
+    let run = |error: &'static str| {
+        let mut progress = Progress { messages: messages(), ..Progress::default() };
+        let mut delivery = Delivery {
+            notice: &notice,
+            progress: &mut progress,
+            slack: &Refusing(error),
+            pace: &mut Hurry,
+        };
+        delivery.run("U1", &mut &Disk::default()).unwrap_err()
+    };
+    for error in ["invalid_auth", "missing_scope", "user_not_found"] {
+        assert!(matches!(run(error), Trouble::Permanent { .. }), "{error}");
+    }
+}

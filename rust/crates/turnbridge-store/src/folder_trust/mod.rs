@@ -1,0 +1,211 @@
+//! Whether others can write to our folders. Whoever acts on what lies in them asks first, and refuses.
+//! On Windows the folders have the rights of the user's profile, and nothing is asked.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use turnbridge_core::system::folder_trust::{Danger, Role};
+
+use crate::paths::{StatePaths, config_file};
+
+#[cfg(unix)]
+#[path = "unix.rs"]
+mod platform;
+#[cfg(not(unix))]
+#[path = "windows.rs"]
+mod platform;
+
+use platform::is_own;
+pub use platform::judge;
+
+/// Something of ours that cannot be acted on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untrusted {
+    pub path: PathBuf,
+    pub danger: Danger,
+    role: Role,
+}
+
+impl Untrusted {
+    /// What makes it good again.
+    pub fn hint(&self) -> String {
+        let path = self.path.display();
+        match (self.danger, self.role) {
+            (Danger::OtherOwner(_), Role::Above) => {
+                format!("keep your files elsewhere, or let `{path}` belong to you")
+            }
+            (Danger::OtherOwner(_), Role::Link) => {
+                format!("look where it leads, then remove the link `{path}` or make your own")
+            }
+            (Danger::OtherOwner(_), Role::Own) => {
+                format!(
+                    "look at what is in it, then run `sudo chown -R \"$USER\" {path}`, or move it away"
+                )
+            }
+            (Danger::Writable(_), Role::Above) => format!("run `chmod go-w {path}`"),
+            (Danger::Writable(_), _) if self.path.is_dir() => {
+                format!(
+                    "look at what is in it, then run `chmod -R go-rwx {path}`, or `turnbridge doctor --fix`"
+                )
+            }
+            (Danger::Writable(_), _) => format!("look at it, then run `chmod 600 {path}`"),
+        }
+    }
+
+    /// Whether its mode is all that is wrong, and it is ours.
+    pub fn is_ours_to_mend(&self) -> bool {
+        matches!(self.danger, Danger::Writable(_)) && self.role == Role::Own
+    }
+}
+
+impl fmt::Display for Untrusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}", self.path.display(), self.danger)
+    }
+}
+
+impl From<Untrusted> for io::Error {
+    fn from(untrusted: Untrusted) -> io::Error {
+        io::Error::new(io::ErrorKind::PermissionDenied, untrusted.to_string())
+    }
+}
+
+/// The state folder, and those below it that programs act on. What is missing is good.
+pub fn check_state(paths: &StatePaths) -> Result<(), Untrusted> {
+    state_folders(paths).iter().try_for_each(|folder| check_own(folder))
+}
+
+/// The same, and whether the folders above could be replaced.
+pub fn check_state_and_above(paths: &StatePaths) -> Result<(), Untrusted> {
+    check_state(paths)?;
+    check_above(&paths.state_dir())
+}
+
+/// `config.toml` and its folder: whoever writes there names the programs that are run, and where tokens go.
+pub fn check_config() -> Result<(), Untrusted> {
+    let Some(file) = config_file() else { return Ok(()) };
+    file.parent().map_or(Ok(()), check_own)?;
+    check_own(&file)
+}
+
+/// All that is wrong with our own files and folders, for whoever mends it.
+pub fn all_untrusted(paths: &StatePaths) -> Vec<Untrusted> {
+    let folders = state_folders(paths);
+    let own = folders.iter().filter_map(|folder| check_own(folder).err());
+    own.chain(check_above(&paths.state_dir()).err()).collect()
+}
+
+/// Our folders, if they can be acted on. Hooks and the notifier have nowhere to say that they cannot: `doctor` does.
+pub fn trusted_state() -> Option<StatePaths> {
+    StatePaths::from_env().filter(|paths| check_state(paths).is_ok())
+}
+
+/// The bytes of a file that is acted on. Returns `None` also for another user's file, which may have been put there
+/// while the folder was open to others, and for what is no plain file.
+pub fn read_own(path: &Path) -> Option<Vec<u8>> {
+    let is_plain = |metadata: &fs::Metadata| metadata.is_file() && is_own(metadata);
+    path.symlink_metadata().ok().filter(is_plain)?;
+    fs::read(path).ok()
+}
+
+fn state_folders(paths: &StatePaths) -> Vec<PathBuf> {
+    let logs = paths.hooks_log().parent().map(Path::to_owned);
+    let mut folders = vec![
+        paths.state_dir(),
+        paths.sessions_dir(),
+        paths.turns_dir(),
+        paths.pending_dir(),
+        paths.outbox_dir(),
+        paths.inbox_dir(),
+        paths.heard_dir(),
+    ];
+    folders.extend(logs);
+    folders
+}
+
+/// Whoever owns a link on the way decides where it leads.
+fn check_own(path: &Path) -> Result<(), Untrusted> {
+    let links = way_to(path).into_iter().filter(|(_, role)| *role == Role::Link);
+    links.into_iter().try_for_each(|(link, role)| judged(&link, role))?;
+    judged(path, Role::Own)
+}
+
+fn check_above(folder: &Path) -> Result<(), Untrusted> {
+    let mut way = way_to(folder);
+    // The last is the folder itself.
+    way.pop();
+    way.iter().try_for_each(|(above, role)| judged(above, *role))
+}
+
+/// Every folder and every link that the system goes through, in its order, up to what `path` is at last.
+fn way_to(path: &Path) -> Vec<(PathBuf, Role)> {
+    /// As many as Linux follows.
+    const MOST_LINKS: usize = 40;
+    let parts = |path: &Path| {
+        path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect::<Vec<_>>()
+    };
+    let (mut way, mut ahead, mut here) = (Vec::new(), parts(path), PathBuf::new());
+    let mut links = 0;
+    while let Some(part) = ahead.pop() {
+        if part == Path::new("..") {
+            here.pop();
+            continue;
+        }
+        let next = here.join(part);
+        match fs::read_link(&next) {
+            Ok(target) if links < MOST_LINKS => {
+                links += 1;
+                way.push((next, Role::Link));
+                ahead.extend(parts(&target));
+            }
+            _ => {
+                here = next;
+                way.push((here.clone(), Role::Above));
+            }
+        }
+    }
+    way
+}
+
+fn judged(path: &Path, role: Role) -> Result<(), Untrusted> {
+    match judge(path, role) {
+        Some(danger) => Err(Untrusted { path: path.to_owned(), danger, role }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_through_which_a_link_leads_counts_though_the_real_one_lies_elsewhere() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let (home, shared) = (root.join("home"), root.join("shared"));
+        for folder in [&home, &shared, &root.join("real/turnbridge")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        symlink("../real", shared.join("link")).unwrap();
+        symlink(shared.join("link"), home.join("state")).unwrap();
+        let state = home.join("state/turnbridge");
+        assert_eq!(check_above(&state), Ok(()));
+        let links = way_to(&state).into_iter().filter(|(_, role)| *role == Role::Link);
+        let links: Vec<_> = links.map(|(link, _)| link).collect();
+        assert_eq!(links, [home.join("state"), shared.join("link")]);
+        // Anybody can put another link there.
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(check_above(&state).unwrap_err().path, shared);
+    }
+
+    #[test]
+    fn links_without_end_are_no_way() {
+        let root = tempfile::tempdir().unwrap();
+        symlink("self", root.path().join("self")).unwrap();
+        assert!(way_to(&root.path().join("self/turnbridge")).len() < 100);
+    }
+}

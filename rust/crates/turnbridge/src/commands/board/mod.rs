@@ -1,0 +1,121 @@
+//! `turnbridge board`: the address of the page that the daemon serves, and a browser that is signed in
+//! to it.
+
+mod opener;
+pub mod sign_in;
+
+use std::fs;
+use std::io::Write;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::json;
+use turnbridge_core::board::board_wire::BoardFile;
+use turnbridge_store::paths::StatePaths;
+
+use super::daemon;
+use crate::failure::{hinted, note};
+use crate::output;
+use sign_in::{Look, SignIn};
+
+/// How often the sign-in is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Show your sessions in a browser, and answer them there
+///
+/// Prints an address on this machine. Whoever has it may make your agents run: keep it to yourself.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Open it in the browser, and wait until that has signed in
+    #[arg(long)]
+    open: bool,
+    /// Show a code that signs a browser in which is open already, and wait until it was typed
+    #[arg(long, conflicts_with_all = ["open", "json"])]
+    code: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let paths = super::state_paths()?;
+    let board = find(&paths)?;
+    if !arguments.code {
+        print(&board, arguments.json)?;
+    }
+    if board.is_ipv6_taken {
+        note(&format!(
+            "another program listens at [::1]:{0}; open 127.0.0.1, never `localhost`",
+            board.port
+        ));
+    }
+    match (arguments.open, arguments.code) {
+        (true, _) => wait(|| SignIn::open(&paths, &board)),
+        (_, true) => wait(|| Ok(SignIn::by_code(&paths, &board))),
+        _ => Ok(()),
+    }
+}
+
+fn print(board: &BoardFile, as_json: bool) -> Result<()> {
+    let mut out = output::stdout();
+    if as_json {
+        let shown = json!({
+            "version": 1, "url": board.url(), "port": board.port, "token": board.token,
+            "pid": board.pid, "is_ipv6_taken": board.is_ipv6_taken,
+        });
+        writeln!(out, "{shown}")?;
+    } else {
+        writeln!(out, "{}", board.url())?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Looks at a sign-in until it has ended, or until Ctrl-C. Either way nothing of it is left: what lets
+/// somebody in is removed when the sign-in is dropped.
+fn wait(begin: impl FnOnce() -> Result<SignIn>) -> Result<()> {
+    let (sender, ended) = channel();
+    let handler = move || {
+        let _ = sender.send(());
+    };
+    // Before there is anything to remove.
+    ctrlc::set_handler(handler).context("could not listen for signals")?;
+    let mut sign_in = begin()?;
+    loop {
+        match sign_in.look()? {
+            Look::Ended => return Ok(()),
+            Look::GoesOn => {}
+        }
+        if ended.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
+            return Ok(());
+        }
+    }
+}
+
+pub fn find(paths: &StatePaths) -> Result<BoardFile> {
+    if !daemon::is_running(paths) {
+        return Err(hinted(
+            "no daemon runs, and the board is its page",
+            "start it with `turnbridge daemon`, then run `turnbridge board` again",
+        ));
+    }
+    let status = daemon::read_status(paths);
+    if let Some(status) = status.as_ref().filter(|status| daemon::is_suspended(status)) {
+        let what = "the daemon was suspended by a signal, and the board does not answer";
+        return Err(hinted(what, daemon::how_to_let_go_on(status)));
+    }
+    read(paths).ok_or_else(|| {
+        let told = status.and_then(|status| status.board);
+        match told.as_ref().and_then(daemon::not_served) {
+            Some((what, hint)) => hinted(what, hint),
+            None => {
+                hinted("the daemon serves no board", "`turnbridge logs daemon` says why it cannot")
+            }
+        }
+    })
+}
+
+pub fn read(paths: &StatePaths) -> Option<BoardFile> {
+    serde_json::from_slice(&fs::read(paths.board_file()).ok()?).ok()
+}

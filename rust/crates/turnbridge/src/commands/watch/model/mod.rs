@@ -1,0 +1,388 @@
+//! What the view shows and what keys do to it. Pure: sessions, turns and keys go in, wishes come
+//! out (`Effect`); files, terminal and clock are `run`'s.
+//!
+//! The choice is a session, not a row: rows move while sessions change, and a reply must not go to
+//! whoever has slipped below the cursor.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use turnbridge_core::agents::resume::is_refused;
+use turnbridge_core::ids::{SessionId, Tool, is_uuid};
+use turnbridge_core::session::turn_wire::TurnRecord;
+use turnbridge_core::session::{Session, State};
+use turnbridge_core::terminals::panes::{PaneView, Panes};
+use turnbridge_core::timestamp::Timestamp;
+
+use super::filter::Filter;
+use super::follow::Change;
+use super::key::Key;
+use super::text_box::TextBox;
+use crate::resume_command::ResumeCommand;
+
+pub type SessionKey = (Tool, SessionId);
+
+/// How many rows Page Up and Page Down go.
+const PAGE: usize = 10;
+
+/// A green dot is on for this long, and off for as long (KT-77).
+pub const BLINK: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Default)]
+pub struct Model {
+    sessions: BTreeMap<SessionKey, Session>,
+    /// Those that are shown, from the top.
+    visible: Vec<SessionKey>,
+    chosen: Option<SessionKey>,
+    shown: Shown,
+    filter: Filter,
+    mode: Mode,
+    message: Option<String>,
+    turns: Option<(SessionKey, Vec<TurnRecord>)>,
+    panes: Panes,
+    /// Lines of the chosen session's text that are above the window.
+    scroll: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Shown {
+    #[default]
+    Live,
+    All,
+}
+
+#[derive(Debug, Default)]
+pub enum Mode {
+    #[default]
+    List,
+    Filter,
+    Reply {
+        to: SessionKey,
+        text: TextBox,
+    },
+    Help,
+}
+
+/// What is to be done outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    Quit,
+    Focus(SessionKey),
+    Reply {
+        to: SessionKey,
+        text: String,
+    },
+    /// Into the clipboard.
+    Copy(String),
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub waiting: usize,
+    pub working: usize,
+    pub completed: usize,
+    pub stopped: usize,
+}
+
+impl Model {
+    pub fn new(shown: Shown) -> Model {
+        Model { shown, ..Model::default() }
+    }
+
+    /// Whether that changes anything.
+    pub fn set_panes(&mut self, panes: Panes) -> bool {
+        let is_changed = self.panes != panes;
+        self.panes = panes;
+        is_changed
+    }
+
+    pub fn pane_view(&self, session: &Session) -> PaneView {
+        self.panes.view_of(session)
+    }
+
+    pub fn apply(&mut self, changes: Vec<Change>) {
+        if changes.is_empty() {
+            return;
+        }
+        for change in changes {
+            match change {
+                Change::Session(session) => {
+                    let session = *session;
+                    self.sessions.insert((session.tool, session.id.clone()), session);
+                }
+                Change::Removed(key) => {
+                    self.sessions.remove(&key);
+                }
+            }
+        }
+        self.arrange();
+    }
+
+    pub fn set_turns(&mut self, of: SessionKey, turns: Vec<TurnRecord>) {
+        self.turns = Some((of, turns));
+    }
+
+    /// Shown until the next key.
+    pub fn say(&mut self, message: impl Into<String>) {
+        self.message = Some(message.into());
+    }
+
+    /// What the view found to be the last line that can be scrolled to.
+    pub fn set_scroll(&mut self, scroll: usize) {
+        self.scroll = scroll;
+    }
+
+    pub fn press(&mut self, key: Key) -> Option<Effect> {
+        self.message = None;
+        if key == Key::Quit {
+            return Some(Effect::Quit);
+        }
+        match self.mode {
+            Mode::List => self.press_in_list(key),
+            Mode::Filter => {
+                self.press_in_filter(key);
+                None
+            }
+            Mode::Reply { .. } => self.press_in_reply(key),
+            Mode::Help => {
+                self.mode = Mode::List;
+                None
+            }
+        }
+    }
+
+    /// Text that the terminal says was pasted: its line ends send nothing.
+    pub fn paste(&mut self, text: &str) {
+        self.message = None;
+        match &mut self.mode {
+            Mode::Reply { text: reply, .. } => reply.insert(text),
+            Mode::Filter => {
+                let line = text.lines().next().unwrap_or_default();
+                line.chars().for_each(|character| self.filter.push(character));
+                self.arrange();
+            }
+            Mode::List | Mode::Help => {}
+        }
+    }
+
+    fn press_in_list(&mut self, key: Key) -> Option<Effect> {
+        match key {
+            Key::Down | Key::Character('j') => self.step(1),
+            Key::Up | Key::Character('k') => self.step(-1),
+            Key::Home | Key::Character('g') => self.choose_row(0),
+            Key::End | Key::Character('G') => self.choose_row(usize::MAX),
+            Key::PageDown | Key::Character(' ') => self.scroll = self.scroll.saturating_add(PAGE),
+            Key::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
+            Key::Character('/') => self.mode = Mode::Filter,
+            Key::Character('a') => {
+                self.shown = match self.shown {
+                    Shown::Live => Shown::All,
+                    Shown::All => Shown::Live,
+                };
+                self.arrange();
+            }
+            Key::Character('?') => self.mode = Mode::Help,
+            Key::Character('q') => return Some(Effect::Quit),
+            Key::Escape => {
+                self.filter = Filter::default();
+                self.arrange();
+            }
+            Key::Character('r') => self.begin_reply(),
+            Key::Enter | Key::Character('f') => return self.chosen.clone().map(Effect::Focus),
+            Key::Character('y') => {
+                let Some(command) = ResumeCommand::of(self.chosen()?) else {
+                    self.say("it cannot be resumed: its id is no UUID".to_owned());
+                    return None;
+                };
+                let command = command.line();
+                self.say(format!("copied: {command}"));
+                return Some(Effect::Copy(command));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn press_in_filter(&mut self, key: Key) {
+        match key {
+            Key::Character(character) => self.filter.push(character),
+            Key::Backspace => self.filter.pop(),
+            Key::Enter => self.mode = Mode::List,
+            Key::Escape => {
+                self.filter = Filter::default();
+                self.mode = Mode::List;
+            }
+            Key::Down => self.step(1),
+            Key::Up => self.step(-1),
+            _ => {}
+        }
+        self.arrange();
+    }
+
+    fn begin_reply(&mut self) {
+        let Some(key) = self.chosen.clone() else { return };
+        if !is_uuid(key.1.as_str()) {
+            self.say("this session has no id by which it could be resumed");
+            return;
+        }
+        self.mode = Mode::Reply { to: key, text: TextBox::default() };
+    }
+
+    fn press_in_reply(&mut self, key: Key) -> Option<Effect> {
+        let Mode::Reply { to, text } = &mut self.mode else { return None };
+        match key {
+            Key::Escape => {
+                self.mode = Mode::List;
+                None
+            }
+            Key::Enter if text.as_str().trim().is_empty() => {
+                self.mode = Mode::List;
+                self.say("nothing was sent");
+                None
+            }
+            Key::Enter if is_refused(to.0, text.as_str()) => {
+                self.say(
+                    "this command would end or empty the session; it cannot be sent from here",
+                );
+                None
+            }
+            Key::Enter => {
+                let effect = Effect::Reply { to: to.clone(), text: text.as_str().to_owned() };
+                self.mode = Mode::List;
+                Some(effect)
+            }
+            key => {
+                text.press(key);
+                None
+            }
+        }
+    }
+
+    fn step(&mut self, rows: isize) {
+        let row = self.chosen_row().unwrap_or(0);
+        self.choose_row(row.saturating_add_signed(rows));
+    }
+
+    fn choose_row(&mut self, row: usize) {
+        let row = row.min(self.visible.len().saturating_sub(1));
+        let key = self.visible.get(row).cloned();
+        if key != self.chosen {
+            self.scroll = 0;
+        }
+        self.chosen = key;
+    }
+
+    /// Decides anew what is shown, and in which order.
+    fn arrange(&mut self) {
+        let row = self.chosen_row().unwrap_or(0);
+        let is_shown = |session: &Session| {
+            (self.shown == Shown::All || session.state() != State::Stopped)
+                && self.filter.matches(session)
+        };
+        let mut visible: Vec<_> =
+            self.sessions.iter().filter(|(_, session)| is_shown(session)).collect();
+        visible.sort_by_key(|(key, session)| (urgency(session), *key));
+        self.visible = visible.into_iter().map(|(key, _)| key.clone()).collect();
+        if self.chosen_row().is_none() {
+            self.choose_row(row);
+        }
+    }
+
+    pub fn visible(&self) -> impl ExactSizeIterator<Item = &Session> {
+        // Every visible one is there: `arrange` has just taken it from there.
+        self.visible.iter().map(|key| &self.sessions[key])
+    }
+
+    pub fn chosen_row(&self) -> Option<usize> {
+        let chosen = self.chosen.as_ref()?;
+        self.visible.iter().position(|key| key == chosen)
+    }
+
+    pub fn chosen_key(&self) -> Option<&SessionKey> {
+        self.chosen.as_ref()
+    }
+
+    pub fn chosen(&self) -> Option<&Session> {
+        self.session(self.chosen.as_ref()?)
+    }
+
+    pub fn session(&self, key: &SessionKey) -> Option<&Session> {
+        self.sessions.get(key)
+    }
+
+    /// The last turns of the chosen session, oldest first.
+    pub fn turns(&self) -> &[TurnRecord] {
+        match &self.turns {
+            Some((of, turns)) if Some(of) == self.chosen.as_ref() => turns,
+            _ => &[],
+        }
+    }
+
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for session in self.sessions.values() {
+            let count = match session.state() {
+                State::WaitingUser => &mut counts.waiting,
+                State::Working => &mut counts.working,
+                State::Completed => &mut counts.completed,
+                State::Stopped => &mut counts.stopped,
+            };
+            *count += 1;
+        }
+        counts
+    }
+
+    pub fn shown(&self) -> Shown {
+        self.shown
+    }
+
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    pub fn mode(&self) -> &Mode {
+        &self.mode
+    }
+
+    pub fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    pub fn scroll(&self) -> usize {
+        self.scroll
+    }
+}
+
+/// Whoever waits is on top, the one that has waited longest first of all; of the others those that
+/// changed last.
+fn urgency(session: &Session) -> (u8, i64) {
+    let since = session.since().as_micros();
+    match session.state() {
+        State::WaitingUser => (0, since),
+        State::Working => (1, since.saturating_neg()),
+        State::Completed => (2, since.saturating_neg()),
+        State::Stopped => (3, since.saturating_neg()),
+    }
+}
+
+/// Whether a dot that blinks is on.
+pub fn is_lit(now: Timestamp) -> bool {
+    let half = i64::try_from(BLINK.as_micros()).unwrap_or(i64::MAX);
+    now.as_micros().div_euclid(half).rem_euclid(2) == 0
+}
+
+/// How long an age that is shown stays what it is.
+pub fn age_holds(since: Timestamp, now: Timestamp) -> Duration {
+    let age = now.since(since);
+    let unit = match age.as_secs() {
+        0..60 => 1,
+        60..3_600 => 60,
+        3_600..86_400 => 3_600,
+        _ => 86_400,
+    };
+    let next = (age.as_secs() / unit + 1) * unit;
+    Duration::from_secs(next).saturating_sub(age)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,312 @@
+//! Runs one reply: claims it, resumes the session with it, waits, and writes down what came of it.
+//!
+//! The order is what makes a reply run at most once: lock, claim, agent. What the agent prints goes
+//! into files and nowhere else; the log has their lengths. A prompt is a file that the agent reads; only
+//! `codex queue` takes it as an argument. It is never part of a command line that a shell reads.
+
+pub mod agent;
+mod codex;
+mod pane;
+mod stop;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use turnbridge_config::{Config, Resume};
+use turnbridge_core::agents::resume::{
+    self, ClaudeSession, CodexThread, CodexWriter, Invocation, Live, Refusal, says_session_unknown,
+};
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::replies::reply_plan::Progress;
+use turnbridge_core::replies::reply_wire::{Outcome, Reason, Reply, RunResult, Way};
+use turnbridge_core::replies::run_end::judge_failure;
+use turnbridge_core::session::Session;
+use turnbridge_daemon::replies::{LONGEST_OUTPUT, evidence, obstacle};
+use turnbridge_store::inbox::{self, Claim, Streams};
+use turnbridge_store::log::{Field, write_log};
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::{clock, codex_rollouts, session_store};
+
+use crate::failure::hinted;
+use crate::plugin_layout::to_load_again;
+use crate::programs;
+use agent::End;
+
+/// Enough of what an agent complains about to know its own words.
+const LONGEST_COMPLAINT: u64 = 16 << 10;
+
+/// How often it is asked whether a thread has been left.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+pub fn run(paths: &StatePaths, id: &str) -> Result<()> {
+    let ran = claim_and_run(paths, id);
+    if let Err(error) = &ran {
+        // Nobody reads what the daemon's children print.
+        let fields = [
+            ("program", Field::Text("turnbridge run-reply".to_owned())),
+            ("reply", Field::Text(id.to_owned())),
+            ("error", Field::Text(format!("{error:#}"))),
+        ];
+        write_log(&paths.daemon_log(), clock::now(), "warn", "a reply could not be run", &fields);
+    }
+    ran
+}
+
+fn claim_and_run(paths: &StatePaths, id: &str) -> Result<()> {
+    stop::listen();
+    agent::leave_session();
+    let folder = || format!("could not use `{}`", paths.inbox_dir().display());
+    // Another runner that lives has it.
+    let Some(_lock) = inbox::lock(paths, id).with_context(folder)? else { return Ok(()) };
+    let unknown = || hinted(format!("no reply `{id}` waits"), "`turnbridge inbox` lists them");
+    let entry = inbox::entry(paths, id).with_context(folder)?.ok_or_else(unknown)?;
+    if let Some((tool, session)) = entry.reply.session()
+        && entry.progress == Progress::Waiting
+        && obstacle(paths, tool, &session).is_some()
+    {
+        // It is nobody's yet: the daemon says in its thread why it waits, and comes again.
+        return Ok(());
+    }
+    if inbox::claim(paths, id, clock::now()).with_context(folder)? == Claim::Taken {
+        return Ok(());
+    }
+    // Read after the claim: nobody finishes it any more.
+    let Some(entry) = inbox::entry(paths, id).with_context(folder)? else { return Ok(()) };
+    let begun = Instant::now();
+    let result = Runner { paths, reply: &entry.reply }.run();
+    log(paths, &entry.reply, &result, begun);
+    inbox::save_result(paths, id, &result).with_context(folder)
+}
+
+struct Runner<'a> {
+    paths: &'a StatePaths,
+    reply: &'a Reply,
+}
+
+/// A program, where it works, and what it is given.
+struct Call<'a> {
+    tool: Tool,
+    program: &'a Path,
+    cwd: Option<&'a str>,
+    session: Option<&'a Session>,
+    invocation: Invocation,
+    way: Way,
+}
+
+impl Runner<'_> {
+    fn run(&self) -> RunResult {
+        self.try_run().unwrap_or_else(|reason| RunResult::failed(reason, None, now()))
+    }
+
+    fn try_run(&self) -> Result<RunResult, Reason> {
+        let (tool, id) = self.reply.session().ok_or(Reason::SessionInvalid)?;
+        // Without its switches a broken config allows nothing that is not allowed anyway.
+        let config = Config::read().unwrap_or_default();
+        let session = session_store::read(self.paths, tool, &id);
+        if config.resume.live == Live::Pane
+            && let Some(result) = self.type_into_pane(tool, &id)
+        {
+            return Ok(result);
+        }
+        let cwd = folder_of(tool, session.as_ref(), self.reply);
+        if cwd.is_some_and(|cwd| !Path::new(cwd).is_dir()) {
+            return Err(Reason::FolderMissing);
+        }
+        let program = programs::agent(tool, &config).ok_or(Reason::ProgramMissing)?;
+        let invocation = match tool {
+            Tool::Claude => claude(&id, session.as_ref(), &config.resume, &self.reply.text),
+            Tool::Codex => codex(&id, cwd, CodexWriter::Free, &self.reply.text),
+        };
+        let call = Call {
+            tool,
+            program: &program,
+            cwd,
+            session: session.as_ref(),
+            invocation: invocation.map_err(reason_of)?,
+            way: Way::Agent,
+        };
+        match tool {
+            Tool::Claude => self.call(&call),
+            Tool::Codex => self.call_codex(&id, &call),
+        }
+    }
+
+    /// Asked for by the user, or by whoever ends us.
+    fn is_stopping(&self) -> bool {
+        stop::is_asked() || inbox::is_stop_requested(self.paths, &self.reply.id)
+    }
+
+    fn streams(&self) -> Result<Streams, Reason> {
+        Streams::of(self.paths, &self.reply.id).map_err(|_| Reason::NotStarted)
+    }
+
+    fn call(&self, call: &Call<'_>) -> Result<RunResult, Reason> {
+        if self.is_stopping() {
+            return Ok(RunResult::new(Outcome::Stopped, now()));
+        }
+        let streams = self.streams()?;
+        let mut command = self.command(call, &streams).map_err(|_| Reason::NotStarted)?;
+        let child = command.spawn().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Reason::ProgramMissing,
+            _ => Reason::NotStarted,
+        })?;
+        // Elsewhere the child has done so itself, before it became the agent.
+        #[cfg(windows)]
+        let _ = inbox::save_agent(self.paths, &self.reply.id, child.id(), call.way, clock::now());
+        let end = agent::wait(child, || self.is_stopping()).map_err(|_| Reason::NotStarted)?;
+        let (stdout_bytes, stderr_bytes) = streams.lengths();
+        let result = match end {
+            End::Stopped => RunResult::new(Outcome::Stopped, now()),
+            End::Exit(0) => RunResult {
+                output: self.unseen_output(call.tool, &streams),
+                code: Some(0),
+                ..RunResult::new(Outcome::Done, now())
+            },
+            End::Exit(code) => {
+                let said = [streams.read_stderr(LONGEST_COMPLAINT), streams.read_stdout(4_096)];
+                let is_unknown = said.iter().any(|text| says_session_unknown(text));
+                let reason = if is_unknown { Reason::SessionUnknown } else { Reason::ExitCode };
+                self.by_evidence(call, RunResult::failed(reason, Some(code), now()))
+            }
+            End::Signal(signal) => {
+                self.by_evidence(call, RunResult::failed(Reason::Signal, Some(signal), now()))
+            }
+        };
+        Ok(RunResult { stdout_bytes, stderr_bytes, ..result })
+    }
+
+    /// How an agent ended says less than what its turn has left behind.
+    fn by_evidence(&self, call: &Call<'_>, result: RunResult) -> RunResult {
+        let never_ran = matches!(result.reason, Some(Reason::SessionUnknown));
+        if call.way == Way::Queue || never_ran {
+            return result;
+        }
+        // Hooks outlive an agent that is killed.
+        while inbox::is_hook_running(&self.reply.id) {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        judge_failure(&evidence(self.paths, self.reply), result)
+    }
+
+    /// What Claude printed when no hook has seen a turn end: a slash command, or a Claude without
+    /// our hooks. Nobody else will tell of it. Codex's turns are seen in its rollouts.
+    fn unseen_output(&self, tool: Tool, streams: &Streams) -> Option<String> {
+        let is_unseen = tool == Tool::Claude && !inbox::has_ended(self.paths, &self.reply.id);
+        let output = is_unseen.then(|| streams.read_stdout(LONGEST_OUTPUT))?;
+        Some(output).filter(|output| !output.trim().is_empty())
+    }
+
+    fn command(&self, call: &Call<'_>, streams: &Streams) -> std::io::Result<Command> {
+        let mut command = Command::new(call.program);
+        command.args(&call.invocation.arguments);
+        if let Some(cwd) = call.cwd {
+            command.current_dir(cwd);
+        }
+        let (stdout, stderr) = streams.create()?;
+        command.stdout(stdout).stderr(stderr);
+        match &call.invocation.stdin {
+            Some(text) => command.stdin(streams.open_stdin(text)?),
+            None => command.stdin(Stdio::null()),
+        };
+        agent::forget_surroundings(&mut command);
+        // The session lies in the folder that its Claude was started with.
+        if let (Tool::Claude, Some(run)) = (call.tool, call.session.and_then(Session::current_run))
+        {
+            match &run.host.config_dir {
+                Some(folder) => command.env("CLAUDE_CONFIG_DIR", folder),
+                None => command.env_remove("CLAUDE_CONFIG_DIR"),
+            };
+        }
+        // A thread lies in the home of the Codex that made it.
+        if let (Tool::Codex, Some(home)) = (call.tool, home_of(call.session)) {
+            command.env("CODEX_HOME", home);
+        }
+        command.env(inbox::REPLY_ID, &self.reply.id);
+        agent::in_its_own_group(&mut command);
+        #[cfg(unix)]
+        {
+            let (paths, id, way) = (self.paths.clone(), self.reply.id.clone(), call.way);
+            agent::name_itself(&mut command, move |pid| {
+                inbox::save_agent(&paths, &id, pid, way, clock::now())
+            });
+        }
+        Ok(command)
+    }
+}
+
+fn home_of(session: Option<&Session>) -> Option<PathBuf> {
+    codex_rollouts::home_of(Path::new(session?.transcript_path.as_deref()?))
+}
+
+/// Claude finds a session only from the folder in which it was started, which is not always the
+/// one that its last turn ended in; Codex works wherever it is told to.
+fn folder_of<'a>(tool: Tool, session: Option<&'a Session>, reply: &'a Reply) -> Option<&'a str> {
+    let of_session = session.and_then(Session::project_dir);
+    match tool {
+        Tool::Claude => of_session.or(reply.cwd.as_deref()),
+        Tool::Codex => reply.cwd.as_deref().or(of_session),
+    }
+}
+
+fn claude(
+    id: &SessionId,
+    session: Option<&Session>,
+    settings: &Resume,
+    prompt: &str,
+) -> Result<Invocation, Refusal> {
+    let plugin = session.and_then(Session::current_run).and_then(|run| run.host.plugin.as_ref());
+    let plugin = plugin.filter(|plugin| plugin.by_plugin_dir);
+    let plugin_dir = plugin.map(|plugin| to_load_again(&plugin.root));
+    let session = ClaudeSession {
+        id,
+        plugin_dir: plugin_dir.as_deref(),
+        permission_mode: session.and_then(|session| session.permission_mode.as_deref()),
+        allow_bypass: settings.allow_bypass,
+        newlines: settings.claude_newlines,
+    };
+    resume::claude(&session, prompt)
+}
+
+fn codex(
+    id: &SessionId,
+    cwd: Option<&str>,
+    writer: CodexWriter,
+    prompt: &str,
+) -> Result<Invocation, Refusal> {
+    resume::codex(&CodexThread { id, cwd, writer }, prompt)
+}
+
+fn reason_of(refusal: Refusal) -> Reason {
+    match refusal {
+        Refusal::NoSessionId => Reason::SessionInvalid,
+        Refusal::Command => Reason::CommandRefused,
+        Refusal::TooLong => Reason::TooLong,
+    }
+}
+
+fn now() -> String {
+    clock::now().to_string()
+}
+
+/// SLV-83: what happened, in ids, words and lengths.
+fn log(paths: &StatePaths, reply: &Reply, result: &RunResult, begun: Instant) {
+    let text = |text: &str| Field::Text(text.to_owned());
+    let mut fields = vec![
+        ("program", text("turnbridge run-reply")),
+        ("reply", text(&reply.id)),
+        ("tool", text(reply.tool.as_deref().unwrap_or_default())),
+        ("session_id", text(reply.session_id.as_deref().unwrap_or_default())),
+        ("outcome", text(result.outcome.as_str())),
+        ("text_bytes", Field::Number(reply.text.len() as u64)),
+        ("stdout_bytes", Field::Number(result.stdout_bytes)),
+        ("stderr_bytes", Field::Number(result.stderr_bytes)),
+        ("duration_ms", Field::Number(u64::try_from(begun.elapsed().as_millis()).unwrap_or(0))),
+    ];
+    fields.extend(result.reason.map(|reason| ("reason", text(reason.as_str()))));
+    fields.extend(result.code.map(|code| ("code", Field::Text(code.to_string()))));
+    fields.extend(reply.thread_ts.as_deref().map(|thread| ("thread_ts", text(thread))));
+    let level = if result.outcome == Outcome::Failed { "warn" } else { "info" };
+    write_log(&paths.daemon_log(), clock::now(), level, "a reply was run", &fields);
+}
