@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 use turnbridge_core::scan::byte_order_mark::split_mark;
-use turnbridge_store::atomic_file::write_durably;
-use turnbridge_store::file_lock::FileLock;
+use turnbridge_store::files::atomic_file::write_durably;
+use turnbridge_store::files::file_lock::FileLock;
 
 use crate::path;
 use crate::problem::{Problem, read_text};

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use toml_edit::Document;
 use turnbridge_core::agents::resume::{ClaudeNewlines, Live};
 use turnbridge_slack::{Token, TokenKind};
-use turnbridge_store::folder_trust::check_config;
 use turnbridge_store::paths;
+use turnbridge_store::state::folder_trust::check_config;
 
 pub use edit::{Setting, extend, set, set_all};
 pub use problem::Problem;

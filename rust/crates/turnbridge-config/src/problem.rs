@@ -8,7 +8,7 @@ use std::path::Path;
 
 use turnbridge_core::scan::byte_order_mark::{SECOND_MARK, has_second_mark, split_mark};
 use turnbridge_core::text::token_mask::without_tokens;
-use turnbridge_store::folder_trust::Untrusted;
+use turnbridge_store::state::folder_trust::Untrusted;
 
 /// Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,12 @@ use std::path::Path;
 use turnbridge_config::{Config, Slack as SlackConfig};
 use turnbridge_core::text::texts::Language;
 use turnbridge_slack::{Connection, WebApi};
-use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::folder_trust::trusted_state;
+use turnbridge_store::state::{prune, recovery, slack_place};
 use turnbridge_store::test_switch::{self, TestSwitch};
-use turnbridge_store::{clock, log, prune, recovery, slack_place};
+use turnbridge_store::{clock, log};
 
 use crate::delivery::{Drained, RealPace, RealSlack, Settings, drain};
 use crate::machine::machine;

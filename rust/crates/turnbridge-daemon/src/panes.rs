@@ -12,8 +12,8 @@ use std::time::SystemTime;
 use turnbridge_core::ids::SessionId;
 use turnbridge_core::session::Host;
 use turnbridge_core::terminals::panes::Panes;
-use turnbridge_store::pane_store;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::pane_store;
 
 pub struct PaneBinder {
     paths: StatePaths,

@@ -15,15 +15,16 @@ use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::{Run, State};
 use turnbridge_core::terminals::terminal_calls::Pane;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::codex_lock::{self, Writer};
-use turnbridge_store::companion::{self, Apart};
-use turnbridge_store::inbox::{self, Streams};
+use turnbridge_store::clock;
+use turnbridge_store::files::bounded_file;
+use turnbridge_store::foreign::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::paths::{StatePaths, claude_config_dir, codex_home};
+use turnbridge_store::process::companion::{self, Apart};
+use turnbridge_store::process::terminal_holder;
 use turnbridge_store::process::{Liveness, liveness};
-use turnbridge_store::terminal_holder;
-use turnbridge_store::{
-    bounded_file, clock, codex_rollouts, pending_turns, session_store, turn_store,
-};
+use turnbridge_store::state::inbox::{self, Streams};
+use turnbridge_store::state::{pending_turns, session_store, turn_store};
 
 use crate::signals::{is_out_of_sight, with_signals};
 

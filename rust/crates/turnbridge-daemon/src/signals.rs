@@ -18,8 +18,8 @@ use turnbridge_core::session::advance::advance;
 use turnbridge_core::session::event::{Event, EventKind, Facts};
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::codex_lock::{self, Writer};
-use turnbridge_store::codex_rollouts;
+use turnbridge_store::foreign::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::process::{Liveness, liveness};
 
 /// Enough for the records that Claude writes after an interruption, tool result included.

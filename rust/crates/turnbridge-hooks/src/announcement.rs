@@ -9,11 +9,12 @@ use turnbridge_core::session::advance::advance;
 use turnbridge_core::session::claim::Claim;
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::session::pending_turn_wire::PendingTurn;
-use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::kill_point::kill_point;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::pending_turns::{self, Pending};
-use turnbridge_store::{process, session_store, turn_store};
+use turnbridge_store::process;
+use turnbridge_store::state::folder_trust::trusted_state;
+use turnbridge_store::state::pending_turns::{self, Pending};
+use turnbridge_store::state::{session_store, turn_store};
 
 use crate::notice;
 

@@ -11,14 +11,15 @@ use turnbridge_core::ids::Tool;
 use turnbridge_core::session::claim::Claim;
 use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::folder_trust::trusted_state;
+use turnbridge_store::files::file_lock;
+use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::session_store::Report;
-use turnbridge_store::{
-    agent_environment, codex_rollouts, companion, file_lock, log, process, prune, session_store,
-    sinks,
-};
+use turnbridge_store::process::{agent_environment, companion};
+use turnbridge_store::state::folder_trust::trusted_state;
+use turnbridge_store::state::session_store::Report;
+use turnbridge_store::state::{prune, session_store};
+use turnbridge_store::{log, process, sinks};
 
 use crate::Program;
 use crate::announcement::{Announced, announce};

@@ -16,10 +16,12 @@ use turnbridge_core::agents::codex::rollout_wire::ThreadKind;
 use turnbridge_core::ids::Tool;
 use turnbridge_core::notices::notice_wire::{Cause, Notice, NoticeKind, codex_turn_id};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::folder_trust::trusted_state;
+use turnbridge_store::foreign::codex_rollouts;
+use turnbridge_store::log;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::{StatePaths, codex_home};
-use turnbridge_store::{codex_chain, codex_rollouts, log};
+use turnbridge_store::state::codex_chain;
+use turnbridge_store::state::folder_trust::trusted_state;
 
 use crate::{Program, call, notice};
 

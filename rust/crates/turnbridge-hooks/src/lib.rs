@@ -23,8 +23,8 @@ mod transcript;
 use std::time::Instant;
 
 use arguments::{Command, Options};
-use turnbridge_store::agent_environment::{self, Scope};
 use turnbridge_store::log::Field;
+use turnbridge_store::process::agent_environment::{self, Scope};
 
 /// Which executable this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 //! The hook itself never talks to anybody: its cost does not depend on Slack.
 
 use turnbridge_core::notices::notice_wire::Notice;
-use turnbridge_store::outbox::Queued;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{companion, notice_queue};
+use turnbridge_store::process::companion;
+use turnbridge_store::state::notice_queue;
+use turnbridge_store::state::outbox::Queued;
 
 pub fn queue(paths: &StatePaths, notice: &Notice) -> Result<(), String> {
     match notice_queue::queue_if_wanted(paths, notice)? {

@@ -8,10 +8,10 @@ use turnbridge_core::session::Session;
 use turnbridge_core::session::dialogs::asks_the_user;
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{notice_queue, session_store, turn_store};
+use turnbridge_store::state::folder_trust::trusted_state;
+use turnbridge_store::state::{notice_queue, session_store, turn_store};
 
 use crate::Program;
 use crate::arguments::Options;

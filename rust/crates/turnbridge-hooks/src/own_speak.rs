@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use turnbridge_core::gate::speak::{OWN_PLUGIN, is_own_speak};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::session::event::Event;
-use turnbridge_store::plugin_files::{manifest_name, takes_our_names};
+use turnbridge_store::foreign::plugin_files::{manifest_name, takes_our_names};
 
 use crate::arguments::Options;
 

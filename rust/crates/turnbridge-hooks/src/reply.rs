@@ -2,9 +2,9 @@
 //! environment (`TURNBRIDGE_REPLY_ID`). After a crash this tells whether its turn has ended.
 
 use turnbridge_core::session::event::{Event, EventKind};
-use turnbridge_store::inbox;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process;
+use turnbridge_store::state::inbox;
 
 /// The prompt has arrived, or its turn has ended; other events say nothing about the reply, nor do
 /// those of sub-agents.

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::folder_trust::trusted_state;
 use turnbridge_store::log::Field;
-use turnbridge_store::speech_mark;
+use turnbridge_store::state::folder_trust::trusted_state;
+use turnbridge_store::state::speech_mark;
 
 use crate::Program;
 use crate::arguments::Options;

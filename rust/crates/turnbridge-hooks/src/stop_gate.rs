@@ -15,11 +15,12 @@ use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::session::{Host, Plugin, Run, Session};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::atomic_file::open_making_folders;
-use turnbridge_store::folder_trust::trusted_state;
+use turnbridge_store::files::atomic_file::open_making_folders;
+use turnbridge_store::foreign::{claude_settings, gate_files};
 use turnbridge_store::kill_point::kill_point;
 use turnbridge_store::log::Field;
-use turnbridge_store::{claude_settings, gate_files, session_store};
+use turnbridge_store::state::folder_trust::trusted_state;
+use turnbridge_store::state::session_store;
 
 use crate::Program;
 use crate::announcement::is_told_before;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use turnbridge_core::gate::speak::SpeakOutcome;
 use turnbridge_core::gate::turn_speech::{TurnKey, TurnTail, read_turn_tail};
-use turnbridge_store::bounded_file::read_tail;
+use turnbridge_store::files::bounded_file::read_tail;
 
 /// Claude writes with a delay of 100 ms, and fires Stop before.
 const PATIENCE: Duration = Duration::from_millis(400);

@@ -6,8 +6,8 @@ use std::path::Path;
 use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_core::timestamp::Timestamp;
 
-use crate::append::append_line;
-use crate::file_lock::FileLock;
+use crate::files::append::append_line;
+use crate::files::file_lock::FileLock;
 
 /// A log is renamed to `<name>.1` when it has grown beyond this.
 const MAX_LOG: u64 = 1 << 20;

@@ -20,7 +20,7 @@ mod wsl;
 use std::process::ExitCode;
 
 use clap::Parser;
-use turnbridge_store::agent_environment::{self, Scope};
+use turnbridge_store::process::agent_environment::{self, Scope};
 
 fn main() -> ExitCode {
     agent_environment::adopt(Scope::Command);

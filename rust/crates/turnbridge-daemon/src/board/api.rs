@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::text::texts::Language;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{pane_store, session_store};
+use turnbridge_store::state::{pane_store, session_store};
 
 use super::guard::Address;
 use super::http::{Head, Response};

@@ -9,7 +9,7 @@ use turnbridge_core::terminals::panes::{PaneView, Panes};
 use turnbridge_core::text::one_line::shown_prompt;
 use turnbridge_core::text::texts::Language;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{pane_store, session_store};
+use turnbridge_store::state::{pane_store, session_store};
 
 use super::replies;
 

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use turnbridge_core::ids::SessionId;
 use turnbridge_core::system::daemon_wire::DaemonStatus;
 use turnbridge_core::text::texts::Language;
-use turnbridge_store::companion;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::process::companion;
 
 use super::http::Response;
 

@@ -16,9 +16,9 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::text::texts::Language;
-use turnbridge_store::atomic_file::make_private_folder;
+use turnbridge_store::files::atomic_file::make_private_folder;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::session_store;
+use turnbridge_store::state::session_store;
 
 use super::{cards, replies};
 

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use turnbridge_core::board::board_wire::BoardFile;
 use turnbridge_core::text::texts::Language;
-use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
 
 use api::Desk;

@@ -6,9 +6,10 @@ use turnbridge_core::agents::resume;
 use turnbridge_core::ids::{SessionId, Tool, is_uuid};
 use turnbridge_core::replies::reply_plan::{Progress, Told, is_stop};
 use turnbridge_core::replies::reply_wire::{Outcome, Reply, ReplySource, ReplyTo, RunResult};
-use turnbridge_store::inbox::{self, Accepted, Entry};
+use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, session_store};
+use turnbridge_store::state::inbox::{self, Accepted, Entry};
+use turnbridge_store::state::session_store;
 
 use super::api::{Desk, no_session, session_key};
 use super::http::Response;

@@ -8,7 +8,7 @@ use turnbridge_core::session::turn_wire::{TurnRecord, read_turn};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::text::one_line::shown_prompt;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::turn_store;
+use turnbridge_store::state::turn_store;
 
 const USUAL: usize = 20;
 const MOST: usize = 200;

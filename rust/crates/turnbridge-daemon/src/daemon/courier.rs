@@ -10,7 +10,8 @@ use turnbridge_config::Config;
 use turnbridge_core::notices::retry_plan::time_until_due;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, log, outbox};
+use turnbridge_store::state::outbox;
+use turnbridge_store::{clock, log};
 
 use crate::notifier::{Deliverer, Obstacle};
 

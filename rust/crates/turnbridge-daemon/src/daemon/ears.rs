@@ -8,8 +8,9 @@ use std::sync::mpsc::Sender;
 use turnbridge_core::replies::reply_wire::{Reported, read_event};
 use turnbridge_core::slack::reply_check::{Checked, Drop, check_message, check_reply};
 use turnbridge_slack::{Accept, Envelope};
+use turnbridge_store::clock;
 use turnbridge_store::log::Field;
-use turnbridge_store::{clock, heard};
+use turnbridge_store::state::heard;
 
 use super::asker::Order;
 use super::hearing::Hearing;

@@ -15,11 +15,12 @@ use turnbridge_core::slack::reply_check::{Owner, Workspace};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey};
 use turnbridge_slack::WebApi;
-use turnbridge_store::inbox::{self, Accepted};
+use turnbridge_store::clock;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::thread_marks::MarksFile;
-use turnbridge_store::{clock, slack_place};
+use turnbridge_store::state::inbox::{self, Accepted};
+use turnbridge_store::state::slack_place;
+use turnbridge_store::state::thread_marks::MarksFile;
 
 use super::event::Event;
 use super::log::DaemonLog;

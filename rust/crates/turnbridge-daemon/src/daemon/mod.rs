@@ -27,12 +27,14 @@ use turnbridge_config::{Config, Problem};
 use turnbridge_core::notices::notice_switches::wants_slack;
 use turnbridge_core::system::daemon_wire::{ConfigProblem, DaemonStatus, SlackStatus};
 use turnbridge_core::version_wire::NEWER;
-use turnbridge_store::atomic_file::write_atomically;
-use turnbridge_store::file_lock::FileLock;
-use turnbridge_store::folder_trust::{Untrusted, check_state_and_above};
+use turnbridge_store::clock;
+use turnbridge_store::files::atomic_file::write_atomically;
+use turnbridge_store::files::file_lock::FileLock;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, companion, inbox, newer_files, outbox, prune, recovery};
+use turnbridge_store::process::companion;
+use turnbridge_store::state::folder_trust::{Untrusted, check_state_and_above};
+use turnbridge_store::state::{inbox, newer_files, outbox, prune, recovery};
 
 use crate::notifier::{language, warn_if_exposed};
 use board_side::BoardSide;

@@ -11,10 +11,10 @@ use turnbridge_config::Config;
 use turnbridge_core::ids::SessionId;
 use turnbridge_core::session::Host;
 use turnbridge_store::clock;
-use turnbridge_store::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_lock::{self, Writer};
 use turnbridge_store::log::Field;
-use turnbridge_store::outbox::{self, Queued};
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
+use turnbridge_store::state::outbox::{self, Queued};
 
 use super::event::Event;
 use super::log::DaemonLog;

@@ -17,10 +17,10 @@ use turnbridge_core::replies::reply_texts::text_of;
 use turnbridge_core::replies::reply_wire::ReplySource;
 use turnbridge_core::text::texts::Language;
 use turnbridge_store::clock;
-use turnbridge_store::inbox::{self, Entry};
 use turnbridge_store::log::Field;
-use turnbridge_store::outbox::{self, Fate, Queued};
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::inbox::{self, Entry};
+use turnbridge_store::state::outbox::{self, Fate, Queued};
 
 use super::log::DaemonLog;
 use super::reply_log::{self, Word};

@@ -2,8 +2,8 @@
 
 use turnbridge_core::replies::reply_plan::Told;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::inbox::Entry;
 use turnbridge_store::log::Field;
+use turnbridge_store::state::inbox::Entry;
 
 /// How far a word has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

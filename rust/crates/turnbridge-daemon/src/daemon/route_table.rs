@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use turnbridge_core::notices::notice_wire::Route;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::routes;
+use turnbridge_store::state::routes;
 
 #[derive(Default)]
 pub struct RouteTable {

@@ -11,7 +11,7 @@ use turnbridge_slack::{Envelope, SocketEvent, SocketMode, SocketWarning, Timing,
 use turnbridge_store::clock;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::thread_marks::MarksFile;
+use turnbridge_store::state::thread_marks::MarksFile;
 
 use super::asker::{self, Order};
 use super::ears::Ears;

@@ -10,12 +10,13 @@ use turnbridge_core::notices::notice_wire::{Notice, NoticeKind, Progress, Route}
 use turnbridge_core::notices::retry_plan::{postpone, time_until_due};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::version_wire::NEWER;
+use turnbridge_store::files::bounded_file;
+use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::log::Field;
-use turnbridge_store::outbox::{self, Entry, Waiting};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{
-    bounded_file, clock, codex_rollouts, folder_trust, log, newer_files, routes,
-};
+use turnbridge_store::state::outbox::{self, Entry, Waiting};
+use turnbridge_store::state::{folder_trust, newer_files, routes};
+use turnbridge_store::{clock, log};
 
 use super::plan::{Settings, plan};
 use super::post::{Delivery, Keep, Pace, Slack, Trouble};

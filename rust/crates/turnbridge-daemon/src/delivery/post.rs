@@ -8,7 +8,7 @@ use turnbridge_core::slack::place_wire::SlackPlace;
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_slack::{CallError, MachineTag, Pacer, Post, Token, WebApi};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{routes, slack_place};
+use turnbridge_store::state::{routes, slack_place};
 
 /// Calls are repeated at most so often within one attempt (SLV-78).
 const RETRIES: u32 = 2;

@@ -15,7 +15,7 @@ use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process::{Liveness, liveness};
-use turnbridge_store::session_store;
+use turnbridge_store::state::session_store;
 
 use crate::rollouts::Happening;
 use crate::signals::signals;

@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use turnbridge_core::slack::machine_wire::Machine;
-use turnbridge_store::atomic_file::write_durably;
+use turnbridge_store::files::atomic_file::write_durably;
 use turnbridge_store::paths::StatePaths;
 
 /// Reads `machine.json`, or makes it. Two processes that make it at once get the same one.

@@ -10,7 +10,7 @@ use turnbridge_core::agents::codex::rollout_wire::{Line, Record, RolloutReader};
 use turnbridge_core::notices::notice_wire::Notice;
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::codex_offsets::Place;
+use turnbridge_store::state::codex_offsets::Place;
 
 use super::telling::{self, Telling};
 

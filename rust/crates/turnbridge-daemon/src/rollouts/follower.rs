@@ -10,10 +10,10 @@ use turnbridge_core::ids::{SessionId, Tool, is_uuid};
 use turnbridge_core::notices::notice_wire::Notice;
 use turnbridge_core::session::Host;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::bounded_file;
-use turnbridge_store::codex_offsets::{self, Offsets};
-use turnbridge_store::newer_files;
+use turnbridge_store::files::bounded_file;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::codex_offsets::{self, Offsets};
+use turnbridge_store::state::newer_files;
 
 use super::folders::{ARCHIVED, SESSIONS, thread_of_path, walk, walk_home};
 use super::followed::{Followed, Position};

@@ -14,7 +14,7 @@ use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey};
 use turnbridge_core::session::{Activity, Host, Run, Session};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{session_store, turn_store};
+use turnbridge_store::state::{session_store, turn_store};
 
 use super::followed::{Followed, Position, Step};
 use super::follower::Happening;

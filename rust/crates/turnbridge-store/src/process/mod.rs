@@ -1,6 +1,11 @@
 //! Other processes: which one called us, and whether one still lives.
 //! A pid alone is no name, since pids come again; with its start time it is one.
 
+pub mod agent_environment;
+pub mod companion;
+pub mod system_home;
+pub mod terminal_holder;
+
 use std::ffi::OsString;
 use std::sync::OnceLock;
 

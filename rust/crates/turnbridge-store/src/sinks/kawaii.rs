@@ -7,7 +7,7 @@ use turnbridge_core::session::event::Event;
 use turnbridge_core::session::{Host, Session, State};
 use turnbridge_core::sinks::kawaii_wire::kawaii_line;
 
-use crate::append::append_line;
+use crate::files::append::append_line;
 
 pub fn publish(
     before: Option<State>,

@@ -9,7 +9,7 @@ use turnbridge_core::session::{Host, Session};
 use turnbridge_core::sinks::tvine_wire::tvine_message;
 
 use super::socket::send_line;
-use crate::atomic_file::write_atomically;
+use crate::files::atomic_file::write_atomically;
 
 pub fn publish(session: &Session, event: &Event, host: &Host) -> io::Result<()> {
     let session_id = host.env("TVINE_SESSION_ID").unwrap_or(session.id.as_str());

@@ -11,7 +11,7 @@ use turnbridge_core::text::line_diff::diff;
 use turnbridge_core::text::texts::Language;
 use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_core::text::visible_text::visible_line;
-use turnbridge_store::foreign_file::{Change, Current, Failure};
+use turnbridge_store::foreign::foreign_file::{Change, Current, Failure};
 
 use crate::failure::hinted;
 use crate::output;

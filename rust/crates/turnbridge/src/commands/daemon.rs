@@ -9,11 +9,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use turnbridge_core::system::daemon_wire::{BoardStatus, DaemonStatus, RepliesStatus, SlackStatus};
 use turnbridge_daemon::daemon::{self, Refusal};
-use turnbridge_store::atomic_file::write_atomically;
-use turnbridge_store::companion::{self, Apart};
-use turnbridge_store::file_lock;
+use turnbridge_store::files::atomic_file::write_atomically;
+use turnbridge_store::files::file_lock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process;
+use turnbridge_store::process::companion::{self, Apart};
 
 use super::board;
 use crate::failure::{hinted, note};

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use turnbridge_store::atomic_file::write_atomically;
-use turnbridge_store::inbox;
+use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::inbox;
 
 use super::board;
 use super::board::sign_in::{Look, SignIn};

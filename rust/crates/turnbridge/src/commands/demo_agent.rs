@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
-use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::files::atomic_file::write_atomically;
 
 use crate::demo::{home, player, scenes};
 use crate::failure::hinted;

@@ -8,7 +8,8 @@ use serde_json::json;
 use turnbridge_core::ids::Tool;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::terminal_calls::Pane;
-use turnbridge_store::{clock, pane_store};
+use turnbridge_store::clock;
+use turnbridge_store::state::pane_store;
 
 use super::consent::say;
 use super::sessions::current_session;

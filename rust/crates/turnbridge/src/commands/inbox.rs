@@ -9,8 +9,8 @@ use turnbridge_core::replies::reply_plan::{Progress, Told};
 use turnbridge_core::replies::reply_wire::{Reply, RunResult};
 use turnbridge_core::text::one_line::one_line;
 use turnbridge_store::clock;
-use turnbridge_store::inbox::{self, Dropped};
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::inbox::{self, Dropped};
 
 use crate::failure::hinted;
 use crate::output;

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_core::text::visible_text::visible_line;
-use turnbridge_store::bounded_file::read_tail;
+use turnbridge_store::files::bounded_file::read_tail;
 use turnbridge_store::paths::StatePaths;
 
 use crate::output;

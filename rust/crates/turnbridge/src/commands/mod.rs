@@ -40,8 +40,8 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use turnbridge_core::version_wire::ProgramVersion;
-use turnbridge_store::folder_trust::check_state;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::folder_trust::check_state;
 
 use crate::failure::hinted;
 use crate::output;

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use turnbridge_core::notices::notice_wire::Progress;
 use turnbridge_core::text::one_line::one_line;
 use turnbridge_daemon::notifier;
-use turnbridge_store::outbox::{self, Entry};
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::outbox::{self, Entry};
 
 use crate::failure::{hinted, note};
 use crate::output;

@@ -9,8 +9,9 @@ use serde_json::json;
 use turnbridge_core::notices::notice_wire::Route;
 use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, outbox, routes};
+use turnbridge_store::state::{outbox, routes};
 
 use crate::failure::hinted;
 use crate::output;

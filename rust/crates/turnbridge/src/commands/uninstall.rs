@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use turnbridge_store::foreign_file::changed_files;
+use turnbridge_store::foreign::foreign_file::changed_files;
 use turnbridge_store::paths::StatePaths;
 
 use super::consent::{self, Consent, say};

@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use turnbridge_core::text::spoken_text::Language;
-use turnbridge_store::folder_trust::trusted_state;
-use turnbridge_store::speech_mark;
+use turnbridge_store::state::folder_trust::trusted_state;
+use turnbridge_store::state::speech_mark;
 use unicode_width::UnicodeWidthStr;
 
 use crate::config::{self, check_voice_name};

@@ -11,7 +11,7 @@ use turnbridge_core::session::Session;
 use turnbridge_core::session::event::HookEventName;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::claude_config_dir;
-use turnbridge_store::session_store;
+use turnbridge_store::state::session_store;
 
 use super::claude_plugin::{self, Layers, Plugin};
 use super::claude_settings::{self, Settings};

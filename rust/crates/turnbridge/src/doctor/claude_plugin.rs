@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use turnbridge_core::agents::claude::sandbox::Layer;
-use turnbridge_store::claude_settings;
+use turnbridge_store::foreign::claude_settings;
 
 use super::scene::{read_json, version_of_ours};
 use crate::plugin_layout::executable_in;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use turnbridge_store::folder_trust::{Untrusted, check_config};
+use turnbridge_store::state::folder_trust::{Untrusted, check_config};
 
 use super::finding::{Area, Finding, Repair, told};
 use super::scene::{BadConfig, Scene};

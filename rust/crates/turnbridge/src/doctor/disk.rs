@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use turnbridge_store::folder_trust::{Untrusted, all_untrusted};
+use turnbridge_store::state::folder_trust::{Untrusted, all_untrusted};
 
 use super::finding::{Area, Finding, Repair, counted, told};
 use super::scene::Scene;

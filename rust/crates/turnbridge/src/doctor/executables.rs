@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use turnbridge_store::newer_files;
+use turnbridge_store::state::newer_files;
 
 use super::finding::{Area, Finding, counted, told};
 use super::in_time::Pending;

@@ -10,9 +10,10 @@ use turnbridge_core::notices::retry_plan::time_waited;
 use turnbridge_core::replies::reply_plan::Progress;
 use turnbridge_core::replies::reply_wire::Outcome;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::outbox::Entry;
+use turnbridge_store::files::bounded_file;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{bounded_file, inbox, newer_files, outbox, routes};
+use turnbridge_store::state::outbox::Entry;
+use turnbridge_store::state::{inbox, newer_files, outbox, routes};
 
 use super::finding::{Area, Finding, Repair, counted, told};
 use super::report::ago;

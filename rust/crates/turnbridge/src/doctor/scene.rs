@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::scan::byte_order_mark::split_mark;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::bounded_file;
 use turnbridge_store::clock;
+use turnbridge_store::files::bounded_file;
 use turnbridge_store::paths::StatePaths;
 
 use super::Network;

@@ -9,7 +9,8 @@ use turnbridge_config::Slack;
 use turnbridge_core::system::daemon_wire::{RepliesStatus, SlackStatus};
 use turnbridge_daemon::notifier;
 use turnbridge_slack::{CallError, Connection, Identity, WebApi};
-use turnbridge_store::{file_lock, outbox};
+use turnbridge_store::files::file_lock;
+use turnbridge_store::state::outbox;
 
 use super::Network;
 use super::finding::{Area, Finding, told};

@@ -12,9 +12,9 @@ use turnbridge_core::replies::reply_wire::{Outcome, Reason, RunResult, Way};
 use turnbridge_core::replies::run_end;
 use turnbridge_core::session::Session;
 use turnbridge_daemon::replies::{evidence, is_turn_running, obstacle};
-use turnbridge_store::codex_lock::{self, Writer};
-use turnbridge_store::inbox::Streams;
+use turnbridge_store::foreign::codex_lock::{self, Writer};
 use turnbridge_store::paths::codex_home;
+use turnbridge_store::state::inbox::Streams;
 
 use super::{Call, LONGEST_COMPLAINT, LOOK_AGAIN, Runner, codex, home_of, reason_of};
 

@@ -24,10 +24,12 @@ use turnbridge_core::replies::reply_wire::{Outcome, Reason, Reply, RunResult, Wa
 use turnbridge_core::replies::run_end::judge_failure;
 use turnbridge_core::session::Session;
 use turnbridge_daemon::replies::{LONGEST_OUTPUT, evidence, obstacle};
-use turnbridge_store::inbox::{self, Claim, Streams};
+use turnbridge_store::clock;
+use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::log::{Field, write_log};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, codex_rollouts, session_store};
+use turnbridge_store::state::inbox::{self, Claim, Streams};
+use turnbridge_store::state::session_store;
 
 use crate::failure::hinted;
 use crate::plugin_layout::to_load_again;

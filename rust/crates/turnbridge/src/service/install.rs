@@ -1,7 +1,7 @@
 //! Installs the service, or leaves everything as it was.
 
 use anyhow::{Context, Result, anyhow};
-use turnbridge_store::atomic_file::write_durably;
+use turnbridge_store::files::atomic_file::write_durably;
 use turnbridge_store::paths::StatePaths;
 
 use super::uninstall::remove;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use turnbridge_core::system::service_files::launchd::{self, LABEL};
 use turnbridge_core::system::service_files::{Environment, Job, Unwritable};
-use turnbridge_store::atomic_file::make_private_folder;
+use turnbridge_store::files::atomic_file::make_private_folder;
 use turnbridge_store::paths::home_dir;
 
 use super::call::{ask, demand, patience, refused};

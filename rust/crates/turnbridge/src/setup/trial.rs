@@ -15,8 +15,9 @@ use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Text;
 use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::atomic_file::make_private_folder;
-use turnbridge_store::{clock, inbox, outbox, routes, session_store, turn_store};
+use turnbridge_store::clock;
+use turnbridge_store::files::atomic_file::make_private_folder;
+use turnbridge_store::state::{inbox, outbox, routes, session_store, turn_store};
 
 use super::agents::Registered;
 use super::{Channel, Setup, name_of};

@@ -1,6 +1,6 @@
 //! The process that plays: it stays while the engine speaks, and watches who has the word.
 //!
-//! A newer speech takes the word, a prompt takes it away (`turnbridge_store::speech_mark`), and
+//! A newer speech takes the word, a prompt takes it away (`turnbridge_store::state::speech_mark`), and
 //! the engine is ended within a few tens of milliseconds. A home that cannot be written to keeps
 //! nobody from speaking; such a speech only cannot be cut off.
 
@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use turnbridge_core::text::spoken_text::Utterance;
-use turnbridge_store::folder_trust::trusted_state;
-use turnbridge_store::speech_mark::{SpeechMark, Word};
+use turnbridge_store::state::folder_trust::trusted_state;
+use turnbridge_store::state::speech_mark::{SpeechMark, Word};
 
 use super::engine::{Engine, Target};
 use super::engine_process::{End, EngineProcess, without_window};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use turnbridge_core::system::wsl::{DistributionName, Environment, below};
-use turnbridge_store::bounded_file;
-use turnbridge_store::foreign_file::ForeignFile;
+use turnbridge_store::files::bounded_file;
+use turnbridge_store::foreign::foreign_file::ForeignFile;
 use turnbridge_store::paths::StatePaths;
 
 use super::Distributions;

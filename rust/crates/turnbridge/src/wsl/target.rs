@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use turnbridge_core::system::wsl::Environment;
-use turnbridge_store::foreign_file::{Change, ForeignFile};
+use turnbridge_store::foreign::foreign_file::{Change, ForeignFile};
 use turnbridge_store::paths::StatePaths;
 
 use super::distribution::LinuxFile;

@@ -84,7 +84,7 @@ pub fn wait_for_end(pids: (u32, u32)) {
 /// What a prompt does.
 pub fn cut_off(world: &World) {
     let paths = turnbridge_store::paths::StatePaths::below(&world.hermetic.state_dir());
-    turnbridge_store::speech_mark::cut_off(&paths).unwrap();
+    turnbridge_store::state::speech_mark::cut_off(&paths).unwrap();
 }
 
 pub fn mark(world: &World) -> PathBuf {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup, StandIn};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{heard, outbox, pending_turns};
+use turnbridge_store::state::{heard, outbox, pending_turns};
 
 use crate::world::{SESSION, World, payload};
 

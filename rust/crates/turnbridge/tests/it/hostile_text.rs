@@ -11,8 +11,9 @@ use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::notices::notice_wire::{Notice, Progress, Route};
 use turnbridge_core::replies::reply_wire::{Reply, ReplyTo};
 use turnbridge_core::text::visible_text::visible;
+use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, inbox, outbox, routes, turn_store};
+use turnbridge_store::state::{inbox, outbox, routes, turn_store};
 
 use crate::world::{SESSION, World, payload};
 

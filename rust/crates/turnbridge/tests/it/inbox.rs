@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use turnbridge_core::agents::resume::Live;
 use turnbridge_core::replies::reply_plan::{Step, Surroundings, Told, plan};
 use turnbridge_daemon::replies::find_out;
-use turnbridge_store::inbox as store;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::inbox as store;
 
 use crate::world::{SESSION, World, lines_of, payload};
 

@@ -6,7 +6,7 @@ use std::process::Output;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbridge_store::file_lock::FileLock;
+use turnbridge_store::files::file_lock::FileLock;
 
 use crate::world::{SESSION, World, assert_silent_success, feed, lines_of, payload};
 

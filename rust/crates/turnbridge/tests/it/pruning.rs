@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::file_lock::FileLock;
+use turnbridge_store::files::file_lock::FileLock;
 
 use crate::world::{World, payload};
 

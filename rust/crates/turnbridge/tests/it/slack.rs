@@ -556,7 +556,7 @@ fn one_process_of_ten() {
             cwd: Some("/home/user/".repeat(20)),
             machine: None,
         };
-        turnbridge_store::routes::append(&paths, &route).unwrap();
+        turnbridge_store::state::routes::append(&paths, &route).unwrap();
     }
 }
 

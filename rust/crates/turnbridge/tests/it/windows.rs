@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::{skipped, wait_until};
-use turnbridge_store::file_lock::FileLock;
+use turnbridge_store::files::file_lock::FileLock;
 use windows_sys::Win32::System::Console::{
     AllocConsole, CTRL_BREAK_EVENT, GenerateConsoleCtrlEvent,
 };

@@ -10,7 +10,7 @@ use turnbridge_core::board::board_wire::CodeFile;
 use turnbridge_core::board::sign_in::{
     CODE_VALID, MOST_WRONG_CODES, Standing, code_of, shown_code, typed_code,
 };
-use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
 
 use crate::board::token;

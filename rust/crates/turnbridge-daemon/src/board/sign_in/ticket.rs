@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use turnbridge_core::board::sign_in::{self, Standing, TICKET_VALID};
-use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
 
 use super::is_fresh;

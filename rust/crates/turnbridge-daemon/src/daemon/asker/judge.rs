@@ -13,9 +13,9 @@ use turnbridge_core::slack::place_wire::SlackPlace;
 use turnbridge_core::slack::reply_check::{Checked, check_reply, is_valid};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::ThreadKey;
-use turnbridge_store::heard;
 use turnbridge_store::log::Field;
-use turnbridge_store::outbox::{self, Fate};
+use turnbridge_store::state::heard;
+use turnbridge_store::state::outbox::{self, Fate};
 
 use super::{Asker, Trouble};
 use crate::daemon::ears::describe;

@@ -22,8 +22,9 @@ use turnbridge_core::slack::listening::{Parent, look_every, share, sweep_every};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey, begin_listening};
 use turnbridge_slack::CallError;
+use turnbridge_store::clock;
 use turnbridge_store::log::Field;
-use turnbridge_store::{clock, routes};
+use turnbridge_store::state::routes;
 
 use super::hearing::Hearing;
 use crate::notifier::haste;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbridge_core::system::daemon_wire::{MachineStatus, RepliesStatus};
+use turnbridge_store::clock;
 use turnbridge_store::log::Field;
-use turnbridge_store::{clock, heard};
+use turnbridge_store::state::heard;
 
 use super::Trouble;
 use crate::daemon::event::Event;

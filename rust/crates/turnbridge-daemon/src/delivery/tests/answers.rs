@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use turnbridge_core::text::texts::Language;
-use turnbridge_store::outbox;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::outbox;
 
 use super::super::drain::drain;
 use super::super::plan::Settings;

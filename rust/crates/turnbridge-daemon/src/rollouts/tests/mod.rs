@@ -20,9 +20,9 @@ use turnbridge_core::notices::notice_wire::Notice;
 use turnbridge_core::session::Session;
 use turnbridge_core::session::turn_wire::TurnRecord;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::file_lock;
+use turnbridge_store::files::file_lock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{session_store, turn_store};
+use turnbridge_store::state::{session_store, turn_store};
 
 use super::{Follower, Happening, Settings};
 

@@ -2,7 +2,7 @@
 
 use turnbridge_core::session::Host;
 use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
-use turnbridge_store::file_lock::FileLock;
+use turnbridge_store::files::file_lock::FileLock;
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use turnbridge_store::codex_offsets;
+use turnbridge_store::state::codex_offsets;
 
 use super::*;
 

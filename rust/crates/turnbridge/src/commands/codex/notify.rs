@@ -9,9 +9,9 @@ use turnbridge_config::codex_notify::{
 };
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::system::wsl::Environment;
-use turnbridge_store::codex_chain;
-use turnbridge_store::foreign_file::{Applied, Before, Change, Current, ForeignFile};
+use turnbridge_store::foreign::foreign_file::{Applied, Before, Change, Current, ForeignFile};
 use turnbridge_store::paths::{StatePaths, codex_home};
+use turnbridge_store::state::codex_chain;
 
 use crate::commands::consent::{Answer, Consent, explain, refused, say, told};
 use crate::commands::state_paths;

@@ -16,8 +16,8 @@ use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::{Detail, Session};
 use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::codex_lock::{self, Writer};
-use turnbridge_store::codex_rollouts;
+use turnbridge_store::foreign::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::paths::codex_home;
 
 use crate::failure::hinted;

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use turnbridge_core::agents::claude::settings_edit::own_calls;
 use turnbridge_core::gate::gate_hooks::{Caller, GateCall, HookFacts, Unasked, who_asks};
+use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
-use turnbridge_store::{clock, session_store};
+use turnbridge_store::state::session_store;
 
 use crate::doctor::claude_hooks::is_plugin_dir_seen;
 use crate::doctor::claude_plugin::{self, Layers};

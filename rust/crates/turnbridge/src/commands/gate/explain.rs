@@ -11,8 +11,8 @@ use turnbridge_core::gate::gate_switches::Switch;
 use turnbridge_core::gate::speak::SpeakOutcome;
 use turnbridge_core::gate::{Decision, Look, Rule, Stop, decide_stop};
 use turnbridge_core::text::visible_text::visible_line;
+use turnbridge_store::foreign::{claude_settings, gate_files};
 use turnbridge_store::paths::claude_config_dir;
-use turnbridge_store::{claude_settings, gate_files};
 
 use super::callers;
 use super::history::{self, Past};

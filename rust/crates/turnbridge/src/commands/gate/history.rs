@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::session_store;
+use turnbridge_store::state::session_store;
 
 /// How many are shown.
 const SHOWN: usize = 5;

@@ -13,7 +13,7 @@ use turnbridge_core::agents::claude::settings_edit::{
 };
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::system::wsl::Environment;
-use turnbridge_store::foreign_file::{Applied, Before, Change, Current, ForeignFile};
+use turnbridge_store::foreign::foreign_file::{Applied, Before, Change, Current, ForeignFile};
 use turnbridge_store::paths::claude_config_dir;
 
 use super::consent::{Answer, Consent, explain, refused, say, told};

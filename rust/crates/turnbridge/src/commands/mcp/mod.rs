@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use turnbridge_store::agent_environment::{self, Scope};
+use turnbridge_store::process::agent_environment::{self, Scope};
 
 use crate::config;
 use crate::output;

@@ -11,8 +11,9 @@ use turnbridge_core::session::Host;
 use turnbridge_core::terminals::command_line::{self, Started, agent, agents_in};
 use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::terminals::panes::Launch;
+use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, home_dir};
-use turnbridge_store::{clock, pane_store};
+use turnbridge_store::state::pane_store;
 
 use super::PaneArgument;
 use crate::failure::note;

@@ -10,7 +10,8 @@ use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::terminals::panes::{Launched, Panes};
-use turnbridge_store::{clock, pane_store};
+use turnbridge_store::clock;
+use turnbridge_store::state::pane_store;
 
 use super::super::sessions::current_sessions;
 

@@ -13,8 +13,9 @@ use turnbridge_core::session::event::PaneEnd;
 use turnbridge_core::terminals::pane_id::{PaneId, pane_of, resolve};
 use turnbridge_daemon::rollouts::homes;
 use turnbridge_hooks::surroundings;
+use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, pane_store, session_store};
+use turnbridge_store::state::{pane_store, session_store};
 
 use crate::config;
 use crate::failure::{hinted, note};

@@ -13,8 +13,9 @@ use turnbridge_core::session::event::PaneEnd;
 use turnbridge_core::terminals::osc_scan::{Scanner, Seen};
 use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{clock, pane_store};
+use turnbridge_store::state::pane_store;
 
 use super::PaneArgument;
 use crate::failure::note;

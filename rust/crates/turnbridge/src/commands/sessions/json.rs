@@ -7,7 +7,7 @@ use serde::Serialize;
 use turnbridge_core::session::turn_wire::TurnRecord;
 use turnbridge_core::session::{Detail, Run, Session};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::turn_store::read_turns;
+use turnbridge_store::state::turn_store::read_turns;
 
 #[derive(Debug, Serialize)]
 struct List<'a> {

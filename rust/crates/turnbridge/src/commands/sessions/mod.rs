@@ -13,8 +13,10 @@ use clap::{Args, Subcommand};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_daemon::signals::with_signals;
+use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
-use turnbridge_store::{clock, companion, recovery, session_store};
+use turnbridge_store::process::companion;
+use turnbridge_store::state::{recovery, session_store};
 
 use crate::failure::hinted;
 use crate::output;

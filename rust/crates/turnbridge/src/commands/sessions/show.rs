@@ -7,7 +7,7 @@ use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::turn_store::read_turns;
+use turnbridge_store::state::turn_store::read_turns;
 
 use super::table::{age, state_text};
 

@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use turnbridge_core::session::turn_wire::{TurnRecord, read_turn};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::turn_store::read_turns;
+use turnbridge_store::state::turn_store::read_turns;
 
 use super::model::SessionKey;
 

@@ -4,8 +4,8 @@
 use turnbridge_core::replies::reply_wire::{Outcome, Reply, ReplyTo};
 use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::inbox;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::inbox;
 
 use crate::commands::daemon;
 use crate::random_uuid::random_uuid;

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use crossterm::event::{self, Event as TerminalEvent};
 use serde_json::Value;
+use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
-use turnbridge_store::{clock, pane_store};
+use turnbridge_store::state::pane_store;
 
 use super::bell::Bell;
 use super::follow::{Change, Follower};

@@ -15,7 +15,7 @@ use turnbridge_core::notices::notice_wire::{Notice, Route};
 use turnbridge_core::replies::reply_wire::{Reply, ReplyTo};
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::{inbox, outbox, routes};
+use turnbridge_store::state::{inbox, outbox, routes};
 
 use super::{SCHEMAS, check, is_valid, schema_of};
 use crate::engines::{PATIENCE, write_program};
@@ -132,7 +132,7 @@ impl Scene {
         let paths = self.paths();
         let now = clock::now();
         let id = SessionId::parse(SESSION).unwrap();
-        let record = turnbridge_store::turn_store::read_turns(&paths, Tool::Claude, &id);
+        let record = turnbridge_store::state::turn_store::read_turns(&paths, Tool::Claude, &id);
         let notice = Notice::of_turn("claude-n1".to_owned(), &record[0], Some("/t".to_owned()));
         outbox::queue(&paths, &notice).unwrap();
         let uuid = "0b7c4e6a-51a5-4d0e-9c3e-3f1f8f2f5a01".to_owned();

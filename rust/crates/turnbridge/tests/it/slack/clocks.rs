@@ -14,7 +14,7 @@ fn with_waiting_turn() -> Bridge {
     let bridge = Bridge { slack, world: world.with("TURNBRIDGE_NOW", &START.to_string()) };
     let daemon = bridge.world.hermetic.state_dir().join("daemon.lock");
     fs::create_dir_all(daemon.parent().unwrap()).unwrap();
-    let held = turnbridge_store::file_lock::FileLock::acquire(&daemon, PATIENCE).unwrap();
+    let held = turnbridge_store::files::file_lock::FileLock::acquire(&daemon, PATIENCE).unwrap();
     bridge.turn("go", "done");
     drop(held);
     assert_eq!(bridge.waiting().len(), 1);

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::pending_turns;
+use turnbridge_store::state::pending_turns;
 
 use super::agents::{self, Noted};
 use crate::world::World;

@@ -17,7 +17,7 @@ use turnbridge_core::timestamp::Timestamp;
 use turnbridge_daemon::signals::with_signals;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process::{Liveness, liveness};
-use turnbridge_store::session_store;
+use turnbridge_store::state::session_store;
 
 use super::model::SessionKey;
 

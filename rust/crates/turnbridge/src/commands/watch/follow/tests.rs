@@ -1,7 +1,7 @@
 use testkit::Hermetic;
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::session_wire::write_session;
-use turnbridge_store::atomic_file::write_atomically;
+use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::process::identify;
 
 use super::*;

@@ -1,0 +1,128 @@
+//! An exclusive lock between processes, on a file of its own, waited for only so long.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use fs4::{FileExt, TryLockError};
+
+use crate::files::atomic_file::open_making_folders;
+
+/// Held until dropped, or until the process ends in whatever way.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// `TimedOut` when another process has held it for all of `patience`.
+    pub fn acquire(path: &Path, patience: Duration) -> io::Result<FileLock> {
+        loop {
+            let file = open(path)?;
+            wait_for(&file, patience)?;
+            // Whoever clears old files away may have removed it while we waited: then we hold
+            // a lock that nobody else will see.
+            if is_still_at(&file, path) {
+                return Ok(FileLock { _file: file });
+            }
+        }
+    }
+
+    /// `None` when somebody else holds it.
+    pub fn try_acquire(path: &Path) -> io::Result<Option<FileLock>> {
+        let file = open(path)?;
+        let locked = try_lock(&file)? && is_still_at(&file, path);
+        Ok(locked.then_some(FileLock { _file: file }))
+    }
+}
+
+/// Whether somebody holds the lock right now. Takes nothing from whoever wants it: a look is a
+/// shared lock, and over at once.
+pub fn is_held(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    matches!(FileExt::try_lock_shared(&file), Err(TryLockError::WouldBlock))
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    open_making_folders(path, &mut options)
+}
+
+fn try_lock(file: &File) -> io::Result<bool> {
+    match FileExt::try_lock(file) {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Asks again and again, ever more slowly: a blocking lock has no time limit, and a thread that
+/// stands in the kernel's queue for us would cost every hook 70 KB of executable. The holder
+/// needs a fraction of a millisecond, so few ask for long; where many do, on a busy machine,
+/// they must not keep the holder from running.
+fn wait_for(file: &File, patience: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + patience;
+    let mut pause = Duration::from_micros(100);
+    while !try_lock(file)? {
+        if Instant::now() >= deadline {
+            return Err(io::Error::from(io::ErrorKind::TimedOut));
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(16));
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_still_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let (Ok(held), Ok(named)) = (file.metadata(), std::fs::metadata(path)) else {
+        return false;
+    };
+    held.ino() == named.ino() && held.dev() == named.dev()
+}
+
+/// Windows does not remove a file that is open.
+#[cfg(windows)]
+fn is_still_at(_file: &File, _path: &Path) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_owner_waits_and_gives_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let held = FileLock::acquire(&path, Duration::ZERO).unwrap();
+        assert!(FileLock::try_acquire(&path).unwrap().is_none());
+        assert!(is_held(&path));
+        let error = FileLock::acquire(&path, Duration::from_millis(20)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        drop(held);
+        assert!(!is_held(&path) && !is_held(&folder.path().join("none")));
+        FileLock::acquire(&path, Duration::from_secs(5)).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_file_that_was_removed_meanwhile_is_taken_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let held = FileLock::acquire(&path, Duration::ZERO).unwrap();
+        let waiter = {
+            let path = path.clone();
+            std::thread::spawn(move || FileLock::acquire(&path, Duration::from_secs(5)).unwrap())
+        };
+        std::thread::sleep(Duration::from_millis(20));
+        std::fs::remove_file(&path).unwrap();
+        drop(held);
+        let taken = waiter.join().unwrap();
+        assert!(FileLock::try_acquire(&path).unwrap().is_none(), "two owners of one name");
+        drop(taken);
+    }
+}

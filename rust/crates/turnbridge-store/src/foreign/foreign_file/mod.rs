@@ -1,0 +1,452 @@
+//! Changes a file that belongs to somebody else: Claude's `settings.json`, Codex's `config.toml`.
+//!
+//! Whatever happens, and whoever is killed, the file is the old one or the new one. What others write
+//! at the same moment is not lost: a file that is not the one the plan was made for is put back, and
+//! the plan is made anew. The first change leaves `<file>.bak`, which is never overwritten (KT-6);
+//! our own folder keeps what the file was before we came, so that it can be given back byte for
+//! byte. What a file should say is decided by whoever calls.
+
+mod attributes;
+mod record;
+mod swap;
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::files::atomic_file::{make_private_folder, sync_folder_of, write_durably};
+use crate::files::bounded_file;
+use crate::files::file_lock::FileLock;
+use crate::paths::StatePaths;
+use crate::state::newer_files;
+use attributes::Attributes;
+use record::Record;
+use swap::Swapped;
+
+/// No settings file is longer.
+const LONGEST: u64 = 16 << 20;
+/// Who holds the lock asks nobody anything and is done soon.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often a plan is made anew because somebody else was quicker.
+const ATTEMPTS: usize = 8;
+/// Longer chains of links are loops.
+const MOST_LINKS: usize = 40;
+
+/// A file of somebody else's, and what we keep about it.
+#[derive(Debug, Clone)]
+pub struct ForeignFile {
+    path: PathBuf,
+    folder: PathBuf,
+    slug: String,
+}
+
+/// What a plan is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Current {
+    /// `None`: there is no file.
+    pub text: Option<String>,
+    /// What it was before we came, as far as that is known.
+    pub before: Option<Before>,
+}
+
+/// The file before we came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Before {
+    /// `None`: there was none.
+    pub text: Option<String>,
+    /// Nobody has changed the file since we did.
+    pub is_untouched: bool,
+}
+
+impl Current {
+    /// A missing file says as little as an empty one.
+    pub fn text_or_empty(&self) -> &str {
+        self.text.as_deref().unwrap_or_default()
+    }
+
+    pub fn before_text(&self) -> Option<&str> {
+        self.before.as_ref().map(|before| before.text.as_deref().unwrap_or_default())
+    }
+}
+
+/// What a plan comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    pub text: String,
+    /// How the file would be without us; what removing gives back as long as nobody else changes
+    /// anything.
+    pub without_us: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Unchanged,
+    Written,
+    /// It was not there before we came, and is gone again.
+    Deleted,
+}
+
+/// Nothing was changed, unless it says otherwise.
+#[derive(Debug)]
+pub enum Failure<E> {
+    /// The plan says no.
+    Refused(E),
+    File {
+        doing: &'static str,
+        path: PathBuf,
+        error: io::Error,
+    },
+    NotUtf8 {
+        path: PathBuf,
+    },
+    /// The same file has other names; replacing it would part them.
+    HasOtherNames {
+        path: PathBuf,
+    },
+    /// Somebody else changed it again and again.
+    NoPeace {
+        path: PathBuf,
+    },
+    NoBackup {
+        path: PathBuf,
+    },
+}
+
+impl<E: fmt::Display> fmt::Display for Failure<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refused(refusal) => refusal.fmt(f),
+            Failure::File { doing, path, error } => {
+                write!(f, "could not {doing} `{}`: {error}", path.display())
+            }
+            Failure::NotUtf8 { path } => write!(f, "`{}` is no UTF-8 text", path.display()),
+            Failure::HasOtherNames { path } => {
+                write!(f, "`{}` is a file with several names (hard links)", path.display())
+            }
+            Failure::NoPeace { path } => {
+                write!(f, "another program keeps changing `{}`", path.display())
+            }
+            Failure::NoBackup { path } => write!(f, "there is no `{}`", path.display()),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for Failure<E> {}
+
+/// What one attempt came to.
+enum Attempt {
+    Done(Change),
+    SomebodyWasQuicker,
+}
+
+/// What the file should be, and what is to be remembered of it.
+struct Target {
+    text: Option<String>,
+    memory: Memory,
+    backs_up: bool,
+}
+
+enum Memory {
+    Keep(Record),
+    Forget,
+}
+
+/// The files that we have changed and not yet given back, by the names that were given for them.
+pub fn changed_files(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(paths.state_dir().join("foreign")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let records = paths.filter(|path| path.extension().is_some_and(|name| name == "json"));
+    Ok(records.filter_map(|path| Some(Record::read(&path)?.path().into())).collect())
+}
+
+impl ForeignFile {
+    pub fn new(paths: &StatePaths, path: &Path) -> ForeignFile {
+        let folder = paths.state_dir().join("foreign");
+        ForeignFile { path: path.to_owned(), folder, slug: record::slug(path) }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Beside the name that the user knows, not beside what a link points to.
+    pub fn backup_path(&self) -> PathBuf {
+        let mut name = self.path.file_name().unwrap_or_default().to_owned();
+        name.push(".bak");
+        self.path.with_file_name(name)
+    }
+
+    /// Takes no lock and changes nothing: for a status or a preview.
+    pub fn current<E>(&self) -> Result<Current, Failure<E>> {
+        let real = self.real_path()?;
+        let text = read(&real)?;
+        let record = Record::read(&self.record_path());
+        let before = record.filter(|_| text.is_some()).map(|record| Before {
+            is_untouched: text.as_deref().is_some_and(|text| record.has_written(text)),
+            text: record.before,
+        });
+        Ok(Current { text, before })
+    }
+
+    /// Lets `plan` say what the file should be. It may be asked more than once.
+    pub fn apply<E>(
+        &self,
+        mut plan: impl FnMut(&Current) -> Result<Applied, E>,
+    ) -> Result<Change, Failure<E>> {
+        self.change(|current| {
+            let Applied { text, without_us } = plan(current).map_err(Failure::Refused)?;
+            let earlier = Record::read(&self.record_path());
+            let record = match (&current.before, earlier) {
+                (Some(before), Some(record)) if before.is_untouched => record,
+                _ => Record::new(&self.path, current.text.is_some().then_some(without_us)),
+            };
+            let memory = Memory::Keep(record.with_written(&text));
+            Ok(Target { text: Some(text), memory, backs_up: true })
+        })
+    }
+
+    /// Gives the file back as it was before we came; if others have changed it since, `plan` says
+    /// what is left without us.
+    pub fn remove<E>(
+        &self,
+        mut plan: impl FnMut(&Current) -> Result<String, E>,
+    ) -> Result<Change, Failure<E>> {
+        self.change(|current| {
+            let text = match (&current.text, &current.before) {
+                (None, _) => None,
+                (_, Some(Before { text, is_untouched: true })) => text.clone(),
+                _ => Some(plan(current).map_err(Failure::Refused)?),
+            };
+            Ok(Target { text, memory: Memory::Forget, backs_up: false })
+        })
+    }
+
+    /// The text of `<file>.bak`.
+    pub fn backup<E>(&self) -> Result<String, Failure<E>> {
+        let backup = self.backup_path();
+        read(&backup)?.ok_or(Failure::NoBackup { path: backup })
+    }
+
+    /// Puts `<file>.bak` back (KT-14). The backup stays.
+    pub fn restore<E>(&self) -> Result<Change, Failure<E>> {
+        let text = self.backup()?;
+        self.change(|_| {
+            Ok(Target { text: Some(text.clone()), memory: Memory::Forget, backs_up: false })
+        })
+    }
+
+    fn change<E>(
+        &self,
+        mut plan: impl FnMut(&Current) -> Result<Target, Failure<E>>,
+    ) -> Result<Change, Failure<E>> {
+        let lock = self.folder.join(format!("{}.lock", self.slug));
+        let _lock = FileLock::acquire(&lock, PATIENCE).map_err(file("lock", &lock))?;
+        checkpoint("locked");
+        for _ in 0..ATTEMPTS {
+            match self.attempt(&mut plan)? {
+                Attempt::Done(change) => return Ok(change),
+                Attempt::SomebodyWasQuicker => {}
+            }
+        }
+        Err(Failure::NoPeace { path: self.path.clone() })
+    }
+
+    fn attempt<E>(
+        &self,
+        plan: &mut impl FnMut(&Current) -> Result<Target, Failure<E>>,
+    ) -> Result<Attempt, Failure<E>> {
+        let real = self.real_path()?;
+        let memory = self.record_path();
+        // What the file was before we came stands in there, and would be lost.
+        if newer_files::is_newer_file(&memory) {
+            return Err(file("change", &memory)(newer_files::error()));
+        }
+        let current = self.current()?;
+        let target = plan(&current)?;
+        checkpoint("planned");
+        if target.text == current.text {
+            if let Memory::Forget = target.memory {
+                self.forget()?;
+            }
+            return Ok(Attempt::Done(Change::Unchanged));
+        }
+        let attributes = Attributes::of(&real)?;
+        if let Some(text) = &current.text {
+            if target.backs_up {
+                self.back_up(text, &attributes)?;
+            }
+            let previous = self.folder.join(format!("{}.previous", self.slug));
+            write_durably(&previous, text.as_bytes()).map_err(file("write", &previous))?;
+        }
+        checkpoint("backed up");
+        if let Memory::Keep(record) = &target.memory {
+            let path = self.record_path();
+            record.write(&path).map_err(file("write", &path))?;
+        }
+        checkpoint("remembered");
+        let attempt = self.replace(&real, &current, target.text.as_deref(), &attributes)?;
+        if let (Attempt::Done(_), Memory::Forget) = (&attempt, &target.memory) {
+            self.forget()?;
+        }
+        checkpoint("done");
+        Ok(attempt)
+    }
+
+    /// The step from the old file to the new one.
+    fn replace<E>(
+        &self,
+        real: &Path,
+        current: &Current,
+        text: Option<&str>,
+        attributes: &Attributes,
+    ) -> Result<Attempt, Failure<E>> {
+        let temporary = Temporary::beside(real);
+        temporary.clear().map_err(file("remove", &temporary.path))?;
+        if let Some(text) = text {
+            if let Some(folder) = real.parent().filter(|folder| !folder.exists()) {
+                make_private_folder(folder).map_err(file("make", folder))?;
+            }
+            attributes
+                .write_like(&temporary.path, text.as_bytes())
+                .map_err(file("write", &temporary.path))?;
+        }
+        checkpoint("written");
+        if read(real)? != current.text {
+            return Ok(Attempt::SomebodyWasQuicker);
+        }
+        checkpoint("compared");
+        let swapped = match (&current.text, text) {
+            (Some(_), Some(_)) => swap::exchange(&temporary.path, real),
+            (Some(_), None) => swap::take_away(real, &temporary.path),
+            (None, _) => swap::put(&temporary.path, real),
+        };
+        let swapped = swapped.map_err(file("replace", real))?;
+        checkpoint("swapped");
+        match swapped {
+            Swapped::Taken => return Ok(Attempt::SomebodyWasQuicker),
+            Swapped::WithoutLooking => {}
+            // The old file, whole and untouched: was it the one that we know?
+            Swapped::Kept => {
+                if !read::<E>(&temporary.path).is_ok_and(|old| old == current.text) {
+                    swap::back(&temporary.path, real, text).map_err(file("put back", real))?;
+                    return Ok(Attempt::SomebodyWasQuicker);
+                }
+            }
+        }
+        let found = sync_folder_of(real).map_err(file("sync", real)).and_then(|()| read(real));
+        checkpoint("synced");
+        match found {
+            Ok(found) if found.as_deref() == text => Ok(Attempt::Done(match text {
+                Some(_) => Change::Written,
+                None => Change::Deleted,
+            })),
+            // Newer than ours, and somebody else's: the plan is made anew from it.
+            Ok(_) => Ok(Attempt::SomebodyWasQuicker),
+            Err(failure) => {
+                if swapped == Swapped::Kept {
+                    swap::back(&temporary.path, real, text).map_err(file("put back", real))?;
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Once, whole, and never over another one.
+    fn back_up<E>(&self, text: &str, attributes: &Attributes) -> Result<(), Failure<E>> {
+        let backup = self.backup_path();
+        if backup.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let temporary = Temporary::beside(&backup);
+        let written = temporary
+            .clear()
+            .and_then(|()| attributes.write_like(&temporary.path, text.as_bytes()))
+            .and_then(|()| swap::put(&temporary.path, &backup))
+            .and_then(|_| sync_folder_of(&backup));
+        written.map_err(file("write", &backup))
+    }
+
+    fn forget<E>(&self) -> Result<(), Failure<E>> {
+        let path = self.record_path();
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(file("remove", &path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn record_path(&self) -> PathBuf {
+        self.folder.join(format!("{}.json", self.slug))
+    }
+
+    /// What the links lead to, whether it is there or not.
+    fn real_path<E>(&self) -> Result<PathBuf, Failure<E>> {
+        let mut path = self.path.clone();
+        for _ in 0..MOST_LINKS {
+            match fs::read_link(&path) {
+                Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+                Err(_) => return Ok(path),
+            }
+        }
+        Err(file("follow", &self.path)(io::Error::other("too many links")))
+    }
+}
+
+/// The new file before it has its name, the old one after it has lost it. One name for everybody:
+/// whoever is killed leaves it for the next, who holds the same lock, to clear away.
+struct Temporary {
+    path: PathBuf,
+}
+
+impl Temporary {
+    fn beside(path: &Path) -> Temporary {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Temporary { path: path.with_file_name(format!(".{name}.turnbridge")) }
+    }
+
+    fn clear(&self) -> io::Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            // Below something that is no folder there is nothing to clear.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
+            cleared => cleared,
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = self.clear();
+    }
+}
+
+fn read<E>(path: &Path) -> Result<Option<String>, Failure<E>> {
+    let bytes = match bounded_file::read(path, LONGEST) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => bytes.map_err(file("read", path))?,
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(_) => Err(Failure::NotUtf8 { path: path.to_owned() }),
+    }
+}
+
+fn file<E>(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Failure<E> {
+    move |error| Failure::File { doing, path: path.to_owned(), error }
+}
+
+/// Where a test may end the process, or do what somebody else might do.
+#[cfg(not(test))]
+fn checkpoint(_name: &'static str) {}
+
+#[cfg(test)]
+use tests::checkpoint;
+
+#[cfg(test)]
+mod tests;

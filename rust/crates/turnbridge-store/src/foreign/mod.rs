@@ -1,0 +1,9 @@
+//! Files of other programs: Claude Code's settings and plugins, Codex's rollouts and locks. They are read
+//! with limits, and changed by `foreign_file` alone.
+
+pub mod claude_settings;
+pub mod codex_lock;
+pub mod codex_rollouts;
+pub mod foreign_file;
+pub mod gate_files;
+pub mod plugin_files;

@@ -1,0 +1,68 @@
+//! What Claude Code reads of plugins and projects, as far as it says whose a name is.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use turnbridge_core::gate::speak::{is_own_plugin_key, is_own_voice_server};
+
+use crate::files::bounded_file;
+use crate::process::system_home::system_home;
+
+/// No manifest and no list of servers is longer.
+const LONGEST: u64 = 4 << 20;
+
+#[derive(Deserialize)]
+struct Manifest {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Servers {
+    #[serde(default, rename = "mcpServers")]
+    names: BTreeMap<String, IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Settings {
+    #[serde(default, rename = "enabledPlugins")]
+    plugins: BTreeMap<String, IgnoredAny>,
+    #[serde(default, rename = "extraKnownMarketplaces")]
+    marketplaces: BTreeMap<String, IgnoredAny>,
+}
+
+/// The name of the plugin in this folder.
+pub fn manifest_name(root: &Path) -> Option<String> {
+    let manifest = bounded_file::read(&root.join(".claude-plugin/plugin.json"), LONGEST).ok()?;
+    serde_json::from_slice::<Manifest>(&manifest).ok().map(|manifest| manifest.name)
+}
+
+/// Whether a server or a plugin that this folder brings along could have the names of ours.
+pub fn takes_our_names(folder: &Path) -> bool {
+    // What cannot be read by us may be read by Claude Code.
+    let is_taken = |file: PathBuf, has_ours: fn(&[u8]) -> bool| {
+        let text = bounded_file::read_if_there(&file, LONGEST);
+        text.map_or(true, |text| text.is_some_and(|text| has_ours(&text)))
+    };
+    let is_home = || system_home().is_some_and(|home| is_same(&home, folder));
+    let settings = ["settings.json", "settings.local.json"];
+    let settings = settings.map(|name| folder.join(".claude").join(name));
+    is_taken(folder.join(".mcp.json"), has_our_server)
+        || settings.into_iter().any(|file| is_taken(file, brings_plugins)) && !is_home()
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|o| o == one))
+}
+
+fn has_our_server(servers: &[u8]) -> bool {
+    let Ok(servers) = serde_json::from_slice::<Servers>(servers) else { return true };
+    servers.names.keys().any(|name| is_own_voice_server(name))
+}
+
+/// A plugin by our name, or a marketplace: what its plugins are called stands in files that are elsewhere.
+fn brings_plugins(settings: &[u8]) -> bool {
+    let Ok(settings) = serde_json::from_slice::<Settings>(settings) else { return true };
+    !settings.marketplaces.is_empty() || settings.plugins.keys().any(|key| is_own_plugin_key(key))
+}

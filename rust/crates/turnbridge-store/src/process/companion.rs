@@ -1,0 +1,75 @@
+//! Starts the other executables, which lie beside this one, so that they outlive it: nobody waits
+//! for them, and none of our streams is theirs.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use turnbridge_core::system::environment_rules::for_the_notifier;
+
+use crate::files::file_lock;
+use crate::paths::StatePaths;
+use crate::test_switch;
+
+/// Somebody should deliver what is queued. A daemon that lives sees the new file by itself.
+pub fn wake(paths: &StatePaths) -> Result<(), String> {
+    if file_lock::is_held(&paths.daemon_lock()) {
+        return Ok(());
+    }
+    match start_notifier(&[]) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("the notifier could not be started: {error}")),
+    }
+}
+
+/// It carries a token, so that it gets no variable but those that it needs.
+pub fn start_notifier(arguments: &[&str]) -> io::Result<Child> {
+    let mut command = command("turnbridge-notify", arguments, Apart::InItsOwnGroup)?;
+    command.env_clear();
+    command.envs(for_the_notifier().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.envs(test_switch::variables());
+    command.spawn()
+}
+
+/// How it comes to stand apart from us, so that what ends us does not end it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Apart {
+    /// We put it into a process group of its own.
+    InItsOwnGroup,
+    /// It makes a session of its own, which the leader of a group cannot.
+    ByItself,
+}
+
+/// Claude waits until nobody holds its streams any more, so that a hook's companion gets none.
+pub fn start(name: &str, arguments: &[&str], apart: Apart) -> io::Result<Child> {
+    command(name, arguments, apart)?.spawn()
+}
+
+fn command(name: &str, arguments: &[&str], apart: Apart) -> io::Result<Command> {
+    let program = path_of(name).ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    detach(&mut command, apart);
+    Ok(command)
+}
+
+pub fn path_of(name: &str) -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?;
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    Some(own.with_file_name(name)).filter(|path| path.exists())
+}
+
+#[cfg(unix)]
+fn detach(command: &mut Command, apart: Apart) {
+    if apart == Apart::InItsOwnGroup {
+        std::os::unix::process::CommandExt::process_group(command, 0);
+    }
+}
+
+/// There are no sessions to make.
+#[cfg(windows)]
+fn detach(command: &mut Command, _apart: Apart) {
+    // CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP.
+    std::os::windows::process::CommandExt::creation_flags(command, 0x0800_0200);
+}

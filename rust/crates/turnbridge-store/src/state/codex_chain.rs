@@ -1,0 +1,63 @@
+//! The `notify` program that the user had in Codex's config before Turnbridge took its place. Codex
+//! runs one only, so ours runs it, with the same JSON (X1).
+
+use std::io;
+
+use turnbridge_core::agents::codex::codex_notify_wire::Chain;
+use turnbridge_core::version_wire::{VERSION, is_newer};
+
+use crate::files::atomic_file::write_durably;
+use crate::files::bounded_file;
+use crate::paths::StatePaths;
+use crate::state::newer_files;
+
+const LONGEST: u64 = 1 << 20;
+
+/// `None`: the user had none.
+pub fn read(paths: &StatePaths) -> io::Result<Option<Chain>> {
+    let bytes = match bounded_file::read(&paths.codex_chain(), LONGEST) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => bytes?,
+    };
+    if is_newer(&bytes) {
+        return Err(newer_files::error());
+    }
+    let chain: Chain = serde_json::from_slice(&bytes)?;
+    Ok(Some(chain).filter(|chain| !chain.argv.is_empty()))
+}
+
+/// From now on this runs behind ours.
+pub fn write(paths: &StatePaths, argv: &[String]) -> io::Result<()> {
+    if newer_files::is_newer_file(&paths.codex_chain()) {
+        return Err(newer_files::error());
+    }
+    let chain = Chain { version: VERSION, argv: argv.to_vec() };
+    write_durably(&paths.codex_chain(), &serde_json::to_vec(&chain)?)
+}
+
+pub fn forget(paths: &StatePaths) -> io::Result<()> {
+    match std::fs::remove_file(paths.codex_chain()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_that_was_there_is_kept_until_it_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        let argv = ["a b".to_owned(), "\"".to_owned()];
+        write(&paths, &argv).unwrap();
+        assert_eq!(read(&paths).unwrap().unwrap().argv, argv);
+        forget(&paths).unwrap();
+        forget(&paths).unwrap();
+        assert_eq!(read(&paths).unwrap(), None);
+        std::fs::write(paths.codex_chain(), r#"{"version":2,"argv":{}}"#).unwrap();
+        let errors = [read(&paths).unwrap_err(), write(&paths, &argv).unwrap_err()];
+        assert!(errors.iter().all(newer_files::is_newer_error));
+    }
+}

@@ -1,0 +1,257 @@
+//! Replies that have come in, and how far each has come. A reply is `<id>.json`, written whole and
+//! on the disk before its arrival is acknowledged; when all is done with it, it becomes `<id>.done`.
+//! Beside it lie its claim, lock, result and the rest: who writes which is in `run`.
+//!
+//! The same message may be reported many times, by a restarted daemon's second socket as well as by
+//! Slack's retries: `accept` takes it once.
+
+mod run;
+mod seen;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::replies::reply_plan::{Pending, Progress, Told};
+use turnbridge_core::replies::reply_wire::{Outcome, Reply, RunResult, is_reply_id};
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::version_wire::VERSION;
+
+use crate::files::append::append_line;
+use crate::files::atomic_file::write_durably;
+use crate::files::file_lock::FileLock;
+use crate::paths::StatePaths;
+use crate::state::folder_trust;
+
+pub use run::{
+    Acks, Claim, REPLY_ID, Streams, acknowledge, acks, claim, claimed_at, has_ended,
+    is_hook_running, is_running, is_stop_requested, lock, read_result, request_stop, save_agent,
+    save_result, way,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    New,
+    /// It has come before.
+    Known,
+}
+
+/// A reply and how far it has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub reply: Reply,
+    pub progress: Progress,
+    /// What has been said about it where it came from.
+    pub told: Vec<Told>,
+    /// What was about to be said when whoever said it was killed: it may have arrived.
+    pub telling: Option<Told>,
+}
+
+impl Entry {
+    pub fn pending(&self) -> Pending {
+        Pending {
+            id: self.reply.id.clone(),
+            session: self.reply.session(),
+            text: self.reply.text.clone(),
+            written: self.reply.written(),
+            told: self.told.clone(),
+            progress: self.progress.clone(),
+        }
+    }
+}
+
+/// How long finished replies can still be listed.
+const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Two accept at the same time only when a daemon is being replaced.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Takes a reply. When it returns, the reply is on the disk, or was before.
+///
+/// The reply is written first, the mark that it was seen after it: killed in between, the same
+/// message is known by its file.
+pub fn accept(paths: &StatePaths, reply: &Reply, now: Timestamp) -> io::Result<Accepted> {
+    let place = place(paths, &reply.id)?;
+    let _lock = FileLock::acquire(&paths.inbox_dir().join("accept.lock"), LOCK_PATIENCE)?;
+    if place.exists() || place.with_extension("done").exists() {
+        return Ok(Accepted::Known);
+    }
+    if seen::contains(paths, reply)? {
+        return Ok(Accepted::Known);
+    }
+    write_durably(&place, &serde_json::to_vec(reply)?)?;
+    seen::add(paths, reply, now)?;
+    Ok(Accepted::New)
+}
+
+/// All that are not finished, in the order in which they were sent. Files that cannot be read, or
+/// are for a newer version, are left where they are.
+pub fn entries(paths: &StatePaths) -> io::Result<Vec<Entry>> {
+    folder_trust::check_state(paths)?;
+    let mut entries = Vec::new();
+    for path in files_with(paths, "json")? {
+        entries.extend(read_reply(paths, &path).map(|reply| read_entry(paths, reply)));
+    }
+    entries.sort_by(|a, b| a.reply.order().cmp(&b.reply.order()));
+    Ok(entries)
+}
+
+/// One that is not finished.
+pub fn entry(paths: &StatePaths, id: &str) -> io::Result<Option<Entry>> {
+    folder_trust::check_state(paths)?;
+    let reply = read_reply(paths, &place(paths, id)?);
+    Ok(reply.map(|reply| read_entry(paths, reply)))
+}
+
+/// Whether an unfinished reply by this id is for this session.
+fn is_for(paths: &StatePaths, id: &str, tool: Tool, session: &SessionId) -> bool {
+    let reply = place(paths, id).ok().and_then(|place| read_reply(paths, &place));
+    reply
+        .and_then(|reply| reply.session())
+        .is_some_and(|(own_tool, own)| own_tool == tool && own == *session)
+}
+
+/// Those of the last week, in the order in which they were sent.
+pub fn finished(paths: &StatePaths) -> io::Result<Vec<(Reply, Option<RunResult>)>> {
+    let mut finished = Vec::new();
+    for path in files_with(paths, "done")? {
+        let reply = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(reply) = reply.filter(|reply: &Reply| is_file_of(&path, &reply.id)) {
+            let result = read_result(paths, &reply.id);
+            finished.push((reply, result));
+        }
+    }
+    finished.sort_by(|(a, _), (b, _)| a.order().cmp(&b.order()));
+    Ok(finished)
+}
+
+/// Before something is said; with it, a kill while it is being said is seen.
+pub fn mark_telling(paths: &StatePaths, id: &str, told: Told) -> io::Result<()> {
+    add_told(paths, id, &format!("{}?\n", told.as_str()))
+}
+
+/// After it has been said.
+pub fn mark_told(paths: &StatePaths, id: &str, told: Told) -> io::Result<()> {
+    add_told(paths, id, &format!("{}\n", told.as_str()))
+}
+
+fn add_told(paths: &StatePaths, id: &str, line: &str) -> io::Result<()> {
+    append_line(&place(paths, id)?.with_extension("told"), line.as_bytes()).map(|_| ())
+}
+
+/// Nothing is left to do. The claim stays for as long as the reply can be listed: a runner that was
+/// started twice must not find it free.
+pub fn finish(paths: &StatePaths, id: &str) -> io::Result<()> {
+    let place = place(paths, id)?;
+    match fs::rename(&place, place.with_extension("done")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    for extension in ["told", "ack", "agent", "stop", "in", "out", "err"] {
+        remove(&place.with_extension(extension))?;
+    }
+    Ok(())
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dropped {
+    Yes,
+    /// It is under way; it can only be stopped.
+    Running,
+    Unknown,
+}
+
+/// The user does not want it any more. It is claimed first, so that nobody begins it meanwhile.
+pub fn drop(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Dropped> {
+    if !place(paths, id)?.exists() {
+        return Ok(Dropped::Unknown);
+    }
+    let Some(_lock) = lock(paths, id)?.filter(|_| !run::is_agent_alive(paths, id)) else {
+        return Ok(Dropped::Running);
+    };
+    claim(paths, id, now)?;
+    if read_result(paths, id).is_none() {
+        save_result(paths, id, &RunResult::new(Outcome::Dropped, now.to_string()))?;
+    }
+    finish(paths, id).map(|()| Dropped::Yes)
+}
+
+/// Forgets what was finished a week ago, and what nobody knows any more.
+pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
+    let Ok(files) = fs::read_dir(paths.inbox_dir()) else { return Ok(()) };
+    for file in files {
+        let path = file?.path();
+        let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        let is_own = ["json", "jsonl"].contains(&extension.as_str())
+            || path.with_extension("json").exists()
+            || path.file_name().is_some_and(|name| name == "accept.lock");
+        let modified = path.metadata().and_then(|metadata| metadata.modified());
+        let age = modified.ok().and_then(|at| now.duration_since(at).ok());
+        if !is_own && age.is_some_and(|age| age > KEPT) {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Nobody else's file is acted on.
+fn read_reply(paths: &StatePaths, path: &Path) -> Option<Reply> {
+    let reply: Reply = serde_json::from_slice(&folder_trust::read_own(path)?).ok()?;
+    let is_own = place(paths, &reply.id).is_ok_and(|place| place == path);
+    (is_own && reply.version <= VERSION).then_some(reply)
+}
+
+fn read_entry(paths: &StatePaths, reply: Reply) -> Entry {
+    let progress = run::progress(paths, &reply.id);
+    let (told, telling) = read_told(paths, &reply.id);
+    Entry { reply, progress, told, telling }
+}
+
+fn read_told(paths: &StatePaths, id: &str) -> (Vec<Told>, Option<Told>) {
+    let path = place(paths, id).map(|place| place.with_extension("told"));
+    let text = path.and_then(fs::read_to_string).unwrap_or_default();
+    let told: Vec<_> = text.lines().filter_map(Told::parse).collect();
+    let mut begun = text.lines().filter_map(|line| Told::parse(line.strip_suffix('?')?));
+    let telling = begun.next_back().filter(|begun| !told.contains(begun));
+    (told, telling)
+}
+
+fn files_with(paths: &StatePaths, extension: &str) -> io::Result<Vec<PathBuf>> {
+    let files = match fs::read_dir(paths.inbox_dir()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        files => files?,
+    };
+    let mut found = Vec::new();
+    for file in files {
+        let path = file?.path();
+        if path.extension().is_some_and(|own| own == extension) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+fn is_file_of(path: &Path, id: &str) -> bool {
+    path.file_stem().is_some_and(|stem| stem == id)
+}
+
+/// The reply's own file, whose id has been checked. What lies beside it has another extension; ids
+/// have dots in them, but the last one is always ours.
+fn place(paths: &StatePaths, id: &str) -> io::Result<PathBuf> {
+    if !is_reply_id(id) {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    Ok(paths.inbox_dir().join(format!("{id}.json")))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! The run of one reply, as its files tell. The runner takes `<id>.lock` and holds it while it
+//! lives; then it claims `<id>.run`, which can be done once; `<id>.agent` names the process that it
+//! has started, which may outlive it; the agent's hooks write `<id>.ack`; `<id>.result` is the end.
+//! `<id>.stop` asks the runner to end it, on systems without signals too.
+//!
+//! A process is known by its pid, its start time and the start of the machine that this counts from.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::replies::reply_plan::Progress;
+use turnbridge_core::replies::reply_wire::{Holder, RunResult, Way};
+use turnbridge_core::replies::turn_trace::TurnEnd;
+use turnbridge_core::session::event::ProcessKey;
+use turnbridge_core::timestamp::Timestamp;
+
+use super::{is_for, place};
+use crate::files::append::append_line;
+use crate::files::atomic_file::{
+    open_making_folders, sync_folder_of, write_atomically, write_durably,
+};
+use crate::files::bounded_file;
+use crate::files::file_lock::{self, FileLock};
+use crate::paths::StatePaths;
+use crate::process::{self, Liveness, identify, liveness};
+
+/// The variable by which an agent's hooks know the reply that it runs.
+pub const REPLY_ID: &str = "TURNBRIDGE_REPLY_ID";
+
+/// Longer than it takes to see whether a lock is held.
+const LOOK: Duration = Duration::from_millis(300);
+
+fn sibling(paths: &StatePaths, id: &str, extension: &str) -> io::Result<PathBuf> {
+    place(paths, id).map(|place| place.with_extension(extension))
+}
+
+fn read<T: DeserializeOwned>(paths: &StatePaths, id: &str, extension: &str) -> Option<T> {
+    let bytes = fs::read(sibling(paths, id, extension).ok()?).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+pub fn progress(paths: &StatePaths, id: &str) -> Progress {
+    // Looked at in this order: a runner writes the result before it lets go of the lock.
+    let is_claimed = sibling(paths, id, "run").is_ok_and(|path| path.exists());
+    let is_running = is_claimed && is_running(paths, id);
+    match read_result(paths, id) {
+        Some(result) => Progress::Ended(result),
+        None if is_running && is_stop_requested(paths, id) && !is_runner_alive(paths, id) => {
+            Progress::Unstopped
+        }
+        None if is_running => Progress::Running,
+        None if is_claimed => Progress::Lost,
+        None => Progress::Waiting,
+    }
+}
+
+/// Its runner lives, or the agent that it has started.
+pub fn is_running(paths: &StatePaths, id: &str) -> bool {
+    is_runner_alive(paths, id) || is_agent_alive(paths, id)
+}
+
+fn is_runner_alive(paths: &StatePaths, id: &str) -> bool {
+    sibling(paths, id, "lock").is_ok_and(|path| file_lock::is_held(&path))
+}
+
+/// The process that its runner has started lives, or the one whose hooks have acknowledged it: what
+/// was started may only be a wrapper around the agent.
+pub fn is_agent_alive(paths: &StatePaths, id: &str) -> bool {
+    agents(paths, id).next().is_some()
+}
+
+fn agents(paths: &StatePaths, id: &str) -> impl Iterator<Item = ProcessKey> + use<> {
+    let started = read::<Holder>(paths, id, "agent");
+    let runner = read::<Holder>(paths, id, "run");
+    // A hook whose agent was killed is adopted, by init or by the user's service manager. They were
+    // there before the runner, so they are no agent of its.
+    let can_be_agent = move |holder: &Holder| {
+        let is_older = |runner: &Holder| runner.boot == holder.boot && holder.start < runner.start;
+        !runner.as_ref().is_some_and(is_older)
+    };
+    let acknowledged = acks(paths, id).by.into_iter().filter(can_be_agent);
+    started.into_iter().chain(acknowledged).filter_map(|holder| alive(&holder))
+}
+
+fn alive(holder: &Holder) -> Option<ProcessKey> {
+    let is_of_this_boot = holder.boot.is_none() || holder.boot == process::boot();
+    let process = ProcessKey { pid: holder.pid, start: holder.start };
+    (is_of_this_boot && liveness(process) == Liveness::Alive).then_some(process)
+}
+
+/// What the runner has started. `None`: nothing, or it is not known.
+pub fn way(paths: &StatePaths, id: &str) -> Option<Way> {
+    let started: Holder = read(paths, id, "agent")?;
+    Some(started.way.unwrap_or(Way::Agent))
+}
+
+/// Held by the runner while it lives. `None`: another one does.
+pub fn lock(paths: &StatePaths, id: &str) -> io::Result<Option<FileLock>> {
+    // Whoever only looks holds it for a moment.
+    match FileLock::acquire(&sibling(paths, id, "lock")?, LOOK) {
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
+        lock => lock.map(Some),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    Ours,
+    /// Somebody has begun it, now or long ago: it is not to be begun again.
+    Taken,
+}
+
+/// Once for a reply, for ever; on the disk before it returns.
+pub fn claim(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Claim> {
+    let path = sibling(paths, id, "run")?;
+    let bytes = serde_json::to_vec(&holder(std::process::id(), now))?;
+    // Written whole beside it, then linked, so that it is never seen half.
+    let whole = path.with_extension(format!("{}.new", std::process::id()));
+    write_durably(&whole, &bytes)?;
+    let linked = fs::hard_link(&whole, &path);
+    let _ = fs::remove_file(&whole);
+    let claimed = match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            // A file system without links.
+            let mut options = OpenOptions::new();
+            let file = open_making_folders(&path, options.write(true).create_new(true));
+            file.and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
+        }
+        linked => linked,
+    };
+    match claimed {
+        Ok(()) => sync_folder_of(&path).map(|()| Claim::Ours),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Claim::Taken),
+        Err(error) => Err(error),
+    }
+}
+
+fn holder(pid: u32, now: Timestamp) -> Holder {
+    let (start, boot) = (identify(pid).start, process::boot());
+    Holder { pid, start, at: now.to_string(), boot, way: None }
+}
+
+/// When it was claimed.
+pub fn claimed_at(paths: &StatePaths, id: &str) -> Option<Timestamp> {
+    Timestamp::parse(&read::<Holder>(paths, id, "run")?.at)
+}
+
+/// The process that works on it. On the disk before it returns: that an agent was started must be
+/// known even after a power cut.
+pub fn save_agent(
+    paths: &StatePaths,
+    id: &str,
+    pid: u32,
+    way: Way,
+    now: Timestamp,
+) -> io::Result<()> {
+    let holder = Holder { way: Some(way), ..holder(pid, now) };
+    write_durably(&sibling(paths, id, "agent")?, &serde_json::to_vec(&holder)?)
+}
+
+/// A hook of the agent has seen the prompt, or the end of its turn. Nothing is written for an id
+/// that nobody waits for, or of another session: it came by the environment, which an agent hands on
+/// to every agent that it starts itself.
+pub fn acknowledge(
+    paths: &StatePaths,
+    id: &str,
+    session: (Tool, &SessionId),
+    event: &str,
+    agent: ProcessKey,
+) -> io::Result<()> {
+    let place = place(paths, id)?;
+    if !is_for(paths, id, session.0, session.1) {
+        return Ok(());
+    }
+    let mut lines = format!("{event}\n");
+    if agent != ProcessKey::UNKNOWN {
+        let boot = process::boot().unwrap_or_default();
+        lines += &format!("by {} {} {boot}\n", agent.pid, agent.start);
+    }
+    append_line(&place.with_extension("ack"), lines.as_bytes()).map(|_| ())
+}
+
+/// What the agent's hooks have seen.
+#[derive(Debug, Default)]
+pub struct Acks {
+    pub has_prompt: bool,
+    /// The first end of a turn: what follows in the same process (a background task has ended) is no
+    /// longer the reply's own turn.
+    pub end: Option<TurnEnd>,
+    /// The agents whose hooks they were.
+    by: Vec<Holder>,
+}
+
+pub fn acks(paths: &StatePaths, id: &str) -> Acks {
+    let text = sibling(paths, id, "ack").and_then(fs::read_to_string).unwrap_or_default();
+    let mut acks = Acks::default();
+    for line in text.lines() {
+        match line {
+            "UserPromptSubmit" => acks.has_prompt = true,
+            "Stop" => acks.end = acks.end.or(Some(TurnEnd::Ok)),
+            "StopFailure" => acks.end = acks.end.or(Some(TurnEnd::Failed)),
+            other => acks.by.extend(read_agent(other)),
+        }
+    }
+    acks
+}
+
+/// `by PID START BOOT`.
+fn read_agent(line: &str) -> Option<Holder> {
+    let mut words = line.strip_prefix("by ")?.split(' ');
+    let pid = words.next()?.parse().ok()?;
+    let start = words.next()?.parse().ok()?;
+    let boot = words.next().filter(|boot| !boot.is_empty()).map(str::to_owned);
+    Some(Holder { pid, start, at: String::new(), boot, way: None })
+}
+
+/// A hook of the agent is at work: what it has seen is not written down yet. It outlives its agent.
+pub fn is_hook_running(id: &str) -> bool {
+    let hooks = ["turnbridge-status", "turnbridge-stop-gate"];
+    process::is_any_running(&hooks, &format!("{REPLY_ID}={id}"))
+}
+
+/// The agent's hooks have seen a turn end: it will be told of by itself.
+pub fn has_ended(paths: &StatePaths, id: &str) -> bool {
+    acks(paths, id).end.is_some()
+}
+
+/// The agent's streams: files, because an agent that outlives its runner must neither miss the rest
+/// of its prompt nor die of a pipe that nobody reads.
+#[derive(Debug)]
+pub struct Streams {
+    stdin: PathBuf,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Streams {
+    pub fn of(paths: &StatePaths, id: &str) -> io::Result<Streams> {
+        let file = |extension| sibling(paths, id, extension);
+        Ok(Streams { stdin: file("in")?, stdout: file("out")?, stderr: file("err")? })
+    }
+
+    /// What the agent is to read.
+    pub fn open_stdin(&self, text: &str) -> io::Result<File> {
+        write_atomically(&self.stdin, text.as_bytes())?;
+        File::open(&self.stdin)
+    }
+
+    /// Standard output and standard error, empty.
+    pub fn create(&self) -> io::Result<(File, File)> {
+        let create = |path: &PathBuf| {
+            let mut options = OpenOptions::new();
+            open_making_folders(path, options.write(true).create(true).truncate(true))
+        };
+        Ok((create(&self.stdout)?, create(&self.stderr)?))
+    }
+
+    /// How much was written to each.
+    pub fn lengths(&self) -> (u64, u64) {
+        let length = |path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+        (length(&self.stdout), length(&self.stderr))
+    }
+
+    /// The beginning of what was printed.
+    pub fn read_stdout(&self, longest: u64) -> String {
+        let mut bytes = Vec::new();
+        let file = File::open(&self.stdout);
+        let _ = file.and_then(|file| file.take(longest).read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The end of what was complained about.
+    pub fn read_stderr(&self, longest: u64) -> String {
+        let tail = bounded_file::read_tail(&self.stderr, longest).unwrap_or_default();
+        String::from_utf8_lossy(&tail.0).into_owned()
+    }
+}
+
+pub fn save_result(paths: &StatePaths, id: &str, result: &RunResult) -> io::Result<()> {
+    write_durably(&sibling(paths, id, "result")?, &serde_json::to_vec(result)?)
+}
+
+pub fn read_result(paths: &StatePaths, id: &str) -> Option<RunResult> {
+    read(paths, id, "result")
+}
+
+/// Asks for the end of a run. Its runner ends the agent; an agent without one is asked itself.
+pub fn request_stop(paths: &StatePaths, id: &str) -> io::Result<()> {
+    write_atomically(&sibling(paths, id, "stop")?, b"")?;
+    if is_runner_alive(paths, id) {
+        let runner = read::<Holder>(paths, id, "run");
+        runner.as_ref().and_then(alive).into_iter().for_each(terminate);
+    } else {
+        agents(paths, id).for_each(terminate);
+    }
+    Ok(())
+}
+
+pub fn is_stop_requested(paths: &StatePaths, id: &str) -> bool {
+    sibling(paths, id, "stop").is_ok_and(|path| path.exists())
+}
+
+#[cfg(unix)]
+fn terminate(process: ProcessKey) {
+    use rustix::process::{Pid, Signal, kill_process};
+    if let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+/// The runner looks for the file.
+#[cfg(windows)]
+fn terminate(_process: ProcessKey) {}

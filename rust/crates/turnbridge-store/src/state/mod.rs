@@ -1,0 +1,22 @@
+//! Our own files below the state folder: sessions, turns, notices, replies, routes, panes, marks. Each
+//! file has one module, and that module has the only functions that change it.
+
+pub mod codex_chain;
+pub mod codex_offsets;
+pub mod folder_trust;
+pub mod heard;
+pub mod inbox;
+pub mod newer_files;
+pub mod notice_queue;
+pub mod outbox;
+pub mod pane_store;
+pub mod pending_turns;
+pub mod prune;
+pub mod recovery;
+pub mod routes;
+pub mod session_store;
+pub mod slack_place;
+pub mod speech_mark;
+pub mod thread_marks;
+pub mod turn_completion;
+pub mod turn_store;

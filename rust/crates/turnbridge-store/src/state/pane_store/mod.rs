@@ -1,0 +1,172 @@
+//! `panes.json`: the live registry of panes (KT-73), and what is done when a pane is left. No hook
+//! writes it. What a binding means is decided in `turnbridge_core::terminals::panes`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use turnbridge_core::agents::codex::codex_binding::Input;
+use turnbridge_core::ids::SessionId;
+use turnbridge_core::session::event::PaneEnd;
+use turnbridge_core::terminals::pane_id::PaneId;
+use turnbridge_core::terminals::pane_wire::{read_panes, write_panes};
+use turnbridge_core::terminals::panes::{Launch, Panes};
+use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::version_wire::is_newer;
+
+use crate::files::atomic_file::write_atomically;
+use crate::files::bounded_file;
+use crate::files::file_lock::FileLock;
+use crate::foreign::codex_rollouts;
+use crate::paths::StatePaths;
+use crate::state::newer_files;
+use crate::state::session_store;
+
+/// A shell waits for us; whoever holds the lock needs a millisecond.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// No such file of ours is longer: some hundred bytes, at times a few thousand, for each pane.
+const LONGEST: u64 = 16 << 20;
+
+/// File systems keep times of two seconds at worst.
+const COARSE: Duration = Duration::from_secs(2);
+
+/// The registry as it is now, without waiting for anybody.
+pub fn read(paths: &StatePaths) -> Panes {
+    read_panes(&bytes(paths))
+}
+
+fn bytes(paths: &StatePaths) -> Vec<u8> {
+    bounded_file::read(&paths.panes_file(), LONGEST).unwrap_or_default()
+}
+
+/// Changes it, under its lock. It is written only if something has changed.
+pub fn update<T>(paths: &StatePaths, change: impl FnOnce(&mut Panes) -> T) -> io::Result<T> {
+    let _lock = FileLock::acquire(&paths.panes_lock(), LOCK_PATIENCE)?;
+    let bytes = bytes(paths);
+    if is_newer(&bytes) {
+        return Err(newer_files::error());
+    }
+    let before = read_panes(&bytes);
+    let mut panes = before.clone();
+    let result = change(&mut panes);
+    if panes != before {
+        write_atomically(&paths.panes_file(), &write_panes(&panes))?;
+    }
+    Ok(result)
+}
+
+/// An agent is about to start in the pane, so whatever it showed before has ended.
+pub fn launch(
+    paths: &StatePaths,
+    homes: &[PathBuf],
+    pane: &PaneId,
+    launch: Launch,
+) -> io::Result<Left> {
+    let left = end_shown(paths, homes, pane, PaneEnd::PromptReturned, launch.at)?;
+    update(paths, |panes| panes.launch(pane, launch))?;
+    Ok(left)
+}
+
+/// The pane shows no agent any more: what it showed is stopped, and bound no more.
+pub fn leave(
+    paths: &StatePaths,
+    homes: &[PathBuf],
+    pane: &PaneId,
+    why: PaneEnd,
+    at: Timestamp,
+) -> io::Result<Left> {
+    // The sessions first: whoever is killed in between is asked again at the next prompt.
+    let left = end_shown(paths, homes, pane, why, at)?;
+    let panes = read(paths);
+    if panes.launches.contains_key(pane) || panes.codex.panes().any(|(other, _)| other == pane) {
+        update(paths, |panes| panes.leave(pane, why))?;
+    }
+    Ok(left)
+}
+
+/// What came of leaving a pane.
+#[derive(Debug, Default)]
+pub struct Left {
+    pub sessions: Vec<SessionId>,
+    /// What went wrong on the way without stopping it.
+    pub problems: Vec<String>,
+}
+
+fn end_shown(
+    paths: &StatePaths,
+    homes: &[PathBuf],
+    pane: &PaneId,
+    why: PaneEnd,
+    at: Timestamp,
+) -> io::Result<Left> {
+    let panes = settle(paths, homes)?;
+    let sessions = session_store::read_all(paths)?;
+    let mut left = Left::default();
+    for event in panes.departures(&sessions, pane, why, at) {
+        match session_store::update(Some(paths), &event, None) {
+            Ok(updated) => {
+                left.problems.extend(updated.problems);
+                left.sessions.push(event.session_id);
+            }
+            Err(problem) => left.problems.push(format!("{}: {problem}", event.session_id)),
+        }
+    }
+    Ok(left)
+}
+
+/// Gives the panes that wait the threads of Codex that have begun since. Costs a look at the
+/// registry when nobody waits.
+pub fn settle(paths: &StatePaths, homes: &[PathBuf]) -> io::Result<Panes> {
+    let panes = read(paths);
+    let mut found: Vec<PathBuf> = Vec::new();
+    if let Some(at) = panes.codex.oldest_marker() {
+        let since = system_time(at).checked_sub(COARSE).unwrap_or(UNIX_EPOCH);
+        found.extend(homes.iter().flat_map(|home| codex_rollouts::written_since(home, since)));
+    }
+    for thread in panes.codex.unseen_threads() {
+        found.extend(homes.iter().find_map(|home| codex_rollouts::find(home, thread.as_str())));
+    }
+    see(paths, panes, &found)
+}
+
+/// The same for files that are known to have changed.
+pub fn settle_with(paths: &StatePaths, changed: &Path) -> io::Result<Panes> {
+    let panes = read(paths);
+    if panes.codex.oldest_marker().is_none() && panes.codex.unseen_threads().next().is_none() {
+        return Ok(panes);
+    }
+    see(paths, panes, &[changed.to_owned()])
+}
+
+fn see(paths: &StatePaths, panes: Panes, files: &[PathBuf]) -> io::Result<Panes> {
+    let is_seen = |path: &&PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        panes.codex.seen().any(|(thread, _)| name.contains(thread.as_str()))
+    };
+    let mut rollouts: Vec<_> = files
+        .iter()
+        .filter(|path| !is_seen(path))
+        .filter_map(|path| codex_rollouts::read_rollout(path))
+        .collect();
+    if rollouts.is_empty() {
+        return Ok(panes);
+    }
+    // In the order in which they began, whatever order they are found in.
+    rollouts.sort_by(|one, other| {
+        (one.created_at, &one.thread).cmp(&(other.created_at, &other.thread))
+    });
+    update(paths, |panes| {
+        rollouts.into_iter().for_each(|rollout| panes.codex.take(Input::RolloutAppeared(rollout)));
+        panes.codex.forget_old_threads();
+        panes.clone()
+    })
+}
+
+fn system_time(at: Timestamp) -> SystemTime {
+    let micros = u64::try_from(at.as_micros()).unwrap_or_default();
+    UNIX_EPOCH + Duration::from_micros(micros)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! `pending/`: turns whose end a hook has seen and not yet dealt with wholly. The hook writes the
+//! file first and removes it last, so that nothing is lost with a hook that is killed or that does
+//! not get the session's lock. `session_store` completes what others have left.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::session::pending_turn_wire::{PendingTurn, read_pending};
+
+use crate::files::atomic_file::{open_making_folders, write_atomically};
+use crate::paths::StatePaths;
+use crate::process::{Liveness, liveness};
+use crate::state::folder_trust::read_own;
+
+/// Where the system does not tell whether the writer lives: no hook lives longer.
+const LONGEST_HOOK: Duration = Duration::from_secs(120);
+
+/// A pending turn and its file.
+#[derive(Debug)]
+pub struct Pending {
+    pub path: PathBuf,
+    pub turn: PendingTurn,
+}
+
+/// Writes the turn down in one write. A file that is cut off is not whole JSON, and is skipped.
+pub fn announce(paths: &StatePaths, turn: &PendingTurn) -> io::Result<PathBuf> {
+    let record = &turn.record;
+    let name = format!(
+        "{}-{}.{}-{:016x}.json",
+        record.tool, record.session_id, turn.writer.pid, turn.payload
+    );
+    let path = paths.pending_dir().join(name);
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let mut file = open_making_folders(&path, &mut options)?;
+    let written = file.write_all(&serde_json::to_vec(turn)?);
+    if let Err(error) = written {
+        let _ = fs::remove_file(&path);
+        return Err(error);
+    }
+    Ok(path)
+}
+
+/// Notes that the notice of the turn has been made, and only the record is left to do.
+pub fn note_told(pending: &mut Pending) -> io::Result<()> {
+    pending.turn.tell = false;
+    write_atomically(&pending.path, &serde_json::to_vec(&pending.turn)?)
+}
+
+/// The turns of one session that their hooks have left, oldest first.
+pub fn of_session(paths: &StatePaths, tool: Tool, id: &SessionId) -> Vec<Pending> {
+    let prefix = format!("{tool}-{id}.");
+    let mut left = left_behind(paths, |name| name.starts_with(&prefix));
+    left.retain(|pending| {
+        pending.turn.session().is_some_and(|session| session == (tool, id.clone()))
+    });
+    left
+}
+
+/// The sessions that have such turns.
+pub fn sessions(paths: &StatePaths) -> Vec<(Tool, SessionId)> {
+    let left = left_behind(paths, |_| true);
+    let mut sessions: Vec<_> = left.iter().filter_map(|pending| pending.turn.session()).collect();
+    sessions.sort();
+    sessions.dedup();
+    sessions
+}
+
+fn left_behind(paths: &StatePaths, is_wanted: impl Fn(&str) -> bool) -> Vec<Pending> {
+    let Ok(files) = fs::read_dir(paths.pending_dir()) else { return Vec::new() };
+    let mut left = Vec::new();
+    for file in files.flatten() {
+        let name = file.file_name();
+        let Some(name) = name.to_str().filter(|name| name.ends_with(".json")) else { continue };
+        if name.starts_with('.') || !is_wanted(name) {
+            continue;
+        }
+        let path = file.path();
+        let turn = read_own(&path).and_then(|bytes| read_pending(&bytes));
+        left.extend(turn.map(|turn| Pending { path, turn }).filter(is_left));
+    }
+    left.sort_by(|a, b| a.turn.record.ended_at.cmp(&b.turn.record.ended_at));
+    left
+}
+
+/// Returns whether the hook that wrote it does not work on it any more.
+fn is_left(pending: &Pending) -> bool {
+    match liveness(pending.turn.writer.key()) {
+        Liveness::Gone => true,
+        Liveness::Alive => false,
+        Liveness::Unknown => {
+            let modified = fs::metadata(&pending.path).and_then(|metadata| metadata.modified());
+            let age = modified.ok().map(|at| SystemTime::now().duration_since(at));
+            // A time in the future is no age: the clock was set back.
+            age.is_some_and(|age| age.map_or(true, |age| age > LONGEST_HOOK))
+        }
+    }
+}

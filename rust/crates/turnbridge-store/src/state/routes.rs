@@ -1,0 +1,85 @@
+//! `routes.jsonl`: which session a Slack thread belongs to (SLV-21..24). Appended to by whoever
+//! posts a parent, and the only truth about it.
+
+use std::fs;
+use std::io;
+
+use turnbridge_core::notices::notice_wire::Route;
+
+use crate::files::append::append_line;
+use crate::files::atomic_file::write_atomically;
+use crate::files::file_lock::FileLock;
+use crate::paths::StatePaths;
+
+pub fn append(paths: &StatePaths, route: &Route) -> io::Result<()> {
+    let mut line = serde_json::to_vec(route)?;
+    line.push(b'\n');
+    append_line(&paths.routes_file(), &line).map(|_| ())
+}
+
+/// All routes, oldest first. Lines that cannot be read are skipped.
+pub fn read(paths: &StatePaths) -> io::Result<Vec<Route>> {
+    let bytes = read_bytes(paths)?;
+    let lines = bytes.split(|byte| *byte == b'\n');
+    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+fn read_bytes(paths: &StatePaths) -> io::Result<Vec<u8>> {
+    match fs::read(paths.routes_file()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        bytes => bytes,
+    }
+}
+
+/// Keeps only what `is_kept` says; gives how many went. Nobody posts meanwhile: `outbox` is
+/// locked, so that no line is lost between the reading and the writing.
+pub fn retain(
+    paths: &StatePaths,
+    _outbox: &FileLock,
+    is_kept: impl Fn(&Route) -> bool,
+) -> io::Result<usize> {
+    let bytes = read_bytes(paths)?;
+    let mut kept = Vec::new();
+    let mut gone = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        // What cannot be read may be another version's, and is nobody's to throw away.
+        match serde_json::from_slice(line) {
+            Ok(route) if !is_kept(&route) => gone += 1,
+            _ => kept.extend(line),
+        }
+    }
+    if gone > 0 {
+        write_atomically(&paths.routes_file(), &kept)?;
+    }
+    Ok(gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_come_back_and_broken_lines_cost_no_others_slv_22() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        assert!(read(&paths).unwrap().is_empty());
+        let route = |thread_ts: &str| Route {
+            ts: "2026-01-01T00:00:00Z".into(),
+            channel: "D1".into(),
+            thread_ts: thread_ts.into(),
+            tool: "claude".into(),
+            session_id: "s".into(),
+            turn_id: None,
+            cwd: Some("/home/user".into()),
+            machine: None,
+        };
+        append(&paths, &route("1.0")).unwrap();
+        append_line(&paths.routes_file(), b"{broken\n").unwrap();
+        append(&paths, &route("2.0")).unwrap();
+        assert_eq!(read(&paths).unwrap(), [route("1.0"), route("2.0")]);
+        let lock = crate::state::outbox::lock(&paths).unwrap().unwrap();
+        assert_eq!(retain(&paths, &lock, |route| route.thread_ts != "1.0").unwrap(), 1);
+        assert_eq!(read(&paths).unwrap(), [route("2.0")]);
+        assert!(fs::read_to_string(paths.routes_file()).unwrap().starts_with("{broken\n"));
+    }
+}

@@ -1,0 +1,341 @@
+//! The session files. `update` is the only function that changes one.
+
+mod listing;
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::notices::notice_wire::{Notice, codex_event_id, notice_id};
+use turnbridge_core::session::advance::{Effect, advance, note_twin, runs_to_check};
+use turnbridge_core::session::claim::{Claim, Verdict};
+use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
+use turnbridge_core::session::session_wire::{read_session, write_session};
+use turnbridge_core::session::{Session, State};
+use turnbridge_core::version_wire::{NEWER, is_newer};
+
+use crate::files::atomic_file::write_atomically;
+use crate::files::file_lock::FileLock;
+use crate::kill_point::kill_point;
+use crate::paths::StatePaths;
+use crate::process::companion;
+use crate::process::{Liveness, liveness};
+use crate::sinks;
+use crate::state::outbox::Queued;
+use crate::state::turn_completion::{Completed, complete_left};
+use crate::state::{notice_queue, turn_store};
+
+pub use listing::{Open, read_all, read_matching, read_open};
+
+/// Two hundred hooks at once take a fraction of this on a machine with nothing else to do. Only
+/// a holder that was suspended could make us wait all of it: whoever is killed lets go.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+
+/// A hook's report of an event.
+#[derive(Debug, Clone)]
+pub struct Report {
+    pub claim: Claim,
+    /// Whether the turn that ends by the event is told to anybody.
+    pub tell: bool,
+}
+
+/// Applies one event: lock, read, claim, advance, notice, turn record, session file, sinks. What
+/// other hooks have left of this session comes first. The session file is written last of all
+/// files, so that its claims say what is done.
+///
+/// Without a writable home the sinks are still served, from what can be known then. `Err` only
+/// when another process holds the session for longer than a hook may wait.
+pub fn update(
+    paths: Option<&StatePaths>,
+    event: &Event,
+    report: Option<Report>,
+) -> Result<Updated, String> {
+    let mut problems = Vec::new();
+    let lock = match paths {
+        Some(paths) => lock_session(paths, event, &mut problems)?,
+        None => None,
+    };
+    let loaded = match paths {
+        Some(paths) => load(paths, event.tool, &event.session_id, &mut problems),
+        None => Loaded::Nothing,
+    };
+    // Files are written only under the lock; without one, what is there is still worth reading.
+    let writable = paths.filter(|_| lock.is_some() && !matches!(loaded, Loaded::Newer));
+    kill_point("locked");
+    let session = match loaded {
+        Loaded::Known(session) => *session,
+        _ => Session::new(event.tool, event.session_id.clone(), event.at),
+    };
+    let mut left = Completed::default();
+    let mut session = match writable {
+        Some(paths) => complete_left(paths, session, &mut left),
+        None => session,
+    };
+    problems.append(&mut left.problems);
+    let mut has_notice = left.has_notice;
+    let mut updated = Updated { is_twin: false, is_whole: writable.is_some(), problems };
+    let problems = &mut updated.problems;
+    if let Some(report) = &report
+        && session.claims.claim(report.claim.clone()) == Verdict::Twin
+    {
+        updated.is_twin = true;
+        note_twin(&mut session, event);
+        save(writable, &session, problems);
+    } else {
+        let before = session.current_run().map(|_| session.state());
+        let session = end_dead_runs(writable, session, event, problems);
+        let mut applied = apply(writable, session, event, report.as_ref(), problems);
+        has_notice |= applied.has_notice;
+        if let Some(report) = report.filter(|_| !applied.is_whole) {
+            applied.session.claims.withdraw(&report.claim);
+        }
+        // What concerns nobody we know makes no session.
+        let is_saved =
+            applied.session.runs.is_empty() || save(writable, &applied.session, problems);
+        updated.is_whole &= applied.is_whole && is_saved;
+        kill_point("saved");
+        if applied.effect == Effect::Applied {
+            publish(before, &applied.session, event, problems);
+        }
+    }
+    drop(lock);
+    if let Some(paths) = paths.filter(|_| has_notice) {
+        problems.extend(companion::wake(paths).err());
+    }
+    kill_point("woken");
+    Ok(updated)
+}
+
+#[derive(Debug)]
+pub struct Updated {
+    /// The other registration of this event has done all there was to do.
+    pub is_twin: bool,
+    /// Everything was written that had to be.
+    pub is_whole: bool,
+    /// What went wrong on the way without stopping it, for the log.
+    pub problems: Vec<String>,
+}
+
+struct Applied {
+    session: Session,
+    effect: Effect,
+    /// The notice and the record of the turn that ended, if one did, were written.
+    is_whole: bool,
+    has_notice: bool,
+}
+
+/// Advances the session and keeps the turn that ended by it.
+fn apply(
+    writable: Option<&StatePaths>,
+    session: Session,
+    event: &Event,
+    report: Option<&Report>,
+    problems: &mut Vec<String>,
+) -> Applied {
+    let mut note = |error: io::Error| problems.push(format!("turn record: {error}"));
+    if let Some(paths) = writable
+        && let Err(error) = turn_store::record_abandoned(paths, &session, event)
+    {
+        note(error);
+    }
+    let (session, effect) = advance(session, event);
+    let mut applied = Applied { session, effect, is_whole: true, has_notice: false };
+    let Some(paths) = writable else { return applied };
+    if effect == Effect::Applied
+        && let Err(error) = turn_store::keep(paths, &applied.session, event)
+    {
+        note(error);
+    }
+    // An end that came late changes no state, but it is an end.
+    if effect != Effect::Ignored {
+        finish_turn(paths, &mut applied, event, report, problems);
+    }
+    applied
+}
+
+/// Makes the notice and then the record of the turn that `event` has ended, if it has.
+fn finish_turn(
+    paths: &StatePaths,
+    applied: &mut Applied,
+    event: &Event,
+    report: Option<&Report>,
+    problems: &mut Vec<String>,
+) {
+    let id = report.map(|report| notice_id(event, report.claim.payload));
+    let id = id.or_else(|| codex_event_id(event));
+    let Some(record) = turn_store::finished(paths, &applied.session, event, id.clone()) else {
+        return;
+    };
+    kill_point("applied");
+    if let (Some(id), true) = (id, report.is_some_and(|report| report.tell)) {
+        let notice = Notice::of_turn(id, &record, event.facts.transcript_path.clone());
+        match notice_queue::queue_if_wanted(paths, &notice) {
+            Ok(queued) => applied.has_notice = queued == Queued::New,
+            Err(problem) => {
+                applied.is_whole = false;
+                problems.push(problem);
+            }
+        }
+    }
+    kill_point("notice queued");
+    if let Err(error) = turn_store::append(paths, &applied.session, event.process, &record) {
+        applied.is_whole = false;
+        problems.push(format!("turn record: {error}"));
+    }
+    kill_point("recorded");
+}
+
+/// One session as it is now, without waiting for anybody. `None`: it is not known.
+pub fn read(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Session> {
+    match load(paths, tool, id, &mut Vec::new()) {
+        Loaded::Known(session) => Some(*session),
+        Loaded::Newer | Loaded::Nothing => None,
+    }
+}
+
+fn lock_session(
+    paths: &StatePaths,
+    event: &Event,
+    problems: &mut Vec<String>,
+) -> Result<Option<FileLock>, String> {
+    let path = paths.session_lock(event.tool, &event.session_id);
+    match FileLock::acquire(&path, LOCK_PATIENCE) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            Err("the session's lock was not to be had".to_owned())
+        }
+        Err(error) => {
+            problems.push(format!("session lock: {error}"));
+            Ok(None)
+        }
+    }
+}
+
+pub(crate) enum Loaded {
+    Known(Box<Session>),
+    /// Another version's own business.
+    Newer,
+    Nothing,
+}
+
+pub(crate) fn load(
+    paths: &StatePaths,
+    tool: Tool,
+    id: &SessionId,
+    problems: &mut Vec<String>,
+) -> Loaded {
+    let bytes = match fs::read(paths.session_file(tool, id)) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            if error.kind() != io::ErrorKind::NotFound {
+                problems.push(format!("session file: {error}"));
+            }
+            return Loaded::Nothing;
+        }
+    };
+    match read_session(&bytes).filter(|session| session.id == *id) {
+        Some(session) => Loaded::Known(Box::new(session)),
+        None if is_newer(&bytes) => {
+            problems.push(format!("session file: {NEWER}"));
+            Loaded::Newer
+        }
+        None => {
+            problems.push("session file: not readable, begun anew".to_owned());
+            Loaded::Nothing
+        }
+    }
+}
+
+/// Returns whether the file was written.
+pub(crate) fn save(
+    writable: Option<&StatePaths>,
+    session: &Session,
+    problems: &mut Vec<String>,
+) -> bool {
+    let Some(paths) = writable else { return false };
+    let path = paths.session_file(session.tool, &session.id);
+    let written = write_atomically(&path, &write_session(session));
+    problems.extend(written.as_ref().err().map(|error| format!("session file: {error}")));
+    written.is_ok()
+}
+
+/// A process that was killed never said goodbye; it must not keep the session alive.
+fn end_dead_runs(
+    writable: Option<&StatePaths>,
+    mut session: Session,
+    event: &Event,
+    problems: &mut Vec<String>,
+) -> Session {
+    for process in runs_to_check(&session, event.process) {
+        if liveness(process) == Liveness::Gone {
+            let gone = process_gone(event, process);
+            session = apply(writable, session, &gone, None, problems).session;
+        }
+    }
+    session
+}
+
+fn process_gone(event: &Event, process: ProcessKey) -> Event {
+    Event {
+        tool: event.tool,
+        session_id: event.session_id.clone(),
+        at: event.at,
+        process,
+        name: "ProcessGone".to_owned(),
+        agent_id: None,
+        facts: Default::default(),
+        host: None,
+        kind: EventKind::ProcessGone,
+    }
+}
+
+pub(crate) fn publish(
+    before: Option<State>,
+    session: &Session,
+    event: &Event,
+    problems: &mut Vec<String>,
+) {
+    let host = event.host.as_ref().or_else(|| session.run(event.process).map(|run| &run.host));
+    if let Some(host) = host {
+        problems.extend(sinks::publish(before, session, event, host));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use turnbridge_core::session::event::Facts;
+    use turnbridge_core::timestamp::Timestamp;
+
+    use super::*;
+
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
+    #[test]
+    fn x31_a_run_whose_process_is_gone_ends_with_the_next_event_of_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(&folder.path().join("state"));
+        let id = SessionId::parse("s").unwrap();
+        let event = |second: i64, process: ProcessKey, kind: EventKind| Event {
+            tool: Tool::Claude,
+            session_id: id.clone(),
+            at: Timestamp::from_millis(1_000 * second),
+            process,
+            name: "x".to_owned(),
+            agent_id: None,
+            facts: Facts::default(),
+            host: None,
+            kind,
+        };
+        // The pid of this process, and the start of another one.
+        let gone = ProcessKey { pid: std::process::id(), start: 1 };
+        let prompt = EventKind::PromptSubmitted { prompt: "x".to_owned() };
+        update(Some(&paths), &event(1, gone, prompt), None).unwrap();
+        let session = read(&paths, Tool::Claude, &id).unwrap();
+        assert_eq!(session.state(), State::Working);
+        let next = event(2, ProcessKey::UNKNOWN, EventKind::TurnStarted);
+        update(Some(&paths), &next, None).unwrap();
+        let session = read(&paths, Tool::Claude, &id).unwrap();
+        let living: Vec<_> = session.live_runs().map(|run| run.process).collect();
+        assert_eq!(living, [ProcessKey::UNKNOWN]);
+    }
+}

@@ -1,0 +1,119 @@
+//! Completes the turns in `pending/` that their hooks have left: notice, record, state. Under the
+//! session's lock, and as often as anybody likes: what exists is not made again.
+
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::notices::notice_wire::Notice;
+use turnbridge_core::session::Session;
+use turnbridge_core::session::advance::advance;
+use turnbridge_core::session::event::Event;
+use turnbridge_core::session::pending_turn_wire::{Completion, PendingTurn};
+
+use crate::clock;
+use crate::files::file_lock::FileLock;
+use crate::paths::StatePaths;
+use crate::state::outbox::{self, Fate};
+use crate::state::pending_turns::{self, Pending};
+use crate::state::session_store::{self, Loaded};
+use crate::state::{notice_queue, turn_store};
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Completed {
+    /// Turns that were left and are complete now.
+    pub turns: usize,
+    /// A notice waits whose hook may have woken nobody.
+    pub has_notice: bool,
+    pub problems: Vec<String>,
+}
+
+/// Completes what is left of every session whose lock is free now.
+pub fn complete_all(paths: &StatePaths) -> Completed {
+    let mut completed = Completed::default();
+    for (tool, id) in pending_turns::sessions(paths) {
+        complete_of(paths, tool, &id, &mut completed);
+    }
+    completed
+}
+
+fn complete_of(paths: &StatePaths, tool: Tool, id: &SessionId, completed: &mut Completed) {
+    let lock = match FileLock::try_acquire(&paths.session_lock(tool, id)) {
+        Ok(Some(lock)) => lock,
+        // Whoever holds it completes them, or the next one who looks.
+        Ok(None) => return,
+        Err(error) => return completed.problems.push(format!("session lock: {error}")),
+    };
+    let session = match session_store::load(paths, tool, id, &mut completed.problems) {
+        Loaded::Known(session) => *session,
+        Loaded::Nothing => Session::new(tool, id.clone(), clock::now()),
+        Loaded::Newer => return,
+    };
+    complete_left(paths, session, completed);
+    drop(lock);
+}
+
+/// Completes what is left of one session; the caller holds its lock. Returns the session as it
+/// stands then.
+pub fn complete_left(
+    paths: &StatePaths,
+    mut session: Session,
+    completed: &mut Completed,
+) -> Session {
+    let left = pending_turns::of_session(paths, session.tool, &session.id);
+    if left.is_empty() {
+        return session;
+    }
+    let mut done = Vec::new();
+    for pending in left {
+        let before = session.current_run().map(|_| session.state());
+        match complete(paths, &mut session, &pending.turn) {
+            Ok(event) => {
+                if let Some(event) = event {
+                    session_store::publish(before, &session, &event, &mut completed.problems);
+                }
+                done.push(pending);
+            }
+            Err(problem) => {
+                session.claims.withdraw(&pending.turn.claim());
+                completed.problems.push(problem);
+            }
+        }
+    }
+    // A file goes only after the session says that its turn was counted.
+    if session_store::save(Some(paths), &session, &mut completed.problems) {
+        done.iter().for_each(|pending| forget(paths, pending, completed));
+    }
+    session
+}
+
+/// Returns the event if it was applied to the session.
+fn complete(
+    paths: &StatePaths,
+    session: &mut Session,
+    turn: &PendingTurn,
+) -> Result<Option<Event>, String> {
+    let Completion::Complete { event } = turn.complete(session) else { return Ok(None) };
+    let record = &turn.record;
+    if turn.tell
+        && let Some(id) = &record.notice_id
+    {
+        let notice = Notice::of_turn(id.clone(), record, turn.transcript_path.clone());
+        notice_queue::queue_if_wanted(paths, &notice)?;
+    }
+    let agent = turn.agent.key();
+    let written = turn_store::append_once(paths, session, turn);
+    written.map_err(|error| format!("turn record: {error}"))?;
+    let Some(event) = event else { return Ok(None) };
+    *session = advance(session.clone(), &event).0;
+    turn_store::forget_answer(paths, session, agent).map_err(|error| error.to_string())?;
+    Ok(Some(*event))
+}
+
+fn forget(paths: &StatePaths, pending: &Pending, completed: &mut Completed) {
+    let id = pending.turn.record.notice_id.as_deref().unwrap_or_default();
+    completed.has_notice |= matches!(outbox::fate(paths, id), Ok(Fate::Waiting));
+    match std::fs::remove_file(&pending.path) {
+        Ok(()) => completed.turns += 1,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => completed.problems.push(format!("pending turn: {error}")),
+    }
+}

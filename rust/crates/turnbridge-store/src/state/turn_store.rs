@@ -1,0 +1,169 @@
+//! The record of finished turns, and prompts that are too long for the session file.
+//! Called by `session_store::update` with the session's lock held.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
+use turnbridge_core::session::pending_turn_wire::PendingTurn;
+use turnbridge_core::session::turn_wire::{
+    Kept, TurnRecord, abandoned_turn, finished_turn, read_turn,
+};
+use turnbridge_core::session::{Prompt, Session};
+
+use crate::files::append::append_line;
+use crate::files::atomic_file::write_atomically;
+use crate::paths::StatePaths;
+
+/// A session's turns beyond this are cut down to the newest half.
+const MAX_TURNS: u64 = 8 << 20;
+
+/// Keeps what the session file has no room for of a turn under way: the whole prompt, and the
+/// answer of a Stop that the gate blocked.
+pub fn keep(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<()> {
+    if event.agent_id.is_some() {
+        return Ok(());
+    }
+    match &event.kind {
+        EventKind::PromptSubmitted { prompt } if is_kept_apart(session, event, prompt) => {
+            let path = paths.prompt_file(session.tool, &session.id, event.process.pid);
+            write_atomically(&path, prompt.as_bytes())?;
+        }
+        EventKind::StopBlocked { answer: Some(answer) } => {
+            let path = paths.answer_file(session.tool, &session.id, event.process.pid);
+            write_atomically(&path, answer.as_bytes())?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Whether it is the prompt of the turn, and too long for the session file. Of what is typed while a
+/// turn runs only the beginning is kept.
+fn is_kept_apart(session: &Session, event: &Event, prompt: &str) -> bool {
+    let head = Prompt::head_of(prompt);
+    let own = session.run(event.process).and_then(|run| run.turn.prompt.as_ref());
+    !head.whole && own == Some(&head)
+}
+
+/// The turn that `event` has ended, if it has; `session` is as it stands after the event.
+pub fn finished(
+    paths: &StatePaths,
+    session: &Session,
+    event: &Event,
+    notice_id: Option<String>,
+) -> Option<TurnRecord> {
+    let record = finished_turn(session, event, kept(paths, session, event.process))?;
+    Some(TurnRecord { notice_id, ..record })
+}
+
+/// Before `event` is applied: keeps the answer of a turn that it leaves without an end.
+pub fn record_abandoned(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<()> {
+    let is_open = session.run(event.process).is_some_and(|run| run.turn.is_reminded);
+    if !is_open {
+        return Ok(());
+    }
+    match abandoned_turn(session, event, kept(paths, session, event.process)) {
+        Some(record) => append(paths, session, event.process, &record),
+        None => Ok(()),
+    }
+}
+
+/// Adds a finished turn to the session's record. `process` is the agent's.
+pub fn append(
+    paths: &StatePaths,
+    session: &Session,
+    process: ProcessKey,
+    record: &TurnRecord,
+) -> io::Result<()> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    let path = paths.turns_file(session.tool, &session.id);
+    if append_line(&path, &line)? > MAX_TURNS {
+        drop_older_half(&path)?;
+    }
+    if !record.earlier_answers.is_empty() {
+        forget_answer(paths, session, process)?;
+    }
+    Ok(())
+}
+
+/// Adds a turn that its hook has left, unless its record is there.
+pub fn append_once(paths: &StatePaths, session: &Session, turn: &PendingTurn) -> io::Result<()> {
+    let turns = read_turns(paths, session.tool, &session.id);
+    if turns.iter().any(|record| turn.is_recorded_by(record)) {
+        return Ok(());
+    }
+    append(paths, session, turn.agent.key(), &turn.record)
+}
+
+/// Removes the answer of a Stop that the gate blocked, if there is one: its turn is over.
+pub fn forget_answer(paths: &StatePaths, session: &Session, process: ProcessKey) -> io::Result<()> {
+    match fs::remove_file(paths.answer_file(session.tool, &session.id, process.pid)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// What the session file has no room for of the turn that `process` is in.
+pub fn kept(paths: &StatePaths, session: &Session, process: ProcessKey) -> Kept {
+    let is_reminded = session.run(process).is_some_and(|run| run.turn.is_reminded);
+    let answer = || {
+        let bytes = fs::read(paths.answer_file(session.tool, &session.id, process.pid)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    Kept {
+        prompt: whole_prompt(paths, session, process),
+        earlier_answer: is_reminded.then(answer).flatten(),
+    }
+}
+
+/// The prompt of the turn that `process` is in.
+pub fn whole_prompt(paths: &StatePaths, session: &Session, process: ProcessKey) -> Option<String> {
+    let prompt = session.run(process)?.turn.prompt.clone()?;
+    if prompt.whole {
+        return Some(prompt.text);
+    }
+    let path = paths.prompt_file(session.tool, &session.id, process.pid);
+    Some(fs::read_to_string(path).unwrap_or(prompt.text))
+}
+
+/// The turns of a session, oldest first. Lines that cannot be read are skipped.
+pub fn read_turns(paths: &StatePaths, tool: Tool, id: &SessionId) -> Vec<TurnRecord> {
+    let bytes = fs::read(paths.turns_file(tool, id)).unwrap_or_default();
+    let lines = bytes.split(|byte| *byte == b'\n');
+    lines.filter_map(read_turn).collect()
+}
+
+fn drop_older_half(path: &Path) -> io::Result<()> {
+    let bytes = fs::read(path)?;
+    let middle = bytes.len() / 2;
+    let is_line_end = |byte: &u8| *byte == b'\n';
+    let newest = bytes[..bytes.len().saturating_sub(1)].iter().rposition(is_line_end);
+    let half = bytes[middle..].iter().position(is_line_end).map(|at| middle + at);
+    // At least the newest turn stays, however long it is.
+    let cut = newest.min(half.or(newest)).map_or(0, |at| at + 1);
+    write_atomically(path, &bytes[cut..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_turns_survive_when_the_file_is_cut_down() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let check = |before: &str, after: &str| {
+            fs::write(&path, before).unwrap();
+            drop_older_half(&path).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), after);
+        };
+        check("1\n2\n3\n4\n", "4\n");
+        check("1\n2\n3\n4\n5\n6\n", "5\n6\n");
+        check("1\n2\na very long last line\n", "a very long last line\n");
+        check("only\n", "only\n");
+    }
+}
