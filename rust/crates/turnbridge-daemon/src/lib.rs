@@ -3,12 +3,8 @@
 //! then.
 
 pub mod board;
+pub mod channels;
 pub mod daemon;
 pub mod delivery;
-pub mod liveness;
-pub mod machine;
-pub mod notifier;
-pub mod panes;
+pub mod observe;
 pub mod replies;
-pub mod rollouts;
-pub mod signals;

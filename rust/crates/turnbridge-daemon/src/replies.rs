@@ -26,7 +26,7 @@ use turnbridge_store::process::{Liveness, liveness};
 use turnbridge_store::state::inbox::{self, Streams};
 use turnbridge_store::state::{pending_turns, session_store, turn_store};
 
-use crate::signals::{is_out_of_sight, with_signals};
+use crate::observe::signals::{is_out_of_sight, with_signals};
 
 /// More than is said between a claim and a crash.
 const TAIL: u64 = 16 << 20;

@@ -14,7 +14,7 @@ use turnbridge_store::paths::StatePaths;
 use super::event::Event;
 use super::log::DaemonLog;
 use crate::board::{Board, Refusal, sign_in};
-use crate::notifier::language;
+use crate::delivery::notifier::language;
 
 pub struct BoardSide {
     paths: StatePaths,

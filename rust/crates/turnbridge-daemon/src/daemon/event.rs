@@ -3,7 +3,7 @@
 use turnbridge_core::system::daemon_wire::RepliesStatus;
 use turnbridge_slack::SocketEvent;
 
-use crate::rollouts::Sight;
+use crate::observe::rollouts::Sight;
 
 #[derive(Debug)]
 pub enum Event {

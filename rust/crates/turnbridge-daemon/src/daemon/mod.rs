@@ -3,18 +3,11 @@
 //! It delivers what is queued, hears what people reply, and sees what no hook sees. Files are the
 //! truth and hooks need no daemon: whoever kills it loses nothing but time.
 
-mod asker;
 mod board_side;
-mod courier;
-mod ears;
-mod event;
-mod hearing;
-mod log;
-mod observation;
+pub(crate) mod event;
+pub(crate) mod log;
 mod replies;
-mod reply_log;
-mod route_table;
-mod slack_side;
+pub(crate) mod reply_log;
 mod watch;
 
 use std::fs;
@@ -36,14 +29,14 @@ use turnbridge_store::process::companion;
 use turnbridge_store::state::folder_trust::{Untrusted, check_state_and_above};
 use turnbridge_store::state::{inbox, newer_files, outbox, prune, recovery};
 
-use crate::notifier::{language, warn_if_exposed};
+use crate::channels::slack::slack_side::SlackSide;
+use crate::delivery::courier::Courier;
+use crate::delivery::notifier::{language, warn_if_exposed};
+use crate::observe::observation::Observation;
 use board_side::BoardSide;
-use courier::Courier;
 use event::{Event, Place, StopReason};
 use log::DaemonLog;
-use observation::Observation;
 use replies::Replies;
-use slack_side::SlackSide;
 use watch::FolderWatch;
 
 /// Others look whether the lock is held, and hold it themselves while they look.

@@ -18,9 +18,9 @@ use turnbridge_store::state::outbox::{self, Entry, Waiting};
 use turnbridge_store::state::{folder_trust, newer_files, routes};
 use turnbridge_store::{clock, log};
 
-use super::plan::{Settings, plan};
-use super::post::{Delivery, Keep, Pace, Slack, Trouble};
-use crate::machine::machine;
+use crate::channels::slack::machine::machine;
+use crate::channels::slack::plan::{Settings, plan};
+use crate::channels::slack::post::{Delivery, Keep, Pace, Slack, Trouble};
 
 const FLUSHED_WITHIN: Duration = Duration::from_secs(1);
 /// How far back in a transcript is looked for what the hook was not told.

@@ -4,13 +4,13 @@
 //! the message has arrived, Slack is asked before anything is posted again. Whoever delivers holds
 //! the outbox's lock: the daemon while it lives, else `turnbridge-notify`.
 
+pub(crate) mod courier;
 mod drain;
-mod plan;
-mod post;
+pub mod notifier;
 
+pub use crate::channels::slack::plan::Settings;
+pub use crate::channels::slack::post::{Pace, RealPace, RealSlack, Slack};
 pub use drain::{Drained, drain, keep_route};
-pub use plan::Settings;
-pub use post::{Pace, RealPace, RealSlack, Slack};
 
 #[cfg(test)]
 mod tests;

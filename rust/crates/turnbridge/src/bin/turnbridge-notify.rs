@@ -6,12 +6,12 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).peekable();
     if arguments.peek().is_some_and(|argument| argument == "--prune") {
-        turnbridge_daemon::notifier::prune();
+        turnbridge_daemon::delivery::notifier::prune();
         return ExitCode::SUCCESS;
     }
     if arguments.any(|argument| argument != "--deliver") {
         return ExitCode::from(turnbridge_hooks::waiting());
     }
-    turnbridge_daemon::notifier::run();
+    turnbridge_daemon::delivery::notifier::run();
     ExitCode::SUCCESS
 }

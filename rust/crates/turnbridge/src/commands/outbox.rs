@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use turnbridge_core::notices::notice_wire::Progress;
 use turnbridge_core::text::one_line::one_line;
-use turnbridge_daemon::notifier;
+use turnbridge_daemon::delivery::notifier;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox::{self, Entry};
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item};
 use turnbridge_config::codex_notify::{Status, our_argv, status};
-use turnbridge_daemon::rollouts;
+use turnbridge_daemon::observe::rollouts;
 use turnbridge_store::paths::codex_home;
 
 use super::codex_hooks;

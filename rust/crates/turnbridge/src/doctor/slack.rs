@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use turnbridge_config::Slack;
 use turnbridge_core::system::daemon_wire::{RepliesStatus, SlackStatus};
-use turnbridge_daemon::notifier;
+use turnbridge_daemon::delivery::notifier;
 use turnbridge_slack::{CallError, Connection, Identity, WebApi};
 use turnbridge_store::files::file_lock;
 use turnbridge_store::state::outbox;

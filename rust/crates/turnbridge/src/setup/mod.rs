@@ -18,7 +18,7 @@ use turnbridge_config::{Config, Setting, Slack};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Language;
-use turnbridge_daemon::notifier;
+use turnbridge_daemon::delivery::notifier;
 use turnbridge_store::paths::StatePaths;
 
 use crate::commands::daemon;

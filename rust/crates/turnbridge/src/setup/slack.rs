@@ -12,7 +12,7 @@ use turnbridge_config::{Slack, check_user_id};
 use turnbridge_core::replies::reply_wire::{Reported, read_event};
 use turnbridge_core::slack::owner_code::{OwnerCode, Verdict};
 use turnbridge_core::system::setup_texts::{SetupText, slack_advice};
-use turnbridge_daemon::notifier::{haste, web_api};
+use turnbridge_daemon::delivery::notifier::{haste, web_api};
 use turnbridge_slack::{
     Accept, CallError, Envelope, Obstacle, Post, SocketEvent, SocketMode, Timing, Token, TokenKind,
     WebApi,

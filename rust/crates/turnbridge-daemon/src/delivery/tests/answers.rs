@@ -7,8 +7,8 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;
 
 use super::super::drain::drain;
-use super::super::plan::Settings;
 use super::*;
+use crate::channels::slack::plan::Settings;
 
 /// Refuses posts as it is told, and takes them afterwards.
 #[derive(Default)]

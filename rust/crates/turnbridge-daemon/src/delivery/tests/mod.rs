@@ -7,7 +7,7 @@ use std::time::Duration;
 use turnbridge_core::notices::notice_wire::{Message, Notice, NoticeKind, Progress, ThreadPlace};
 use turnbridge_slack::{CallError, Obstacle, Post};
 
-use super::post::{Delivery, Keep, Pace, Slack, Trouble, Wanted};
+use crate::channels::slack::post::{Delivery, Keep, Pace, Slack, Trouble, Wanted};
 
 mod answers;
 

@@ -13,7 +13,7 @@ use turnbridge_core::board::sign_in::{
 use turnbridge_core::board::sign_in_texts::SignInText;
 use turnbridge_core::text::texts::Language;
 use turnbridge_daemon::board::sign_in::{Code, Ticket};
-use turnbridge_daemon::notifier;
+use turnbridge_daemon::delivery::notifier;
 use turnbridge_store::paths::StatePaths;
 
 use super::opener::{Opener, is_remote};

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use turnbridge_core::session::Host;
 use turnbridge_core::session::event::PaneEnd;
 use turnbridge_core::terminals::pane_id::{PaneId, pane_of, resolve};
-use turnbridge_daemon::rollouts::homes;
+use turnbridge_daemon::observe::rollouts::homes;
 use turnbridge_hooks::surroundings;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;

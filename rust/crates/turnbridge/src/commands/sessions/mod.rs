@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_daemon::signals::with_signals;
+use turnbridge_daemon::observe::signals::with_signals;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::process::companion;

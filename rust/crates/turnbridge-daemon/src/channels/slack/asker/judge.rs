@@ -18,7 +18,7 @@ use turnbridge_store::state::heard;
 use turnbridge_store::state::outbox::{self, Fate};
 
 use super::{Asker, Trouble};
-use crate::daemon::ears::describe;
+use crate::channels::slack::ears::describe;
 use crate::delivery::keep_route;
 
 impl Asker {

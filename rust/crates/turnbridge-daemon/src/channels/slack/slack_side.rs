@@ -15,11 +15,11 @@ use turnbridge_store::state::thread_marks::MarksFile;
 
 use super::asker::{self, Order};
 use super::ears::Ears;
-use super::event::Event;
 use super::hearing::{Hearing, Marks, adopt_inbox};
-use super::log::DaemonLog;
-use crate::machine::machine;
-use crate::notifier::{Obstacle, haste, web_api};
+use crate::channels::slack::machine::machine;
+use crate::daemon::event::Event;
+use crate::daemon::log::DaemonLog;
+use crate::delivery::notifier::{Obstacle, haste, web_api};
 
 /// Slack allows an app so many sockets.
 const MOST_LISTENERS: usize = 10;

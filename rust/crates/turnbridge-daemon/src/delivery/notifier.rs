@@ -12,8 +12,8 @@ use turnbridge_store::state::{prune, recovery, slack_place};
 use turnbridge_store::test_switch::{self, TestSwitch};
 use turnbridge_store::{clock, log};
 
+use crate::channels::slack::machine::machine;
 use crate::delivery::{Drained, RealPace, RealSlack, Settings, drain};
-use crate::machine::machine;
 
 /// Why nothing can be delivered at all.
 #[derive(Debug, Clone)]

@@ -27,7 +27,7 @@ use turnbridge_store::log::Field;
 use turnbridge_store::state::routes;
 
 use super::hearing::Hearing;
-use crate::notifier::haste;
+use crate::delivery::notifier::haste;
 use backoff::{Backoff, LONGEST_PAUSE};
 use call_pace::CallPace;
 use reading::{Read, Unread};

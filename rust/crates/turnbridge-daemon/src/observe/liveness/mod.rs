@@ -17,8 +17,8 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process::{Liveness, liveness};
 use turnbridge_store::state::session_store;
 
-use crate::rollouts::Happening;
-use crate::signals::signals;
+use crate::observe::rollouts::Happening;
+use crate::observe::signals::signals;
 
 /// How often everything is looked at, whatever the files' times say.
 const THOROUGH: Duration = Duration::from_secs(5);

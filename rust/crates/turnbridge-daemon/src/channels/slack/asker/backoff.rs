@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use turnbridge_slack::CallError;
 
 use super::Trouble;
-use crate::notifier::haste;
+use crate::delivery::notifier::haste;
 
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);

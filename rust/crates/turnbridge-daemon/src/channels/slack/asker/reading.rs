@@ -14,7 +14,7 @@ use turnbridge_store::log::Field;
 
 use super::backoff::Backoff;
 use super::{Asker, TRIES, Trouble};
-use crate::daemon::ears::describe;
+use crate::channels::slack::ears::describe;
 
 /// If so many threads fail in one go, the others would, too.
 const MOST_FAILED: u32 = 3;

@@ -22,10 +22,10 @@ use turnbridge_store::state::inbox::{self, Accepted};
 use turnbridge_store::state::slack_place;
 use turnbridge_store::state::thread_marks::MarksFile;
 
-use super::event::Event;
-use super::log::DaemonLog;
 use super::route_table::RouteTable;
-use crate::notifier;
+use crate::daemon::event::Event;
+use crate::daemon::log::DaemonLog;
+use crate::delivery::notifier;
 
 /// The marks of a daemon: there is one file, whatever the config says.
 pub type Marks = Arc<Mutex<MarksFile>>;

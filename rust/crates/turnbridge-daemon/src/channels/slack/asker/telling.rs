@@ -9,8 +9,8 @@ use turnbridge_store::log::Field;
 use turnbridge_store::state::heard;
 
 use super::Trouble;
+use crate::channels::slack::hearing::Hearing;
 use crate::daemon::event::Event;
-use crate::daemon::hearing::Hearing;
 
 pub struct Telling {
     hearing: Arc<Hearing>,

@@ -16,11 +16,11 @@ use turnbridge_store::log::Field;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::outbox::{self, Queued};
 
-use super::event::Event;
-use super::log::DaemonLog;
-use crate::liveness::{Observer, Pulse};
-use crate::panes::PaneBinder;
-use crate::rollouts::{Follower, Happening, Settings, Sight, Watch, homes, watch};
+use crate::daemon::event::Event;
+use crate::daemon::log::DaemonLog;
+use crate::observe::liveness::{Observer, Pulse};
+use crate::observe::panes::PaneBinder;
+use crate::observe::rollouts::{Follower, Happening, Settings, Sight, Watch, homes, watch};
 
 /// Esc shows within this.
 const BUSY: Duration = Duration::from_millis(200);

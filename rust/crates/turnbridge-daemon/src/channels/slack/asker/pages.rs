@@ -10,7 +10,7 @@ use turnbridge_slack::Page;
 
 use super::reading::News;
 use super::{Asker, Sweep, Trouble};
-use crate::notifier::haste;
+use crate::delivery::notifier::haste;
 
 /// Parents that a look asks for. Few, because every machine does so every few seconds.
 pub const LOOK: u32 = 15;
