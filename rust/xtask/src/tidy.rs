@@ -18,15 +18,22 @@ use crate::metadata::{Workspace, load, repository};
 
 /// What a package of ours may name of our other packages. A crate exists only to enforce a
 /// line of this table.
-const MAY_NAME: [(&str, &[&str]); 10] = [
+const MAY_NAME: [(&str, &[&str]); 11] = [
     ("turnbridge-core", &[]),
     ("turnbridge-store", &["turnbridge-core"]),
     ("turnbridge-slack", &[]),
     ("turnbridge-config", &["turnbridge-core", "turnbridge-store", "turnbridge-slack"]),
     ("turnbridge-hooks", &["turnbridge-core", "turnbridge-store"]),
+    ("turnbridge-system", &["turnbridge-core", "turnbridge-store", "turnbridge-config"]),
     (
         "turnbridge-daemon",
-        &["turnbridge-core", "turnbridge-store", "turnbridge-slack", "turnbridge-config"],
+        &[
+            "turnbridge-core",
+            "turnbridge-store",
+            "turnbridge-slack",
+            "turnbridge-config",
+            "turnbridge-system",
+        ],
     ),
     (
         "turnbridge",
@@ -35,6 +42,7 @@ const MAY_NAME: [(&str, &[&str]); 10] = [
             "turnbridge-store",
             "turnbridge-slack",
             "turnbridge-config",
+            "turnbridge-system",
             "turnbridge-hooks",
             "turnbridge-daemon",
         ],

@@ -7,4 +7,3 @@ pub mod channels;
 pub mod daemon;
 pub mod delivery;
 pub mod observe;
-pub mod replies;

@@ -4,23 +4,9 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
+pub use turnbridge_system::failure::{Hinted, hinted};
+
 use crate::output;
-
-/// An error with one thing that the user can do about it.
-#[derive(Debug)]
-pub struct Hinted {
-    pub error: String,
-    pub hint: String,
-    pub exit_code: u8,
-}
-
-impl fmt::Display for Hinted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.error)
-    }
-}
-
-impl std::error::Error for Hinted {}
 
 /// All has been said already; only the exit status is left.
 #[derive(Debug)]
@@ -33,19 +19,6 @@ impl fmt::Display for Silent {
 }
 
 impl std::error::Error for Silent {}
-
-pub fn hinted(error: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
-    hinted_with_code(1, error, hint)
-}
-
-/// For what a caller has to tell apart; the command's `--help` lists its codes.
-pub fn hinted_with_code(
-    exit_code: u8,
-    error: impl Into<String>,
-    hint: impl Into<String>,
-) -> anyhow::Error {
-    Hinted { error: error.into(), hint: hint.into(), exit_code }.into()
-}
 
 pub fn report(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else {

@@ -6,16 +6,8 @@ mod demo;
 mod doctor;
 mod failure;
 mod output;
-mod plugin_layout;
-mod programs;
-mod random_uuid;
-mod resume_command;
-mod runner;
 mod service;
 mod setup;
-mod speech;
-mod terminals;
-mod wsl;
 
 use std::process::ExitCode;
 

@@ -24,7 +24,7 @@ use turnbridge_store::state::outbox::{self, Fate, Queued};
 
 use super::log::DaemonLog;
 use super::reply_log::{self, Word};
-use crate::replies::{self, FoundOut};
+use turnbridge_system::replies::runs::{self, FoundOut};
 
 pub struct Replies {
     paths: StatePaths,
@@ -100,13 +100,13 @@ impl Replies {
             };
             let now = clock::now();
             let is_open = |tool: Tool, id: &SessionId| match self.live {
-                Live::Pane => replies::is_open_and_busy(&self.paths, tool, id, now),
-                Live::Run | Live::Hold => replies::is_open(&self.paths, tool, id, now),
+                Live::Pane => runs::is_open_and_busy(&self.paths, tool, id, now),
+                Live::Run | Live::Hold => runs::is_open(&self.paths, tool, id, now),
             };
             let goes_into_terminal = |tool: Tool, id: &SessionId| {
-                replies::goes_into_terminal(&self.paths, tool, id, self.live, now)
+                runs::goes_into_terminal(&self.paths, tool, id, self.live, now)
             };
-            let obstacle = |tool: Tool, id: &SessionId| replies::obstacle(&self.paths, tool, id);
+            let obstacle = |tool: Tool, id: &SessionId| runs::obstacle(&self.paths, tool, id);
             let around = Surroundings {
                 is_launched: &is_launched,
                 is_open: &is_open,
@@ -154,7 +154,7 @@ impl Replies {
     }
 
     fn find_out(&self, entry: &Entry) -> io::Result<Progress> {
-        if replies::find_out(&self.paths, &entry.reply)? == FoundOut::NotYet {
+        if runs::find_out(&self.paths, &entry.reply)? == FoundOut::NotYet {
             return Ok(Progress::Idle);
         }
         let id = entry.reply.id.as_str();
@@ -171,7 +171,7 @@ impl Replies {
         let pause = FIRST_PAUSE * 2_u32.pow(times.min(8));
         self.again_at.insert(id.to_owned(), (times, Instant::now() + pause));
         let fields = [("reply", Field::Text(id.to_owned()))];
-        match replies::launch(id) {
+        match runs::launch(id) {
             Ok(child) => {
                 self.log.info("a run begins", &fields);
                 self.launched.insert(id.to_owned(), child);

@@ -4,4 +4,3 @@ pub mod liveness;
 pub(crate) mod observation;
 pub mod panes;
 pub mod rollouts;
-pub mod signals;

@@ -18,7 +18,7 @@ use crate::demo::home::DemoHome;
 use crate::demo::scenes::SCENES;
 use crate::failure::{hinted, tell};
 use crate::output;
-use crate::programs;
+use turnbridge_system::programs;
 
 /// For a daemon to be up, and for what was started to end.
 const PATIENCE: Duration = Duration::from_secs(10);

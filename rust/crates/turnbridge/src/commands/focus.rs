@@ -14,8 +14,8 @@ use turnbridge_store::state::pane_store;
 use super::consent::say;
 use super::sessions::current_session;
 use crate::failure::{hinted, note};
-use crate::resume_command::ResumeCommand;
-use crate::terminals;
+use turnbridge_system::resume_command::ResumeCommand;
+use turnbridge_system::terminals;
 
 /// Go to the terminal in which a session runs, or resume it in a new one
 ///

@@ -20,6 +20,7 @@ mod mcp;
 mod notify;
 mod outbox;
 mod pane;
+mod place;
 mod routes;
 mod run;
 mod run_reply;

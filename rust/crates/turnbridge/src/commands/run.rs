@@ -16,11 +16,12 @@ use turnbridge_core::terminals::pane_id::OWN_SESSION;
 use turnbridge_store::paths::home_dir;
 
 use super::pane;
+use crate::config;
 use crate::failure::{hinted, note};
-use crate::plugin_layout::own_plugin;
-use crate::random_uuid::random_uuid;
 use crate::setup::agents::plugin_is_enabled;
-use crate::{config, programs};
+use turnbridge_system::plugin_layout::own_plugin;
+use turnbridge_system::programs;
+use turnbridge_system::random_uuid::random_uuid;
 
 /// Start Claude Code or Codex here, with the plugin and a session that is known from the start
 ///

@@ -6,7 +6,7 @@ use clap::Args;
 use turnbridge_core::replies::reply_wire::is_reply_id;
 
 use crate::failure::hinted;
-use crate::runner;
+use turnbridge_system::replies::runner;
 
 /// Give one reply of the inbox to its agent, and wait (the daemon does this)
 #[derive(Debug, Args)]

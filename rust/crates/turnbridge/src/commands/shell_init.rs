@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use crate::output;
-use crate::programs;
+use turnbridge_system::programs;
 
 /// Print the script that ties your shell to its pane
 ///

@@ -11,7 +11,7 @@ use turnbridge_core::text::spoken_text::{Utterance, spoken_text};
 use crate::config::{self, check_voice_name};
 use crate::failure::{hinted, note};
 use crate::output;
-use crate::speech::{self, Engine, Manner, Silence, Speaker, code, no_engine};
+use turnbridge_system::speech::{self, Engine, Manner, Silence, Speaker, code, no_engine};
 
 /// More is no speech.
 const LONGEST_INPUT: u64 = 16 << 20;

@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::config::{self, check_voice_name};
 use crate::failure::note;
 use crate::output;
-use crate::speech::{self, Manner, Silence, Speaker, Voice, code, no_engine};
+use turnbridge_system::speech::{self, Manner, Silence, Speaker, Voice, code, no_engine};
 
 /// One sentence for each voice.
 const SAMPLE: &str = "Hello, this is Turnbridge. こんにちは、ターンブリッジです。";

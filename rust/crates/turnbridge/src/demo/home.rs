@@ -14,7 +14,7 @@ use turnbridge_store::paths::StatePaths;
 
 use crate::config;
 use crate::failure::hinted;
-use crate::runner::agent::in_its_own_group;
+use turnbridge_system::replies::runner::agent::in_its_own_group;
 
 /// Set for whatever runs in a demo: the folder of our own programs.
 pub const VARIABLE: &str = "TURNBRIDGE_DEMO";

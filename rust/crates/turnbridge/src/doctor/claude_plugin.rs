@@ -8,7 +8,7 @@ use turnbridge_core::agents::claude::sandbox::Layer;
 use turnbridge_store::foreign::claude_settings;
 
 use super::scene::{read_json, version_of_ours};
-use crate::plugin_layout::executable_in;
+use turnbridge_system::plugin_layout::executable_in;
 
 /// One way in which the plugin has been installed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use toml_edit::{Item, TableLike};
 
 use super::codex_hooks::{Fate, Listed};
 use super::scene::read_json;
-use crate::plugin_layout::executable_in;
+use turnbridge_system::plugin_layout::executable_in;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodexPlugin {

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::finding::{Finding, Repair, counted};
-use crate::programs;
+use turnbridge_system::programs;
 
 /// Delivering a backlog takes the longest.
 const PATIENCE: Duration = Duration::from_secs(120);

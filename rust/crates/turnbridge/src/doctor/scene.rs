@@ -14,7 +14,7 @@ use turnbridge_store::paths::StatePaths;
 use super::Network;
 use super::in_time::{Pending, at_most};
 use crate::config::Config;
-use crate::programs;
+use turnbridge_system::programs;
 
 /// For what is on this machine and answers within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(6);

@@ -3,7 +3,7 @@
 use super::finding::{Area, Finding, told};
 use super::scene::Scene;
 use crate::config::Voice;
-use crate::speech::{Manner, Speaker};
+use turnbridge_system::speech::{Manner, Speaker};
 
 pub fn check(scene: &Scene) -> Vec<Finding> {
     let engine = Speaker::usual(&Manner::default()).map(|speaker| speaker.engine.name());

@@ -8,7 +8,7 @@ use turnbridge_core::ids::Tool;
 use turnbridge_core::system::service_files::{Environment, Job};
 
 use crate::config::Config;
-use crate::programs;
+use turnbridge_system::programs;
 
 /// Where the agents and we keep our files. Relative ones mean nothing to anybody.
 const FOLDERS: [&str; 6] = [

@@ -23,11 +23,11 @@ use turnbridge_store::test_switch::{self, TestSwitch};
 
 use crate::config;
 use crate::failure::{Hinted, hinted};
-use crate::programs;
 pub use install::install;
 use launchd::Launchd;
 use systemd::Systemd;
 use task_scheduler::TaskScheduler;
+use turnbridge_system::programs;
 pub use uninstall::uninstall;
 
 /// What is left to those who cannot have a service.

@@ -14,8 +14,9 @@ use turnbridge_store::paths::claude_config_dir;
 use super::{ClaudeWay, CodexWay, Setup};
 use crate::commands::consent::{Consent, explain, refused};
 use crate::commands::{codex, hooks};
+use crate::config;
 use crate::doctor::claude_plugin::{self, Layers};
-use crate::{config, plugin_layout, programs};
+use turnbridge_system::{plugin_layout, programs};
 
 /// An agent whose turns we hear of.
 pub struct Registered {

@@ -22,10 +22,12 @@ use turnbridge_daemon::delivery::notifier;
 use turnbridge_store::paths::StatePaths;
 
 use crate::commands::daemon;
-use crate::wsl::{self, Distributions, Side};
-use crate::{config, programs};
+use crate::config;
+use crate::failure::note;
 use dialogue::Dialogue;
 use slack::{Entered, SlackStep};
+use turnbridge_system::programs;
+use turnbridge_system::wsl::{self, Distributions, Side};
 
 /// What the user has decided beforehand.
 #[derive(Debug, Default)]
@@ -171,7 +173,7 @@ impl Setup<'_> {
             }
             Side::Windows => {
                 // Most have no WSL, and nothing is wrong with that.
-                let found = Distributions::find().and_then(|wsl| wsl.installed());
+                let found = Distributions::find(note).and_then(|wsl| wsl.installed());
                 let names = found.unwrap_or_default();
                 let names: Vec<_> = names
                     .iter()

@@ -22,7 +22,7 @@ use super::Options;
 use super::dialogue::Dialogue;
 use super::slack_app::{self, BOT_SCOPES};
 use crate::failure::hinted;
-use crate::random_uuid::random_uuid;
+use turnbridge_system::random_uuid::random_uuid;
 
 /// Long enough to find the app in Slack.
 const WAIT_FOR_OWNER: Duration = Duration::from_secs(300);

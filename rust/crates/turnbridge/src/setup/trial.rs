@@ -22,7 +22,7 @@ use turnbridge_store::state::{inbox, outbox, routes, session_store, turn_store};
 use super::agents::Registered;
 use super::{Channel, Setup, name_of};
 use crate::output;
-use crate::runner;
+use turnbridge_system::replies::runner;
 
 /// A model may think for a while even about this.
 const WAIT_FOR_TURN: Duration = Duration::from_secs(300);

@@ -11,9 +11,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbridge_core::agents::resume::Live;
 use turnbridge_core::replies::reply_plan::{Step, Surroundings, Told, plan};
-use turnbridge_daemon::replies::find_out;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox as store;
+use turnbridge_system::replies::runs::find_out;
 
 use crate::world::{SESSION, World, lines_of, payload};
 

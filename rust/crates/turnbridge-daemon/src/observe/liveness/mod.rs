@@ -18,7 +18,7 @@ use turnbridge_store::process::{Liveness, liveness};
 use turnbridge_store::state::session_store;
 
 use crate::observe::rollouts::Happening;
-use crate::observe::signals::signals;
+use turnbridge_system::observe::signals::signals;
 
 /// How often everything is looked at, whatever the files' times say.
 const THOROUGH: Duration = Duration::from_secs(5);

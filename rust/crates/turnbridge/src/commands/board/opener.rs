@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::programs;
+use turnbridge_system::programs;
 
 pub struct Opener {
     program: PathBuf,

@@ -14,10 +14,11 @@ use turnbridge_store::paths::{StatePaths, codex_home};
 use turnbridge_store::state::codex_chain;
 
 use crate::commands::consent::{Answer, Consent, explain, refused, say, told};
+use crate::commands::place::Place;
 use crate::commands::state_paths;
 use crate::failure::hinted;
-use crate::programs;
-use crate::wsl::{Place, Target, TargetFile};
+use turnbridge_system::programs;
+use turnbridge_system::wsl::{Target, TargetFile};
 
 /// Have Codex call Turnbridge when a turn has ended
 ///

@@ -4,9 +4,10 @@ use anyhow::Result;
 use turnbridge_core::agents::claude::settings_edit::Form;
 use turnbridge_core::ids::Tool;
 
+use crate::config;
 use crate::failure::note;
-use crate::wsl::Target;
-use crate::{config, programs};
+use turnbridge_system::programs;
+use turnbridge_system::wsl::Target;
 
 /// The first Claude Code that knows `args`.
 pub const FIRST_WITH_ARGS: [u32; 3] = [2, 1, 139];

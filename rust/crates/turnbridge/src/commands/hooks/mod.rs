@@ -17,8 +17,9 @@ use turnbridge_store::foreign::foreign_file::{Applied, Before, Change, Current, 
 use turnbridge_store::paths::claude_config_dir;
 
 use super::consent::{Answer, Consent, explain, refused, say, told};
+use super::place::Place;
 use crate::failure::{hinted, note};
-use crate::wsl::{Place, Target, TargetFile};
+use turnbridge_system::wsl::{Target, TargetFile};
 
 /// Register Turnbridge's hooks in Claude Code's own settings, or take them out
 ///

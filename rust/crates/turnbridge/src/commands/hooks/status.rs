@@ -8,7 +8,7 @@ use turnbridge_core::session::event::HookEventName;
 use super::{Wanted, settings_file_of};
 use crate::commands::consent::{explain, refused, say};
 use crate::failure::note;
-use crate::wsl::Target;
+use turnbridge_system::wsl::Target;
 
 pub fn run(target: &Target, wanted: Wanted, as_json: bool) -> Result<()> {
     let registration = wanted.registration_in(target)?;

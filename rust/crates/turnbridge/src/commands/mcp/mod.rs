@@ -15,9 +15,9 @@ use turnbridge_store::process::agent_environment::{self, Scope};
 
 use crate::config;
 use crate::output;
-use crate::speech::{self, Silence};
 use lines::{Line, read_line};
 use protocol::ToolResult;
+use turnbridge_system::speech::{self, Silence};
 
 /// Serve the voice to agents as an MCP tool, over stdin and stdout
 ///

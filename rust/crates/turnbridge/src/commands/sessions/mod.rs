@@ -12,11 +12,11 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_daemon::observe::signals::with_signals;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::process::companion;
 use turnbridge_store::state::{recovery, session_store};
+use turnbridge_system::observe::signals::with_signals;
 
 use crate::failure::hinted;
 use crate::output;

@@ -8,7 +8,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox;
 
 use crate::commands::daemon;
-use crate::random_uuid::random_uuid;
+use turnbridge_system::random_uuid::random_uuid;
 
 /// Replies whose end has not been seen yet, and the project that each was for.
 #[derive(Debug, Default)]

@@ -22,7 +22,7 @@ use super::reply::Replies;
 use super::terminal::Screen;
 use super::view::{self, Look};
 use crate::commands::sessions::table;
-use crate::programs;
+use turnbridge_system::programs;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -9,10 +9,10 @@ use turnbridge_core::system::wsl::{DistributionName, is_same_place};
 use crate::commands::consent::{Answer, Consent, say};
 use crate::config;
 use crate::failure::{hinted, note};
-use crate::wsl::{Distribution, Distributions};
+use turnbridge_system::wsl::{Distribution, Distributions};
 
 pub fn run(names: &[String], consent: Consent) -> Result<()> {
-    let distributions = Distributions::find()?;
+    let distributions = Distributions::find(note)?;
     let mut missing = Vec::new();
     let homes = config::read()?.codex.homes;
     for name in chosen(&distributions, names)? {

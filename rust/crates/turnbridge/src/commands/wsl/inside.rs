@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::wslenv;
 use crate::commands::consent::say;
-use crate::speech::{Manner, Speaker};
-use crate::wsl::Inside;
+use turnbridge_system::speech::{Manner, Speaker};
+use turnbridge_system::wsl::Inside;
 
 pub fn run(inside: &Inside, as_json: bool) -> Result<()> {
     let speaker = Speaker::usual(&Manner::default());

@@ -11,7 +11,7 @@ use turnbridge_core::system::wsl::merged_wslenv;
 
 use super::consent::{Consent, say};
 use crate::failure::hinted;
-use crate::wsl::{Side, side};
+use turnbridge_system::wsl::{Side, side};
 
 /// Show what Turnbridge sees of WSL, and join its two sides
 ///

@@ -11,7 +11,7 @@ use crate::commands::consent::say;
 use crate::commands::hooks::{self, Wanted};
 use crate::config;
 use crate::failure::note;
-use crate::wsl::{Distribution, Distributions, Target};
+use turnbridge_system::wsl::{Distribution, Distributions, Target};
 
 /// How one distribution is set up.
 struct Report {
@@ -33,7 +33,7 @@ enum State {
 }
 
 pub fn run(as_json: bool) -> Result<()> {
-    let distributions = Distributions::find()?;
+    let distributions = Distributions::find(note)?;
     let (internal, installed): (Vec<_>, Vec<_>) =
         distributions.installed()?.into_iter().partition(DistributionName::is_internal);
     let running = distributions.running()?;

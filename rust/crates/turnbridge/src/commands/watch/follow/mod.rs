@@ -14,10 +14,10 @@ use std::time::{Duration, SystemTime};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_daemon::observe::signals::with_signals;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process::{Liveness, liveness};
 use turnbridge_store::state::session_store;
+use turnbridge_system::observe::signals::with_signals;
 
 use super::model::SessionKey;
 

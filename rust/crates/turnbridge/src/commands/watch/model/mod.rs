@@ -18,7 +18,7 @@ use super::filter::Filter;
 use super::follow::Change;
 use super::key::Key;
 use super::text_box::TextBox;
-use crate::resume_command::ResumeCommand;
+use turnbridge_system::resume_command::ResumeCommand;
 
 pub type SessionKey = (Tool, SessionId);
 

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::replies::runs::{LONGEST_OUTPUT, evidence, obstacle};
 use anyhow::{Context, Result};
 use turnbridge_config::{Config, Resume};
 use turnbridge_core::agents::resume::{
@@ -23,7 +24,6 @@ use turnbridge_core::replies::reply_plan::Progress;
 use turnbridge_core::replies::reply_wire::{Outcome, Reason, Reply, RunResult, Way};
 use turnbridge_core::replies::run_end::judge_failure;
 use turnbridge_core::session::Session;
-use turnbridge_daemon::replies::{LONGEST_OUTPUT, evidence, obstacle};
 use turnbridge_store::clock;
 use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::log::{Field, write_log};

@@ -1,35 +1,18 @@
 //! Whose files a command is about: those of this system, or those of a distribution.
 
 use anyhow::Result;
-use clap::Args;
-
 use turnbridge_core::system::wsl::Environment;
 use turnbridge_store::foreign::foreign_file::{Change, ForeignFile};
 use turnbridge_store::paths::StatePaths;
 
 use super::distribution::LinuxFile;
 use super::{Distribution, Distributions};
-
-#[derive(Debug, Clone, Default, Args)]
-pub struct Place {
-    /// From Windows: that of this distribution of WSL, which is started if it does not run
-    #[arg(long = "wsl", value_name = "DISTRO")]
-    distribution: Option<String>,
-}
+use crate::failure::Remark;
 
 #[derive(Debug)]
 pub enum Target {
     Here,
     Wsl(Box<Distribution>),
-}
-
-impl Place {
-    pub fn target(&self) -> Result<Target> {
-        let Some(name) = &self.distribution else { return Ok(Target::Here) };
-        let distributions = Distributions::find()?;
-        let name = distributions.named(name)?;
-        Ok(Target::Wsl(Box::new(Distribution::open(&distributions, name)?)))
-    }
 }
 
 /// A file of somebody else's there.
@@ -52,6 +35,13 @@ impl TargetFile<'_> {
 }
 
 impl Target {
+    /// The distribution of that name, which is started if it does not run.
+    pub fn named(distribution: &str, remark: Remark) -> Result<Target> {
+        let distributions = Distributions::find(remark)?;
+        let name = distributions.named(distribution)?;
+        Ok(Target::Wsl(Box::new(Distribution::open(&distributions, name)?)))
+    }
+
     /// `here` is the file on this system, `there` its path in a distribution.
     pub fn file(
         &self,

@@ -10,7 +10,7 @@ use turnbridge_core::system::wsl::{DistributionName, decode_output, distribution
 use turnbridge_store::test_switch::{self, TestSwitch};
 
 use super::{Side, root_for_tests, side};
-use crate::failure::{hinted, note};
+use crate::failure::{Remark, hinted};
 use crate::programs::{self, Answer};
 
 /// A machine that starts WSL for the first time after its own start takes its time.
@@ -22,10 +22,11 @@ const LONGEST_REASON: usize = 5;
 pub struct Distributions {
     program: PathBuf,
     patience: Duration,
+    pub(super) remark: Remark,
 }
 
 impl Distributions {
-    pub fn find() -> Result<Distributions> {
+    pub fn find(remark: Remark) -> Result<Distributions> {
         if !matches!(side(), Side::Windows) {
             let hint = "inside a distribution, run the command without `--wsl` for that one";
             return Err(hinted("distributions of WSL are reached from Windows only", hint));
@@ -34,7 +35,7 @@ impl Distributions {
             hinted("there is no `wsl.exe` on this machine", "`wsl --install` in Windows adds WSL")
         })?;
         let patience = test_switch::parsed(TestSwitch::WslTimeout).map(Duration::from_millis);
-        Ok(Distributions { program, patience: patience.unwrap_or(PATIENCE) })
+        Ok(Distributions { program, patience: patience.unwrap_or(PATIENCE), remark })
     }
 
     /// All that are installed, the default one first. Starts none.
@@ -47,7 +48,7 @@ impl Distributions {
             return Err(hinted(format!("`wsl.exe` lists no distribution{reason}"), hint));
         }
         for other in others {
-            note(&format!("{other:?} is no name of a distribution; it is left out"));
+            (self.remark)(&format!("{other:?} is no name of a distribution; it is left out"));
         }
         Ok(names)
     }

@@ -17,9 +17,9 @@ use std::path::PathBuf;
 
 use turnbridge_core::text::spoken_text::{Utterance, spoken_text};
 
-use crate::config;
 use crate::failure::{hinted, hinted_with_code};
 use crate::wsl;
+use turnbridge_config as config;
 
 pub use engine::{Engine, Manner, code};
 pub use launch::tell_the_caller;

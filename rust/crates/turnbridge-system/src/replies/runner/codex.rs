@@ -6,12 +6,12 @@
 
 use std::time::{Duration, Instant};
 
+use crate::replies::runs::{evidence, is_turn_running, obstacle};
 use turnbridge_core::agents::resume::{CodexWriter, says_thread_held};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::replies::reply_wire::{Outcome, Reason, RunResult, Way};
 use turnbridge_core::replies::run_end;
 use turnbridge_core::session::Session;
-use turnbridge_daemon::replies::{evidence, is_turn_running, obstacle};
 use turnbridge_store::foreign::codex_lock::{self, Writer};
 use turnbridge_store::paths::codex_home;
 use turnbridge_store::state::inbox::Streams;

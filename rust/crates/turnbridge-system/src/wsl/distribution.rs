@@ -12,7 +12,7 @@ use turnbridge_store::paths::StatePaths;
 
 use super::Distributions;
 use super::distributions::reason_in;
-use crate::failure::{hinted, note};
+use crate::failure::hinted;
 use crate::programs;
 
 /// How a program of Windows begins.
@@ -91,7 +91,10 @@ impl Distribution {
         }
         let answer = self.distributions.ask(&self.name, &argv)?;
         if !answer.status.success() {
-            note(&format!("`{}` could not be given its mode {mode} back", linux.path));
+            (self.distributions.remark)(&format!(
+                "`{}` could not be given its mode {mode} back",
+                linux.path
+            ));
         }
         Ok(())
     }

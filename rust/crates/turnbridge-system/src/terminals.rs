@@ -3,12 +3,12 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::replies::runs::TypingPlace;
 use anyhow::{Result, anyhow};
 use turnbridge_core::agents::claude::claude_screen::{Input, is_filled_by_input};
 use turnbridge_core::session::{Run, Session};
 use turnbridge_core::terminals::panes::Panes;
 use turnbridge_core::terminals::terminal_calls::{Call, Pane, Reader};
-use turnbridge_daemon::replies::TypingPlace;
 
 use crate::programs;
 

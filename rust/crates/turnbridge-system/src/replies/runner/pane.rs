@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
+use crate::replies::runs::{TypingPlace, is_open, place_to_type_into};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::replies::reply_wire::{Outcome, RunResult};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_daemon::replies::{TypingPlace, is_open, place_to_type_into};
 use turnbridge_store::clock;
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::state::session_store;

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub use distribution::Distribution;
 pub use distributions::Distributions;
 pub use inside::Inside;
-pub use target::{Place, Target, TargetFile};
+pub use target::{Target, TargetFile};
 use turnbridge_store::test_switch::{self, TestSwitch};
 
 /// Where this program runs.

@@ -13,8 +13,6 @@ use turnbridge_core::text::visible_text::visible_line;
 use super::engine_process::in_its_own_group;
 use super::{Engine, Manner, patience};
 
-use crate::output;
-
 /// What the player says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
@@ -45,7 +43,7 @@ impl Report {
 
 /// What the player does with its report. Then it has nothing more to say.
 pub fn tell_the_caller(report: Report) {
-    let mut stdout = output::raw_stdout();
+    let mut stdout = io::stdout().lock();
     // A caller that has gone does not want to know.
     let _ = stdout.write_all(report.to_line().as_bytes()).and_then(|()| stdout.flush());
     #[cfg(unix)]

@@ -1,0 +1,16 @@
+//! What Turnbridge does on a machine, for the daemon and the command line alike: it finds programs,
+//! reaches terminals, speaks, and runs replies.
+//!
+//! Nothing here parses arguments, prints, or uses the network. A failure carries its hint as a value
+//! (`failure`), and whoever called shows it.
+
+pub mod failure;
+pub mod observe;
+pub mod plugin_layout;
+pub mod programs;
+pub mod random_uuid;
+pub mod replies;
+pub mod resume_command;
+pub mod speech;
+pub mod terminals;
+pub mod wsl;

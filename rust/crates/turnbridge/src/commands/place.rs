@@ -1,0 +1,20 @@
+//! `--wsl DISTRO`: the option by which a command of Windows is about a distribution's files.
+
+use anyhow::Result;
+use clap::Args;
+use turnbridge_system::wsl::Target;
+
+use crate::failure::note;
+
+#[derive(Debug, Clone, Default, Args)]
+pub struct Place {
+    /// From Windows: that of this distribution of WSL, which is started if it does not run
+    #[arg(long = "wsl", value_name = "DISTRO")]
+    distribution: Option<String>,
+}
+
+impl Place {
+    pub fn target(&self) -> Result<Target> {
+        self.distribution.as_deref().map_or(Ok(Target::Here), |name| Target::named(name, note))
+    }
+}
