@@ -4,6 +4,8 @@
 //! Nothing here parses arguments, prints, or uses the network. A failure carries its hint as a value
 //! (`failure`), and whoever called shows it.
 
+pub mod config_file;
+pub mod daemon_control;
 pub mod failure;
 pub mod observe;
 pub mod plugin_layout;
@@ -11,6 +13,8 @@ pub mod programs;
 pub mod random_uuid;
 pub mod replies;
 pub mod resume_command;
+pub mod service;
 pub mod speech;
+pub mod state_folder;
 pub mod terminals;
 pub mod wsl;

@@ -8,10 +8,10 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use turnbridge_config::Config;
 use turnbridge_core::ids::Tool;
 
 use crate::failure::hinted;
-use turnbridge_config::Config;
 
 /// What agents call of ours; `turnbridge` itself lies beside them.
 pub const CALLED_BY_AGENTS: [&str; 3] =

@@ -3,7 +3,6 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::replies::runs::TypingPlace;
 use anyhow::{Result, anyhow};
 use turnbridge_core::agents::claude::claude_screen::{Input, is_filled_by_input};
 use turnbridge_core::session::{Run, Session};
@@ -11,6 +10,7 @@ use turnbridge_core::terminals::panes::Panes;
 use turnbridge_core::terminals::terminal_calls::{Call, Pane, Reader};
 
 use crate::programs;
+use crate::replies::runs::TypingPlace;
 
 /// A terminal that lives answers in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,13 +1,12 @@
 //! The config as the command line reads it: what is worth knowing is noted, what is wrong is an
 //! error with a hint.
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 pub use turnbridge_config::{Config, RATES, Voice, check_voice_name};
-use turnbridge_config::{Problem, Setting};
+use turnbridge_system::config_file::explain;
+pub use turnbridge_system::config_file::{extend, path, set, set_all};
 
-use crate::failure::{hinted, note};
+use crate::failure::note;
 
 pub fn read() -> Result<Config> {
     let config = Config::read().map_err(explain)?;
@@ -27,25 +26,4 @@ pub fn read_or_default() -> Config {
         note(&format!("{error:#}; going on as if there were none"));
         Config::default()
     })
-}
-
-pub fn path() -> Result<PathBuf> {
-    turnbridge_config::path().map_err(explain)
-}
-
-pub fn set_all(settings: Vec<Setting<'_>>) -> Result<bool> {
-    turnbridge_config::set_all(settings).map_err(explain)
-}
-
-pub fn set(table: &str, key: &str, value: Option<toml_edit::Value>) -> Result<bool> {
-    turnbridge_config::set(table, key, value).map_err(explain)
-}
-
-/// Adds to a list; what is there stays.
-pub fn extend(table: &str, key: &str, texts: &[String]) -> Result<bool> {
-    turnbridge_config::extend(table, key, texts).map_err(explain)
-}
-
-fn explain(problem: Problem) -> anyhow::Error {
-    hinted(problem.to_string(), problem.hint)
 }

@@ -6,7 +6,6 @@ mod demo;
 mod doctor;
 mod failure;
 mod output;
-mod service;
 mod setup;
 
 use std::process::ExitCode;

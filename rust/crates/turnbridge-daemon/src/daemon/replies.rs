@@ -21,10 +21,10 @@ use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox::{self, Entry};
 use turnbridge_store::state::outbox::{self, Fate, Queued};
+use turnbridge_system::replies::runs::{self, FoundOut};
 
 use super::log::DaemonLog;
 use super::reply_log::{self, Word};
-use turnbridge_system::replies::runs::{self, FoundOut};
 
 pub struct Replies {
     paths: StatePaths,

@@ -15,12 +15,11 @@ mod wav;
 
 use std::path::PathBuf;
 
+use turnbridge_config as config;
 use turnbridge_core::text::spoken_text::{Utterance, spoken_text};
 
 use crate::failure::{hinted, hinted_with_code};
 use crate::wsl;
-use turnbridge_config as config;
-
 pub use engine::{Engine, Manner, code};
 pub use launch::tell_the_caller;
 pub use player::play;

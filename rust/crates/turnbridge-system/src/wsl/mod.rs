@@ -12,11 +12,12 @@ mod target;
 
 use std::path::PathBuf;
 
+use turnbridge_store::test_switch::{self, TestSwitch};
+
 pub use distribution::Distribution;
 pub use distributions::Distributions;
 pub use inside::Inside;
 pub use target::{Target, TargetFile};
-use turnbridge_store::test_switch::{self, TestSwitch};
 
 /// Where this program runs.
 #[derive(Debug)]

@@ -1,29 +1,20 @@
 //! `turnbridge daemon`: starts it, asks how it is, ends it.
 
-use std::fs;
 use std::io::Write;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use turnbridge_core::system::daemon_wire::{BoardStatus, DaemonStatus, RepliesStatus, SlackStatus};
+use turnbridge_core::system::daemon_wire::{RepliesStatus, SlackStatus};
 use turnbridge_daemon::daemon::{self, Refusal};
-use turnbridge_store::files::atomic_file::write_atomically;
-use turnbridge_store::files::file_lock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::process;
-use turnbridge_store::process::companion::{self, Apart};
+use turnbridge_system::daemon_control::{
+    self, already_running, how_to_let_go_on, is_suspended, launch, not_served, read_status,
+    wait_for_status,
+};
 
-use super::board;
 use crate::failure::{hinted, note};
 use crate::output;
-
-/// Enough for a slow machine; it takes some milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(20);
-/// For a daemon that holds its lock to say how it is.
-const STATUS_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Run what brings replies to your agents and sees what no hook sees
 ///
@@ -62,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn explain(refusal: Refusal) -> anyhow::Error {
     match refusal {
-        Refusal::Running => running(),
+        Refusal::Running => already_running(),
         Refusal::Untrusted(untrusted) => hinted(untrusted.to_string(), untrusted.hint()),
         Refusal::Files(error) => hinted(
             format!("the state folder cannot be used: {error}"),
@@ -73,13 +64,6 @@ fn explain(refusal: Refusal) -> anyhow::Error {
             "too many processes may be running",
         ),
     }
-}
-
-fn running() -> anyhow::Error {
-    hinted(
-        "a daemon is already running",
-        "`turnbridge daemon status` shows it; `turnbridge daemon stop` ends it",
-    )
 }
 
 fn start(paths: &StatePaths) -> Result<()> {
@@ -95,48 +79,8 @@ fn start(paths: &StatePaths) -> Result<()> {
     Ok(())
 }
 
-/// Why there is no board, and what can be done about it.
-pub fn not_served(board: &BoardStatus) -> Option<(String, &'static str)> {
-    let BoardStatus::NotServed { port, error } = board else { return None };
-    Some(match port {
-        0 => (
-            format!("the daemon serves no board: {error}"),
-            "`turnbridge logs daemon` says more; it is tried again every 30 s",
-        ),
-        port => (
-            format!("the daemon serves no board: port {port}: {error}"),
-            "end the program that has the port, or choose another `[board] port` in `config.toml`",
-        ),
-    })
-}
-
-/// In the background; gives its pid when it is up.
-pub fn launch(paths: &StatePaths) -> Result<u32> {
-    if is_running(paths) {
-        return Err(running());
-    }
-    let mut child =
-        companion::start("turnbridge", &["daemon", "--foreground"], Apart::InItsOwnGroup)
-            .context("could not start `turnbridge` in the background")?;
-    // Not what a daemon has left that was killed.
-    let pid = child.id();
-    let is_up = || is_running(paths) && read_status(paths).is_some_and(|status| status.pid == pid);
-    let deadline = Instant::now() + PATIENCE;
-    while !is_up() {
-        let has_ended = child.try_wait().is_ok_and(|ended| ended.is_some());
-        if has_ended || Instant::now() >= deadline {
-            return Err(hinted(
-                "the daemon did not start",
-                "`turnbridge daemon --foreground` says why; `turnbridge logs daemon` too",
-            ));
-        }
-        std::thread::sleep(PAUSE);
-    }
-    Ok(pid)
-}
-
 fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
-    let (is_running, status) = look(paths);
+    let (is_running, status) = wait_for_status(paths);
     let is_suspended = status.as_ref().is_some_and(is_suspended);
     let mut out = output::stdout();
     if as_json {
@@ -192,7 +136,7 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
     if let Some(replies) = &status.replies {
         show_replies(&mut out, replies)?;
     }
-    if let Some(board) = board::read(paths).filter(|board| board.is_ipv6_taken) {
+    if let Some(board) = daemon_control::read_board(paths).filter(|board| board.is_ipv6_taken) {
         writeln!(out, "board: another program listens at [::1]:{}, its port", board.port)?;
         writeln!(out, "hint: open {} only, not `localhost`", board.plain_url())?;
     }
@@ -226,62 +170,10 @@ fn show_replies(out: &mut impl Write, replies: &RepliesStatus) -> Result<()> {
 }
 
 pub fn stop(paths: &StatePaths) -> Result<()> {
-    if !is_running(paths) {
-        writeln!(output::stdout(), "no daemon runs")?;
-        return Ok(());
-    }
-    write_atomically(&paths.daemon_stop(), b"").context("could not write to the state folder")?;
-    if let Some(status) = read_status(paths).filter(is_suspended) {
-        // It could not do as it is told.
-        process::let_go_on(status.pid);
-    }
-    let deadline = Instant::now() + PATIENCE;
-    while is_running(paths) {
-        if Instant::now() >= deadline {
-            return Err(hinted(
-                "the daemon has not stopped yet",
-                "it may wait for an answer from Slack; `turnbridge daemon status` names its process",
-            ));
-        }
-        std::thread::sleep(PAUSE);
-    }
-    let _ = fs::remove_file(paths.daemon_stop());
-    writeln!(output::stdout(), "the daemon has stopped")?;
+    let text = match daemon_control::stop(paths)? {
+        true => "the daemon has stopped",
+        false => "no daemon runs",
+    };
+    writeln!(output::stdout(), "{text}")?;
     Ok(())
-}
-
-pub fn is_running(paths: &StatePaths) -> bool {
-    file_lock::is_held(&paths.daemon_lock())
-}
-
-/// A signal has stopped its process (`kill -STOP`, Ctrl-Z). Its lock is held all the same, and what it
-/// said of itself still stands in `daemon.json`.
-pub fn is_suspended(status: &DaemonStatus) -> bool {
-    process::is_suspended(status.pid)
-}
-
-pub fn how_to_let_go_on(status: &DaemonStatus) -> String {
-    format!(
-        "`kill -CONT {}` lets it go on; `turnbridge daemon stop`, then `turnbridge daemon`, starts it anew",
-        status.pid
-    )
-}
-
-/// Whether it runs, and what it says of itself: one that has just been started has not written that yet.
-fn look(paths: &StatePaths) -> (bool, Option<DaemonStatus>) {
-    let deadline = Instant::now() + STATUS_PATIENCE;
-    loop {
-        if !is_running(paths) {
-            return (false, None);
-        }
-        let status = read_status(paths);
-        if status.is_some() || Instant::now() >= deadline {
-            return (true, status);
-        }
-        std::thread::sleep(PAUSE);
-    }
-}
-
-pub fn read_status(paths: &StatePaths) -> Option<DaemonStatus> {
-    serde_json::from_slice(&fs::read(paths.daemon_status()).ok()?).ok()
 }

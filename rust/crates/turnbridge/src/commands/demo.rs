@@ -11,14 +11,13 @@ use clap::Args;
 use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox;
+use turnbridge_system::{daemon_control, programs};
 
-use super::board;
 use super::board::sign_in::{Look, SignIn};
 use crate::demo::home::DemoHome;
 use crate::demo::scenes::SCENES;
 use crate::failure::{hinted, tell};
 use crate::output;
-use turnbridge_system::programs;
 
 /// For a daemon to be up, and for what was started to end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -72,7 +71,7 @@ fn perform(
     company.start_players(home)?;
     let deadline = Instant::now() + PATIENCE;
     let found = loop {
-        match board::find(&company.paths) {
+        match daemon_control::find_board(&company.paths) {
             Ok(found) => break found,
             Err(error) if Instant::now() >= deadline || company.has_lost_daemon() => {
                 return Err(error.context("the demo's daemon did not start"));

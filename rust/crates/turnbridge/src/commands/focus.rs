@@ -10,12 +10,12 @@ use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::terminal_calls::Pane;
 use turnbridge_store::clock;
 use turnbridge_store::state::pane_store;
+use turnbridge_system::resume_command::ResumeCommand;
+use turnbridge_system::terminals;
 
 use super::consent::say;
 use super::sessions::current_session;
 use crate::failure::{hinted, note};
-use turnbridge_system::resume_command::ResumeCommand;
-use turnbridge_system::terminals;
 
 /// Go to the terminal in which a session runs, or resume it in a new one
 ///

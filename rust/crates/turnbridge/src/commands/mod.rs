@@ -41,10 +41,8 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use turnbridge_core::version_wire::ProgramVersion;
-use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::folder_trust::check_state;
+use turnbridge_system::state_folder::state_paths;
 
-use crate::failure::hinted;
 use crate::output;
 use consent::say;
 
@@ -158,12 +156,4 @@ fn alone() -> Result<()> {
     }
     let help = Cli::command().render_help();
     Cli::command().error(ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, help).exit()
-}
-
-pub fn state_paths() -> Result<StatePaths> {
-    let hint = "set HOME (on Windows USERPROFILE)";
-    let paths = StatePaths::from_env();
-    let paths = paths.ok_or_else(|| hinted("could not find your home folder", hint))?;
-    check_state(&paths).map_err(|untrusted| hinted(untrusted.to_string(), untrusted.hint()))?;
-    Ok(paths)
 }

@@ -14,14 +14,14 @@ use turnbridge_core::sinks::tvine_project::project_id;
 use turnbridge_core::terminals::command_line::agent;
 use turnbridge_core::terminals::pane_id::OWN_SESSION;
 use turnbridge_store::paths::home_dir;
+use turnbridge_system::plugin_layout::own_plugin;
+use turnbridge_system::programs;
+use turnbridge_system::random_uuid::random_uuid;
 
 use super::pane;
 use crate::config;
 use crate::failure::{hinted, note};
 use crate::setup::agents::plugin_is_enabled;
-use turnbridge_system::plugin_layout::own_plugin;
-use turnbridge_system::programs;
-use turnbridge_system::random_uuid::random_uuid;
 
 /// Start Claude Code or Codex here, with the plugin and a session that is known from the start
 ///

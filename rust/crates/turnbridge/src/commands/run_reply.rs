@@ -4,9 +4,9 @@
 use anyhow::Result;
 use clap::Args;
 use turnbridge_core::replies::reply_wire::is_reply_id;
+use turnbridge_system::replies::runner;
 
 use crate::failure::hinted;
-use turnbridge_system::replies::runner;
 
 /// Give one reply of the inbox to its agent, and wait (the daemon does this)
 #[derive(Debug, Args)]

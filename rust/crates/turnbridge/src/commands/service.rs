@@ -3,10 +3,11 @@
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
+use turnbridge_system::service::{self, Installed, State};
 
 use super::consent::say;
+use crate::config;
 use crate::failure::note;
-use crate::service::{self, State};
 
 /// Have the daemon started at login, and again whenever it ends
 ///
@@ -43,11 +44,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         None => status(arguments.json),
         Some(Action::Status { json }) => status(*json),
         Some(Action::Install) => {
-            let state = service::install()?;
+            let Installed { state, has_stopped_daemon } = service::install(config::read, note)?;
+            if has_stopped_daemon {
+                say("the daemon has stopped")?;
+            }
             say(&format!("installed `{}`", state.definition.display()))?;
             tell(&state)
         }
-        Some(Action::Uninstall) => match service::uninstall()? {
+        Some(Action::Uninstall) => match service::uninstall(note)? {
             true => say("the service is gone"),
             false => say("no service is installed"),
         },

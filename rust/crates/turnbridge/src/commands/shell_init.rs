@@ -5,9 +5,9 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use turnbridge_system::programs;
 
 use crate::output;
-use turnbridge_system::programs;
 
 /// Print the script that ties your shell to its pane
 ///

@@ -7,11 +7,11 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Value, json};
 use turnbridge_core::text::spoken_text::{Utterance, spoken_text};
+use turnbridge_system::speech::{self, Engine, Manner, Silence, Speaker, code, no_engine};
 
 use crate::config::{self, check_voice_name};
 use crate::failure::{hinted, note};
 use crate::output;
-use turnbridge_system::speech::{self, Engine, Manner, Silence, Speaker, code, no_engine};
 
 /// More is no speech.
 const LONGEST_INPUT: u64 = 16 << 20;

@@ -9,11 +9,13 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use turnbridge_store::foreign::foreign_file::changed_files;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_system::daemon_control;
+use turnbridge_system::service;
 
 use super::consent::{self, Consent, say};
 use super::{codex, daemon, hooks, state_paths};
+use crate::config;
 use crate::failure::{hinted, note};
-use crate::{config, service};
 
 /// Undo what set-up did: service, daemon, hooks, Codex's notify
 ///
@@ -93,14 +95,14 @@ fn remove_service(dry_run: bool) -> Result<()> {
             None => say("there is no service of ours"),
         };
     }
-    match service::uninstall()? {
+    match service::uninstall(note)? {
         true => say("removed the service"),
         false => say("there is no service of ours"),
     }
 }
 
 fn stop_daemon(paths: &StatePaths, dry_run: bool) -> Result<()> {
-    if dry_run && daemon::is_running(paths) {
+    if dry_run && daemon_control::is_running(paths) {
         return say("would stop the daemon");
     }
     daemon::stop(paths)

@@ -8,12 +8,12 @@ use serde_json::json;
 use turnbridge_core::text::spoken_text::Language;
 use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::speech_mark;
+use turnbridge_system::speech::{self, Manner, Silence, Speaker, Voice, code, no_engine};
 use unicode_width::UnicodeWidthStr;
 
 use crate::config::{self, check_voice_name};
 use crate::failure::note;
 use crate::output;
-use turnbridge_system::speech::{self, Manner, Silence, Speaker, Voice, code, no_engine};
 
 /// One sentence for each voice.
 const SAMPLE: &str = "Hello, this is Turnbridge. こんにちは、ターンブリッジです。";

@@ -11,10 +11,10 @@ use anyhow::{Context, Result};
 use toml_edit::{DocumentMut, Item, Table, value};
 use turnbridge_core::ids::Tool;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_system::replies::runner::agent::in_its_own_group;
 
 use crate::config;
 use crate::failure::hinted;
-use turnbridge_system::replies::runner::agent::in_its_own_group;
 
 /// Set for whatever runs in a demo: the folder of our own programs.
 pub const VARIABLE: &str = "TURNBRIDGE_DEMO";

@@ -1,22 +1,24 @@
 //! The board of the running daemon.
 
+use turnbridge_system::daemon_control;
+
 use super::finding::{Area, Finding, told};
 use super::scene::Scene;
-use crate::commands::{board, daemon};
 
 /// Tells of a board that is not served, and of another program with its port at the other loopback
 /// address.
 pub fn check(scene: &Scene) -> Vec<Finding> {
     let Some(paths) = &scene.paths else { return Vec::new() };
-    let status = daemon::read_status(paths).filter(|_| daemon::is_running(paths));
+    let status = daemon_control::read_status(paths).filter(|_| daemon_control::is_running(paths));
     // Of a suspended one nothing else is to be said.
-    let status = status.filter(|status| !daemon::is_suspended(status));
-    let not_served = status.and_then(|status| daemon::not_served(&status.board?));
+    let status = status.filter(|status| !daemon_control::is_suspended(status));
+    let not_served = status.and_then(|status| daemon_control::not_served(&status.board?));
     if let Some((what, fix)) = not_served {
         let why = "sessions cannot be looked at in a browser, nor answered there";
         return vec![Finding::error(Area::Daemon, "board-not-served", told(what, why, fix))];
     }
-    let Some(taken) = board::find(paths).ok().filter(|board| board.is_ipv6_taken) else {
+    let Some(taken) = daemon_control::find_board(paths).ok().filter(|board| board.is_ipv6_taken)
+    else {
         return Vec::new();
     };
     let told = told(

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use turnbridge_core::agents::claude::sandbox::Layer;
 use turnbridge_store::foreign::claude_settings;
+use turnbridge_system::plugin_layout::executable_in;
 
 use super::scene::{read_json, version_of_ours};
-use turnbridge_system::plugin_layout::executable_in;
 
 /// One way in which the plugin has been installed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use toml_edit::{Item, TableLike};
+use turnbridge_system::plugin_layout::executable_in;
 
 use super::codex_hooks::{Fate, Listed};
 use super::scene::read_json;
-use turnbridge_system::plugin_layout::executable_in;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodexPlugin {

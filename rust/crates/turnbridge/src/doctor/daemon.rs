@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use turnbridge_core::system::daemon_wire::{BoardStatus, DaemonStatus, SlackStatus};
+use turnbridge_system::daemon_control;
 
 use super::finding::{Area, Finding, Repair, told};
 use super::scene::{OWN_VERSION, Scene};
 use super::service;
-use crate::commands::daemon;
 
 /// How long a connection may take that is being made right now.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -38,14 +38,14 @@ struct Service {
 
 pub fn check(scene: &Scene) -> Vec<Finding> {
     let Some(paths) = &scene.paths else { return Vec::new() };
-    let is_running = daemon::is_running(paths);
+    let is_running = daemon_control::is_running(paths);
     let deadline = Instant::now() + PATIENCE;
-    let mut status = daemon::read_status(paths);
-    let is_suspended = is_running && status.as_ref().is_some_and(daemon::is_suspended);
+    let mut status = daemon_control::read_status(paths);
+    let is_suspended = is_running && status.as_ref().is_some_and(daemon_control::is_suspended);
     while is_running && !is_suspended && is_on_its_way(status.as_ref()) && Instant::now() < deadline
     {
         std::thread::sleep(PAUSE);
-        status = daemon::read_status(paths);
+        status = daemon_control::read_status(paths);
     }
     findings(&Facts {
         is_running,
@@ -144,7 +144,7 @@ fn suspended(facts: &Facts, status: &DaemonStatus) -> Finding {
     let what = format!("the daemon (pid {}) was suspended by a signal", status.pid);
     let why = "it does nothing: replies are not heard, notices wait, the board does not answer";
     let (repair, _) = restart(facts);
-    let told = told(what, why, daemon::how_to_let_go_on(status));
+    let told = told(what, why, daemon_control::how_to_let_go_on(status));
     Finding::error(Area::Daemon, "daemon-suspended", told).mended_by(repair)
 }
 

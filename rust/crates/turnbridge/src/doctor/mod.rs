@@ -30,7 +30,8 @@ mod voice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::service;
+use turnbridge_system::service;
+
 use finding::{Area, told};
 pub use finding::{Finding, Severity};
 use in_time::Pending;

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::finding::{Finding, Repair, counted};
 use turnbridge_system::programs;
+
+use super::finding::{Finding, Repair, counted};
 
 /// Delivering a backlog takes the longest.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -10,11 +10,11 @@ use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
 use turnbridge_store::files::bounded_file;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_system::programs;
 
 use super::Network;
 use super::in_time::{Pending, at_most};
 use crate::config::Config;
-use turnbridge_system::programs;
 
 /// For what is on this machine and answers within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(6);

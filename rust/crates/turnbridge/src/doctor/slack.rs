@@ -11,12 +11,12 @@ use turnbridge_daemon::delivery::notifier;
 use turnbridge_slack::{CallError, Connection, Identity, WebApi};
 use turnbridge_store::files::file_lock;
 use turnbridge_store::state::outbox;
+use turnbridge_system::daemon_control;
 
 use super::Network;
 use super::finding::{Area, Finding, told};
 use super::in_time::Pending;
 use super::scene::Scene;
-use crate::commands::daemon;
 use crate::setup::slack_app::BOT_SCOPES;
 
 /// For one call, and for reaching Slack at all.
@@ -96,7 +96,7 @@ fn ask(scene: &Scene, slack: &Slack, api: Arc<WebApi>) -> Facts {
     let waiting = state.and_then(|paths| outbox::schedules(paths).ok()).unwrap_or_default();
     let errors = waiting.iter().filter_map(|entry| entry.progress.last_error.as_deref());
     let status = state.filter(|paths| file_lock::is_held(&paths.daemon_lock()));
-    let status = status.and_then(daemon::read_status);
+    let status = status.and_then(daemon_control::read_status);
     let replies = status.as_ref().and_then(|status| status.replies.clone());
     let status = status.map(|status| status.slack);
     Facts {

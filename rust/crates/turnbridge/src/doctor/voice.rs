@@ -1,9 +1,10 @@
 //! Whether anything can be heard.
 
+use turnbridge_system::speech::{Manner, Speaker};
+
 use super::finding::{Area, Finding, told};
 use super::scene::Scene;
 use crate::config::Voice;
-use turnbridge_system::speech::{Manner, Speaker};
 
 pub fn check(scene: &Scene) -> Vec<Finding> {
     let engine = Speaker::usual(&Manner::default()).map(|speaker| speaker.engine.name());

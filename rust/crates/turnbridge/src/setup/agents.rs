@@ -10,13 +10,13 @@ use turnbridge_core::agents::claude::settings_edit::{all_hooks_are_off, own_call
 use turnbridge_core::ids::Tool;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_store::paths::claude_config_dir;
+use turnbridge_system::{plugin_layout, programs};
 
 use super::{ClaudeWay, CodexWay, Setup};
 use crate::commands::consent::{Consent, explain, refused};
 use crate::commands::{codex, hooks};
 use crate::config;
 use crate::doctor::claude_plugin::{self, Layers};
-use turnbridge_system::{plugin_layout, programs};
 
 /// An agent whose turns we hear of.
 pub struct Registered {

@@ -20,14 +20,14 @@ use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Language;
 use turnbridge_daemon::delivery::notifier;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_system::daemon_control;
+use turnbridge_system::programs;
+use turnbridge_system::wsl::{self, Distributions, Side};
 
-use crate::commands::daemon;
 use crate::config;
 use crate::failure::note;
 use dialogue::Dialogue;
 use slack::{Entered, SlackStep};
-use turnbridge_system::programs;
-use turnbridge_system::wsl::{self, Distributions, Side};
 
 /// What the user has decided beforehand.
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ pub enum CodexWay {
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    let paths = crate::commands::state_paths()?;
+    let paths = turnbridge_system::state_folder::state_paths()?;
     let before = config::read()?;
     let language = options.language.map_or(notifier::language(&before), LanguageName::language);
     let setup = Setup { dialogue: Dialogue::new(language, !options.no_questions), options, paths };
@@ -236,7 +236,7 @@ impl Setup<'_> {
             options: self.options,
             before: before.slack.as_ref(),
             api_url: before.slack_api_url.as_deref(),
-            daemon_listens: daemon::is_running(&self.paths),
+            daemon_listens: daemon_control::is_running(&self.paths),
         };
         step.run().map(Some)
     }

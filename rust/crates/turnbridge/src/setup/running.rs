@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use turnbridge_core::system::daemon_wire::SlackStatus;
 use turnbridge_core::system::setup_texts::SetupText;
+use turnbridge_system::daemon_control;
+use turnbridge_system::service::{self, Installed};
 
 use super::{Channel, Setup};
-use crate::commands::{board, daemon};
-use crate::failure::hinted;
-use crate::service;
+use crate::config;
+use crate::failure::{hinted, note};
 
 /// For a name server, a proxy and a handshake.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -43,11 +44,14 @@ impl Setup<'_> {
         if !self.dialogue.ask_yes(&question, true)? {
             return Ok(false);
         }
-        match service::install() {
-            Ok(state) => {
+        match service::install(config::read, note) {
+            Ok(Installed { state, has_stopped_daemon }) => {
+                if has_stopped_daemon {
+                    self.dialogue.print("the daemon has stopped")?;
+                }
                 let definition = state.definition.display().to_string();
                 self.dialogue.say(SetupText::ServiceInstalled, &[&definition])?;
-                state.note.map_or(Ok(()), |note| self.dialogue.print(&note))?;
+                state.note.map_or(Ok(()), |text| self.dialogue.print(&text))?;
                 Ok(true)
             }
             Err(trouble) => self.without_service(&trouble),
@@ -61,10 +65,10 @@ impl Setup<'_> {
 
     fn in_the_background(&self) -> Result<()> {
         // One that runs takes the new config up by itself.
-        if daemon::is_running(&self.paths) {
+        if daemon_control::is_running(&self.paths) {
             return Ok(());
         }
-        let started = daemon::launch(&self.paths);
+        let started = daemon_control::launch(&self.paths);
         match started {
             Ok(_) => self.dialogue.say(SetupText::DaemonStarted, &[]),
             Err(trouble) => {
@@ -80,8 +84,9 @@ impl Setup<'_> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             // What a daemon has left behind that was killed is no board.
-            let running = daemon::read_status(&self.paths).map(|status| status.pid);
-            if board::find(&self.paths).is_ok_and(|board| Some(board.pid) == running) {
+            let running = daemon_control::read_status(&self.paths).map(|status| status.pid);
+            if daemon_control::find_board(&self.paths).is_ok_and(|board| Some(board.pid) == running)
+            {
                 return self.dialogue.say(SetupText::BoardServed, &[]);
             }
             std::thread::sleep(LOOK);
@@ -94,9 +99,9 @@ impl Setup<'_> {
         let deadline = Instant::now() + PATIENCE;
         let mut status = None;
         while Instant::now() < deadline {
-            status = daemon::read_status(&self.paths).map(|status| status.slack);
+            status = daemon_control::read_status(&self.paths).map(|status| status.slack);
             match &status {
-                Some(SlackStatus::Connected { .. }) if daemon::is_running(&self.paths) => {
+                Some(SlackStatus::Connected { .. }) if daemon_control::is_running(&self.paths) => {
                     return self.dialogue.say(SetupText::Connected, &[]);
                 }
                 Some(SlackStatus::Refused { error, hint }) => {

@@ -17,12 +17,12 @@ use turnbridge_slack::{
     Accept, CallError, Envelope, Obstacle, Post, SocketEvent, SocketMode, Timing, Token, TokenKind,
     WebApi,
 };
+use turnbridge_system::random_uuid::random_uuid;
 
 use super::Options;
 use super::dialogue::Dialogue;
 use super::slack_app::{self, BOT_SCOPES};
 use crate::failure::hinted;
-use turnbridge_system::random_uuid::random_uuid;
 
 /// Long enough to find the app in Slack.
 const WAIT_FOR_OWNER: Duration = Duration::from_secs(300);

@@ -18,11 +18,11 @@ use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
 use turnbridge_store::files::atomic_file::make_private_folder;
 use turnbridge_store::state::{inbox, outbox, routes, session_store, turn_store};
+use turnbridge_system::replies::runner;
 
 use super::agents::Registered;
 use super::{Channel, Setup, name_of};
 use crate::output;
-use turnbridge_system::replies::runner;
 
 /// A model may think for a while even about this.
 const WAIT_FOR_TURN: Duration = Duration::from_secs(300);

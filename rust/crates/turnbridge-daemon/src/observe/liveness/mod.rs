@@ -16,9 +16,9 @@ use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process::{Liveness, liveness};
 use turnbridge_store::state::session_store;
+use turnbridge_system::observe::signals::signals;
 
 use crate::observe::rollouts::Happening;
-use turnbridge_system::observe::signals::signals;
 
 /// How often everything is looked at, whatever the files' times say.
 const THOROUGH: Duration = Duration::from_secs(5);

@@ -6,7 +6,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::replies::runs::{evidence, is_turn_running, obstacle};
 use turnbridge_core::agents::resume::{CodexWriter, says_thread_held};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::replies::reply_wire::{Outcome, Reason, RunResult, Way};
@@ -17,6 +16,7 @@ use turnbridge_store::paths::codex_home;
 use turnbridge_store::state::inbox::Streams;
 
 use super::{Call, LONGEST_COMPLAINT, LOOK_AGAIN, Runner, codex, home_of, reason_of};
+use crate::replies::runs::{evidence, is_turn_running, obstacle};
 
 /// A `codex exec` has the thread's lock before its turn stands in the rollout. Whoever has the lock for
 /// longer without one is an interface.

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::replies::runs::{LONGEST_OUTPUT, evidence, obstacle};
 use anyhow::{Context, Result};
 use turnbridge_config::{Config, Resume};
 use turnbridge_core::agents::resume::{
@@ -34,6 +33,7 @@ use turnbridge_store::state::session_store;
 use crate::failure::hinted;
 use crate::plugin_layout::to_load_again;
 use crate::programs;
+use crate::replies::runs::{LONGEST_OUTPUT, evidence, obstacle};
 use agent::End;
 
 /// Enough of what an agent complains about to know its own words.

@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::replies::runs::{TypingPlace, is_open, place_to_type_into};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::replies::reply_wire::{Outcome, RunResult};
 use turnbridge_core::timestamp::Timestamp;
@@ -12,6 +11,7 @@ use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::state::session_store;
 
 use super::{LOOK_AGAIN, Runner, now};
+use crate::replies::runs::{TypingPlace, is_open, place_to_type_into};
 use crate::terminals::{self, Pasted};
 
 /// For a prompt to be seen by its hook after it was pasted.

@@ -4,7 +4,6 @@
 mod opener;
 pub mod sign_in;
 
-use std::fs;
 use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -13,10 +12,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::json;
 use turnbridge_core::board::board_wire::BoardFile;
-use turnbridge_store::paths::StatePaths;
+use turnbridge_system::daemon_control::find_board;
 
-use super::daemon;
-use crate::failure::{hinted, note};
+use crate::failure::note;
 use crate::output;
 use sign_in::{Look, SignIn};
 
@@ -41,7 +39,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let paths = super::state_paths()?;
-    let board = find(&paths)?;
+    let board = find_board(&paths)?;
     if !arguments.code {
         print(&board, arguments.json)?;
     }
@@ -91,31 +89,4 @@ fn wait(begin: impl FnOnce() -> Result<SignIn>) -> Result<()> {
             return Ok(());
         }
     }
-}
-
-pub fn find(paths: &StatePaths) -> Result<BoardFile> {
-    if !daemon::is_running(paths) {
-        return Err(hinted(
-            "no daemon runs, and the board is its page",
-            "start it with `turnbridge daemon`, then run `turnbridge board` again",
-        ));
-    }
-    let status = daemon::read_status(paths);
-    if let Some(status) = status.as_ref().filter(|status| daemon::is_suspended(status)) {
-        let what = "the daemon was suspended by a signal, and the board does not answer";
-        return Err(hinted(what, daemon::how_to_let_go_on(status)));
-    }
-    read(paths).ok_or_else(|| {
-        let told = status.and_then(|status| status.board);
-        match told.as_ref().and_then(daemon::not_served) {
-            Some((what, hint)) => hinted(what, hint),
-            None => {
-                hinted("the daemon serves no board", "`turnbridge logs daemon` says why it cannot")
-            }
-        }
-    })
-}
-
-pub fn read(paths: &StatePaths) -> Option<BoardFile> {
-    serde_json::from_slice(&fs::read(paths.board_file()).ok()?).ok()
 }

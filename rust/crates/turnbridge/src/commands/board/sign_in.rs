@@ -15,9 +15,9 @@ use turnbridge_core::text::texts::Language;
 use turnbridge_daemon::board::sign_in::{Code, Ticket};
 use turnbridge_daemon::delivery::notifier;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_system::daemon_control;
 
 use super::opener::{Opener, is_remote};
-use crate::commands::daemon;
 use crate::failure::{hinted, tell};
 
 /// What lets somebody in ends when this is dropped.
@@ -121,8 +121,9 @@ impl SignIn {
         let code = self.code.as_ref().map(|(code, _)| code.standing());
         // A daemon that ends removes `board.json` before it removes those, which would look like a
         // sign-in if this were read first.
-        let is_board_there = daemon::is_running(&self.paths)
-            && super::read(&self.paths).is_some_and(|board| board.token == self.board.token);
+        let is_board_there = daemon_control::is_running(&self.paths)
+            && daemon_control::read_board(&self.paths)
+                .is_some_and(|board| board.token == self.board.token);
         Progress {
             ticket,
             code,

@@ -12,13 +12,13 @@ use turnbridge_core::system::wsl::Environment;
 use turnbridge_store::foreign::foreign_file::{Applied, Before, Change, Current, ForeignFile};
 use turnbridge_store::paths::{StatePaths, codex_home};
 use turnbridge_store::state::codex_chain;
+use turnbridge_system::programs;
+use turnbridge_system::wsl::{Target, TargetFile};
 
 use crate::commands::consent::{Answer, Consent, explain, refused, say, told};
 use crate::commands::place::Place;
 use crate::commands::state_paths;
 use crate::failure::hinted;
-use turnbridge_system::programs;
-use turnbridge_system::wsl::{Target, TargetFile};
 
 /// Have Codex call Turnbridge when a turn has ended
 ///

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use turnbridge_core::agents::claude::settings_edit::Form;
 use turnbridge_core::ids::Tool;
+use turnbridge_system::programs;
+use turnbridge_system::wsl::Target;
 
 use crate::config;
 use crate::failure::note;
-use turnbridge_system::programs;
-use turnbridge_system::wsl::Target;
 
 /// The first Claude Code that knows `args`.
 pub const FIRST_WITH_ARGS: [u32; 3] = [2, 1, 139];

@@ -15,11 +15,11 @@ use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::system::wsl::Environment;
 use turnbridge_store::foreign::foreign_file::{Applied, Before, Change, Current, ForeignFile};
 use turnbridge_store::paths::claude_config_dir;
+use turnbridge_system::wsl::{Target, TargetFile};
 
 use super::consent::{Answer, Consent, explain, refused, say, told};
 use super::place::Place;
 use crate::failure::{hinted, note};
-use turnbridge_system::wsl::{Target, TargetFile};
 
 /// Register Turnbridge's hooks in Claude Code's own settings, or take them out
 ///

@@ -4,11 +4,11 @@ use anyhow::Result;
 use serde_json::json;
 use turnbridge_core::agents::claude::settings_edit::{Registered, all_hooks_are_off, inspect};
 use turnbridge_core::session::event::HookEventName;
+use turnbridge_system::wsl::Target;
 
 use super::{Wanted, settings_file_of};
 use crate::commands::consent::{explain, refused, say};
 use crate::failure::note;
-use turnbridge_system::wsl::Target;
 
 pub fn run(target: &Target, wanted: Wanted, as_json: bool) -> Result<()> {
     let registration = wanted.registration_in(target)?;

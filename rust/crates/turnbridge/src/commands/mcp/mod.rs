@@ -12,12 +12,12 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use clap::Args;
 use turnbridge_store::process::agent_environment::{self, Scope};
+use turnbridge_system::speech::{self, Silence};
 
 use crate::config;
 use crate::output;
 use lines::{Line, read_line};
 use protocol::ToolResult;
-use turnbridge_system::speech::{self, Silence};
 
 /// Serve the voice to agents as an MCP tool, over stdin and stdout
 ///

@@ -14,7 +14,6 @@ use turnbridge_store::clock;
 use turnbridge_store::state::pane_store;
 
 use super::super::sessions::current_sessions;
-
 use crate::output;
 
 /// List the panes that show a session

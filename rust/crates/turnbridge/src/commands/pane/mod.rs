@@ -19,7 +19,6 @@ use turnbridge_store::state::{pane_store, session_store};
 
 use crate::config;
 use crate::failure::{hinted, note};
-
 pub use launch::record;
 
 /// Tell which session is shown in which pane of your terminal

@@ -9,7 +9,6 @@ use turnbridge_core::timestamp::Timestamp;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::json::waiting_for;
-
 use crate::output;
 
 #[derive(Debug, Clone, Copy)]

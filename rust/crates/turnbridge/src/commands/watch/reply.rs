@@ -6,8 +6,7 @@ use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox;
-
-use crate::commands::daemon;
+use turnbridge_system::daemon_control;
 use turnbridge_system::random_uuid::random_uuid;
 
 /// Replies whose end has not been seen yet, and the project that each was for.
@@ -38,7 +37,7 @@ impl Replies {
             Err(error) => format!("could not write the reply down: {error}"),
             Ok(id) => {
                 self.0.push((id, project.clone()));
-                match daemon::is_running(paths) {
+                match daemon_control::is_running(paths) {
                     true => format!("sent to {project}"),
                     false => format!(
                         "the reply to {project} waits for the daemon; start it: turnbridge daemon"

@@ -12,6 +12,7 @@ use serde_json::Value;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::pane_store;
+use turnbridge_system::programs;
 
 use super::bell::Bell;
 use super::follow::{Change, Follower};
@@ -22,7 +23,6 @@ use super::reply::Replies;
 use super::terminal::Screen;
 use super::view::{self, Look};
 use crate::commands::sessions::table;
-use turnbridge_system::programs;
 
 const SECOND: Duration = Duration::from_secs(1);
 

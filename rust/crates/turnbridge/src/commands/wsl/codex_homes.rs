@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use turnbridge_core::system::wsl::{DistributionName, is_same_place};
+use turnbridge_system::wsl::{Distribution, Distributions};
 
 use crate::commands::consent::{Answer, Consent, say};
 use crate::config;
 use crate::failure::{hinted, note};
-use turnbridge_system::wsl::{Distribution, Distributions};
 
 pub fn run(names: &[String], consent: Consent) -> Result<()> {
     let distributions = Distributions::find(note)?;

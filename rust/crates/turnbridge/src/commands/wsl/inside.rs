@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use serde_json::json;
+use turnbridge_system::speech::{Manner, Speaker};
+use turnbridge_system::wsl::Inside;
 
 use super::wslenv;
 use crate::commands::consent::say;
-use turnbridge_system::speech::{Manner, Speaker};
-use turnbridge_system::wsl::Inside;
 
 pub fn run(inside: &Inside, as_json: bool) -> Result<()> {
     let speaker = Speaker::usual(&Manner::default());

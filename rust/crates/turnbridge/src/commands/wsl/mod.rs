@@ -8,10 +8,10 @@ mod status;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use turnbridge_core::system::wsl::merged_wslenv;
+use turnbridge_system::wsl::{Side, side};
 
 use super::consent::{Consent, say};
 use crate::failure::hinted;
-use turnbridge_system::wsl::{Side, side};
 
 /// Show what Turnbridge sees of WSL, and join its two sides
 ///

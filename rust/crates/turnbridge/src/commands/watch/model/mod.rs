@@ -13,12 +13,12 @@ use turnbridge_core::session::turn_wire::TurnRecord;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::panes::{PaneView, Panes};
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_system::resume_command::ResumeCommand;
 
 use super::filter::Filter;
 use super::follow::Change;
 use super::key::Key;
 use super::text_box::TextBox;
-use turnbridge_system::resume_command::ResumeCommand;
 
 pub type SessionKey = (Tool, SessionId);
 

@@ -6,11 +6,11 @@ use std::io;
 use anyhow::{Context, Result};
 
 use super::{Manager, Service, read_definition, with_hint};
-use crate::config;
-use crate::failure::note;
+use crate::config_file;
+use crate::failure::Remark;
 
 /// Says whether anything was there.
-pub fn uninstall() -> Result<bool> {
+pub fn uninstall(remark: Remark) -> Result<bool> {
     // What was installed while there was a manager goes also when there is none any more.
     let Some(manager) = Manager::of_this_platform() else { return Ok(false) };
     let service = manager.service()?;
@@ -22,7 +22,7 @@ pub fn uninstall() -> Result<bool> {
         remove(&*service)?;
         service.forget();
     }
-    switch_off()?;
+    switch_off(remark)?;
     Ok(was_there)
 }
 
@@ -54,8 +54,8 @@ pub(super) fn remove(service: &dyn Service) -> Result<()> {
 
 /// In the config, if it is on there. That may be what makes the config invalid, so that it is
 /// looked for without the rest.
-fn switch_off() -> Result<()> {
-    let text = fs::read_to_string(config::path()?).unwrap_or_default();
+fn switch_off(remark: Remark) -> Result<()> {
+    let text = fs::read_to_string(config_file::path()?).unwrap_or_default();
     let is_on = |document: &toml_edit::DocumentMut| {
         let features = document.get("features")?;
         let value = |key: &str| features.get(key)?.as_bool();
@@ -63,11 +63,11 @@ fn switch_off() -> Result<()> {
     };
     match text.parse() {
         Ok(document) if is_on(&document) == Some(true) => {
-            config::set("features", "service_enabled", Some(false.into())).map(drop)
+            config_file::set("features", "service_enabled", Some(false.into())).map(drop)
         }
         Ok(_) => Ok(()),
         Err(_) => {
-            note("`config.toml` cannot be read, so `features.service_enabled` was left as it is");
+            remark("`config.toml` cannot be read, so `features.service_enabled` was left as it is");
             Ok(())
         }
     }

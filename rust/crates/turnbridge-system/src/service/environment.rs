@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use turnbridge_config::Config;
 use turnbridge_core::ids::Tool;
 use turnbridge_core::system::service_files::{Environment, Job};
 
-use crate::config::Config;
-use turnbridge_system::programs;
+use crate::programs;
 
 /// Where the agents and we keep our files. Relative ones mean nothing to anybody.
 const FOLDERS: [&str; 6] = [

@@ -12,7 +12,7 @@ use turnbridge_store::paths::config_file;
 use super::call::{ask, demand, refused};
 use super::{Seen, Service, user_id};
 use crate::failure::hinted;
-use turnbridge_system::programs;
+use crate::programs;
 
 /// A manager that lives answers this in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);

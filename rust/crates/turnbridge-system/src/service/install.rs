@@ -1,6 +1,7 @@
 //! Installs the service, or leaves everything as it was.
 
 use anyhow::{Context, Result, anyhow};
+use turnbridge_config::Config;
 use turnbridge_store::files::atomic_file::write_durably;
 use turnbridge_store::paths::StatePaths;
 
@@ -9,9 +10,10 @@ use super::{
     BY_HAND, Manager, Seen, Service, State, environment, no_manager, read_definition, state_of,
     wait_until_it_runs, with_hint,
 };
-use crate::commands::{daemon, state_paths};
-use crate::config;
-use crate::failure::{hinted, note};
+use crate::config_file;
+use crate::daemon_control;
+use crate::failure::{Remark, hinted};
+use crate::state_folder::state_paths;
 
 /// What there was before.
 struct Before<'a> {
@@ -19,18 +21,27 @@ struct Before<'a> {
     paths: StatePaths,
     definition: Option<Vec<u8>>,
     seen: Seen,
+    remark: Remark,
     /// Somebody has started a daemon that no manager knows of.
     is_by_hand: bool,
 }
 
-/// Does nothing if everything is as it should be: agents at work are not disturbed.
-pub fn install() -> Result<State> {
-    try_install().map_err(|error| with_hint(error, BY_HAND))
+#[derive(Debug)]
+pub struct Installed {
+    pub state: State,
+    /// The daemon that somebody had started by hand was ended for it.
+    pub has_stopped_daemon: bool,
 }
 
-fn try_install() -> Result<State> {
+/// Does nothing if everything is as it should be: agents at work are not disturbed. `config` is asked for
+/// where the system can have a service.
+pub fn install(config: impl FnOnce() -> Result<Config>, remark: Remark) -> Result<Installed> {
+    try_install(config, remark).map_err(|error| with_hint(error, BY_HAND))
+}
+
+fn try_install(config: impl FnOnce() -> Result<Config>, remark: Remark) -> Result<Installed> {
     let manager = Manager::of_this_system().ok_or_else(no_manager)?;
-    let config = config::read()?;
+    let config = config()?;
     if !config.features.reply_resume {
         let hint = "set `reply_resume = true` under `[features]` in `config.toml`: the service is there \
                     for replies, from Slack or from the board";
@@ -39,7 +50,7 @@ fn try_install() -> Result<State> {
     let service = manager.service()?;
     let wanted = service.render(&environment::job(&config)?);
     let wanted = wanted.map_err(|refusal| anyhow!("could not define the service: {refusal}"))?;
-    let before = Before::of(&*service)?;
+    let before = Before::of(&*service, remark)?;
     let is_done = before.definition.as_ref() == Some(&wanted)
         && before.seen.is_registered
         && before.seen.is_running;
@@ -50,25 +61,25 @@ fn try_install() -> Result<State> {
         let slow = "it is installed but does not run yet; `turnbridge logs daemon` may say why";
         state.note = Some(state.note.map_or(slow.to_owned(), |note| format!("{slow}; {note}")));
     }
-    Ok(state)
+    Ok(Installed { state, has_stopped_daemon: !is_done && before.is_by_hand })
 }
 
 fn enable() -> Result<()> {
-    config::set("features", "service_enabled", Some(true.into())).map(drop)
+    config_file::set("features", "service_enabled", Some(true.into())).map(drop)
 }
 
 impl Before<'_> {
-    fn of(service: &dyn Service) -> Result<Before<'_>> {
+    fn of(service: &dyn Service, remark: Remark) -> Result<Before<'_>> {
         let paths = state_paths()?;
         let seen = service.look()?;
-        let is_by_hand = daemon::is_running(&paths) && !seen.is_running;
+        let is_by_hand = daemon_control::is_running(&paths) && !seen.is_running;
         let definition = read_definition(service.definition())?;
-        Ok(Before { service, paths, definition, seen, is_by_hand })
+        Ok(Before { service, paths, definition, seen, remark, is_by_hand })
     }
 
     fn replace(&self, wanted: &[u8]) -> Result<Seen> {
         if self.is_by_hand {
-            daemon::stop(&self.paths)?;
+            daemon_control::stop(&self.paths)?;
         }
         let written = self.write(wanted);
         let replaced = written.and_then(|()| self.take_up().inspect_err(|_| self.put_back()));
@@ -105,13 +116,15 @@ impl Before<'_> {
             false => Ok(()),
         });
         if let Err(error) = put_back {
-            note(&format!("the service that was there could not be put back: {error:#}"));
+            (self.remark)(&format!("the service that was there could not be put back: {error:#}"));
         }
     }
 
     fn start_by_hand(&self) {
-        if let Err(error) = daemon::launch(&self.paths) {
-            note(&format!("the daemon that was running could not be started again: {error:#}"));
+        if let Err(error) = daemon_control::launch(&self.paths) {
+            (self.remark)(&format!(
+                "the daemon that was running could not be started again: {error:#}"
+            ));
         }
     }
 }

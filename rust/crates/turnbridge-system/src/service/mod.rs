@@ -18,16 +18,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
+use turnbridge_config::Config;
 use turnbridge_core::system::service_files::{Environment, Job, Unwritable};
 use turnbridge_store::test_switch::{self, TestSwitch};
 
-use crate::config;
 use crate::failure::{Hinted, hinted};
-pub use install::install;
+use crate::programs;
+pub use install::{Installed, install};
 use launchd::Launchd;
 use systemd::Systemd;
 use task_scheduler::TaskScheduler;
-use turnbridge_system::programs;
 pub use uninstall::uninstall;
 
 /// What is left to those who cannot have a service.
@@ -172,7 +172,7 @@ fn state_of(manager: Manager, service: &dyn Service, seen: Seen) -> Result<State
 /// Another terminal has another PATH, which says nothing about the service: see
 /// `environment::as_installed`.
 fn is_current(service: &dyn Service, definition: &[u8]) -> bool {
-    let config = config::Config::read().unwrap_or_default();
+    let config = Config::read().unwrap_or_default();
     let Ok(job) = environment::job(&config) else { return false };
     let job = environment::as_installed(job, service.environment_in(definition));
     service.render(&job).is_ok_and(|wanted| wanted == definition)

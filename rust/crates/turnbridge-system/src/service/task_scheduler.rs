@@ -10,8 +10,9 @@ use turnbridge_store::paths::StatePaths;
 
 use super::call::{ask, demand};
 use super::{Seen, Service};
-use crate::commands::{daemon, state_paths};
+use crate::daemon_control;
 use crate::failure::hinted;
+use crate::state_folder::state_paths;
 
 pub struct TaskScheduler {
     paths: StatePaths,
@@ -43,8 +44,8 @@ impl TaskScheduler {
     }
 
     fn ask_the_daemon(&self) {
-        if daemon::is_running(&self.paths) {
-            let _ = daemon::stop(&self.paths);
+        if daemon_control::is_running(&self.paths) {
+            let _ = daemon_control::stop(&self.paths);
         }
     }
 }
@@ -69,7 +70,8 @@ impl Service for TaskScheduler {
         }
         let is_running = task_scheduler::is_running(&answer.text());
         // What the task runs is the console; the daemon itself says who it is.
-        let status = daemon::read_status(&self.paths).filter(|_| daemon::is_running(&self.paths));
+        let status = daemon_control::read_status(&self.paths)
+            .filter(|_| daemon_control::is_running(&self.paths));
         let pid = status.map(|status| status.pid).filter(|_| is_running);
         Ok(Seen { is_registered: true, is_running, pid, note: None })
     }

@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use turnbridge_core::text::one_line::one_line;
 use turnbridge_store::test_switch::{self, TestSwitch};
 
-use turnbridge_system::programs::{self, Answer};
+use crate::programs::{self, Answer};
 
 /// Whoever stops a service waits for it, and a daemon that waits for Slack has half a minute.
 pub fn patience() -> Duration {

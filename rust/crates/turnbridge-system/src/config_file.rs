@@ -1,0 +1,29 @@
+//! Changes `config.toml`; what is wrong is an error with a hint.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use turnbridge_config::{Problem, Setting};
+
+use crate::failure::hinted;
+
+pub fn path() -> Result<PathBuf> {
+    turnbridge_config::path().map_err(explain)
+}
+
+pub fn set_all(settings: Vec<Setting<'_>>) -> Result<bool> {
+    turnbridge_config::set_all(settings).map_err(explain)
+}
+
+pub fn set(table: &str, key: &str, value: Option<toml_edit::Value>) -> Result<bool> {
+    turnbridge_config::set(table, key, value).map_err(explain)
+}
+
+/// Adds to a list; what is there stays.
+pub fn extend(table: &str, key: &str, texts: &[String]) -> Result<bool> {
+    turnbridge_config::extend(table, key, texts).map_err(explain)
+}
+
+pub fn explain(problem: Problem) -> anyhow::Error {
+    hinted(problem.to_string(), problem.hint)
+}

@@ -1,0 +1,157 @@
+//! Starts and ends the daemon, and reads what it says of itself. Its own work is `turnbridge-daemon`.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use turnbridge_core::board::board_wire::BoardFile;
+use turnbridge_core::system::daemon_wire::{BoardStatus, DaemonStatus};
+use turnbridge_store::files::atomic_file::write_atomically;
+use turnbridge_store::files::file_lock;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::process;
+use turnbridge_store::process::companion::{self, Apart};
+
+use crate::failure::hinted;
+
+/// Enough for a slow machine; it takes some milliseconds.
+const TIMEOUT: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
+/// For a daemon that holds its lock to say how it is.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Starts a daemon in the background, and returns its pid when it is up.
+pub fn launch(paths: &StatePaths) -> Result<u32> {
+    if is_running(paths) {
+        return Err(already_running());
+    }
+    let mut child =
+        companion::start("turnbridge", &["daemon", "--foreground"], Apart::InItsOwnGroup)
+            .context("could not start `turnbridge` in the background")?;
+    // Not what a daemon has left that was killed.
+    let pid = child.id();
+    let is_up = || is_running(paths) && read_status(paths).is_some_and(|status| status.pid == pid);
+    let deadline = Instant::now() + TIMEOUT;
+    while !is_up() {
+        let has_ended = child.try_wait().is_ok_and(|ended| ended.is_some());
+        if has_ended || Instant::now() >= deadline {
+            return Err(hinted(
+                "the daemon did not start",
+                "`turnbridge daemon --foreground` says why; `turnbridge logs daemon` too",
+            ));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(pid)
+}
+
+pub fn already_running() -> anyhow::Error {
+    hinted(
+        "a daemon is already running",
+        "`turnbridge daemon status` shows it; `turnbridge daemon stop` ends it",
+    )
+}
+
+/// Ends the daemon, and returns whether one ran.
+pub fn stop(paths: &StatePaths) -> Result<bool> {
+    if !is_running(paths) {
+        return Ok(false);
+    }
+    write_atomically(&paths.daemon_stop(), b"").context("could not write to the state folder")?;
+    if let Some(status) = read_status(paths).filter(is_suspended) {
+        // It could not do as it is told.
+        process::let_go_on(status.pid);
+    }
+    let deadline = Instant::now() + TIMEOUT;
+    while is_running(paths) {
+        if Instant::now() >= deadline {
+            return Err(hinted(
+                "the daemon has not stopped yet",
+                "it may wait for an answer from Slack; `turnbridge daemon status` names its process",
+            ));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    let _ = fs::remove_file(paths.daemon_stop());
+    Ok(true)
+}
+
+pub fn is_running(paths: &StatePaths) -> bool {
+    file_lock::is_held(&paths.daemon_lock())
+}
+
+/// Returns whether a daemon runs, and what it says of itself. One that has just been started is waited
+/// for: it has not written that yet.
+pub fn wait_for_status(paths: &StatePaths) -> (bool, Option<DaemonStatus>) {
+    let deadline = Instant::now() + STATUS_TIMEOUT;
+    loop {
+        if !is_running(paths) {
+            return (false, None);
+        }
+        let status = read_status(paths);
+        if status.is_some() || Instant::now() >= deadline {
+            return (true, status);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+pub fn read_status(paths: &StatePaths) -> Option<DaemonStatus> {
+    serde_json::from_slice(&fs::read(paths.daemon_status()).ok()?).ok()
+}
+
+/// Reads where the daemon serves its board.
+pub fn read_board(paths: &StatePaths) -> Option<BoardFile> {
+    serde_json::from_slice(&fs::read(paths.board_file()).ok()?).ok()
+}
+
+pub fn find_board(paths: &StatePaths) -> Result<BoardFile> {
+    if !is_running(paths) {
+        return Err(hinted(
+            "no daemon runs, and the board is its page",
+            "start it with `turnbridge daemon`, then run `turnbridge board` again",
+        ));
+    }
+    let status = read_status(paths);
+    if let Some(status) = status.as_ref().filter(|status| is_suspended(status)) {
+        let what = "the daemon was suspended by a signal, and the board does not answer";
+        return Err(hinted(what, how_to_let_go_on(status)));
+    }
+    read_board(paths).ok_or_else(|| {
+        let told = status.and_then(|status| status.board);
+        match told.as_ref().and_then(not_served) {
+            Some((what, hint)) => hinted(what, hint),
+            None => {
+                hinted("the daemon serves no board", "`turnbridge logs daemon` says why it cannot")
+            }
+        }
+    })
+}
+
+/// A signal has stopped its process (`kill -STOP`, Ctrl-Z). Its lock is held all the same, and what it
+/// said of itself still stands in `daemon.json`.
+pub fn is_suspended(status: &DaemonStatus) -> bool {
+    process::is_suspended(status.pid)
+}
+
+pub fn how_to_let_go_on(status: &DaemonStatus) -> String {
+    format!(
+        "`kill -CONT {}` lets it go on; `turnbridge daemon stop`, then `turnbridge daemon`, starts it anew",
+        status.pid
+    )
+}
+
+/// Why there is no board, and what can be done about it.
+pub fn not_served(board: &BoardStatus) -> Option<(String, &'static str)> {
+    let BoardStatus::NotServed { port, error } = board else { return None };
+    Some(match port {
+        0 => (
+            format!("the daemon serves no board: {error}"),
+            "`turnbridge logs daemon` says more; it is tried again every 30 s",
+        ),
+        port => (
+            format!("the daemon serves no board: port {port}: {error}"),
+            "end the program that has the port, or choose another `[board] port` in `config.toml`",
+        ),
+    })
+}
