@@ -3,6 +3,8 @@
 //! what workflows keep to.
 
 mod address;
+mod code_map;
+mod directions;
 mod workflows;
 
 use std::collections::BTreeSet;
@@ -86,6 +88,8 @@ pub fn run() -> Result<String> {
     problems.extend(address::problems(&repository(), &workspace.address)?);
     problems.extend(archive_manifests::problems(&workspace.address));
     problems.extend(workflows::problems(&repository())?);
+    problems.extend(code_map::problems(&repository())?);
+    problems.extend(directions::problems(&repository())?);
     if !problems.is_empty() {
         bail!("the workspace is not tidy:\n  {}", problems.join("\n  "));
     }

@@ -13,6 +13,9 @@ use turnbridge_core::ids::Tool;
 
 use crate::failure::hinted;
 
+/// The first Claude Code that knows `args` in the definition of a hook.
+pub const FIRST_WITH_ARGS: [u32; 3] = [2, 1, 139];
+
 /// What agents call of ours; `turnbridge` itself lies beside them.
 pub const CALLED_BY_AGENTS: [&str; 3] =
     ["turnbridge-status", "turnbridge-stop-gate", "turnbridge-notify"];

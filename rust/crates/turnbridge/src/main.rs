@@ -2,6 +2,7 @@
 
 mod commands;
 mod config;
+pub mod consent;
 mod demo;
 mod doctor;
 mod failure;

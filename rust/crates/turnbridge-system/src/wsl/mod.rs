@@ -12,6 +12,7 @@ mod target;
 
 use std::path::PathBuf;
 
+use turnbridge_core::system::wsl::merged_wslenv;
 use turnbridge_store::test_switch::{self, TestSwitch};
 
 pub use distribution::Distribution;
@@ -44,6 +45,11 @@ pub fn windows_program_folders() -> Vec<PathBuf> {
         Side::Inside(inside) => vec![inside.powershell_folder()],
         _ => Vec::new(),
     }
+}
+
+/// KT-31.
+pub fn wslenv() -> String {
+    format!("WSLENV={}", merged_wslenv(&std::env::var("WSLENV").unwrap_or_default()))
 }
 
 fn root_for_tests() -> Option<PathBuf> {

@@ -13,8 +13,8 @@ use turnbridge_store::state::pane_store;
 use turnbridge_system::resume_command::ResumeCommand;
 use turnbridge_system::terminals;
 
-use super::consent::say;
 use super::sessions::current_session;
+use crate::consent::say;
 use crate::failure::{hinted, note};
 
 /// Go to the terminal in which a session runs, or resume it in a new one

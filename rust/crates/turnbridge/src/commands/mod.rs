@@ -3,7 +3,6 @@
 pub mod board;
 pub mod codex;
 mod completions;
-pub mod consent;
 pub mod daemon;
 mod demo;
 mod demo_agent;
@@ -43,8 +42,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use turnbridge_core::version_wire::ProgramVersion;
 use turnbridge_system::state_folder::state_paths;
 
+use crate::consent::say;
 use crate::output;
-use consent::say;
 
 /// Keeps you in touch with coding agents that work without you
 ///

@@ -5,8 +5,8 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use turnbridge_system::service::{self, Installed, State};
 
-use super::consent::say;
 use crate::config;
+use crate::consent::say;
 use crate::failure::note;
 
 /// Have the daemon started at login, and again whenever it ends

@@ -12,9 +12,9 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control;
 use turnbridge_system::service;
 
-use super::consent::{self, Consent, say};
 use super::{codex, daemon, hooks, state_paths};
 use crate::config;
+use crate::consent::{self, Consent, say};
 use crate::failure::{hinted, note};
 
 /// Undo what set-up did: service, daemon, hooks, Codex's notify

@@ -1,8 +1,9 @@
 //! The agents themselves: found, and new enough for what Turnbridge asks of them.
 
+use turnbridge_system::programs::FIRST_WITH_ARGS;
+
 use super::finding::{Area, Finding, told};
 use super::scene::{Agent, Scene};
-use crate::commands::hooks::executables::FIRST_WITH_ARGS;
 
 /// The first Claude Code whose Stop hook is told the answer.
 const FIRST_WITH_ANSWER: [u32; 3] = [2, 1, 47];

@@ -6,9 +6,9 @@ use turnbridge_core::agents::claude::settings_edit::{
     Form, OwnCall, Registered, Registration, StopGate, inspect, own_calls,
 };
 use turnbridge_core::session::event::HookEventName;
+use turnbridge_system::programs::FIRST_WITH_ARGS;
 
 use super::scene::{own_path, read_text, version_of_ours};
-use crate::commands::hooks::executables::FIRST_WITH_ARGS;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Settings {

@@ -13,9 +13,9 @@ use turnbridge_store::paths::claude_config_dir;
 use turnbridge_system::{plugin_layout, programs};
 
 use super::{ClaudeWay, CodexWay, Setup};
-use crate::commands::consent::{Consent, explain, refused};
 use crate::commands::{codex, hooks};
 use crate::config;
+use crate::consent::{Consent, explain, refused};
 use crate::doctor::claude_plugin::{self, Layers};
 
 /// An agent whose turns we hear of.

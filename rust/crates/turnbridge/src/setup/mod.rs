@@ -168,9 +168,7 @@ impl Setup<'_> {
     fn show_wsl(&self) -> Result<()> {
         match wsl::side() {
             Side::Elsewhere => Ok(()),
-            Side::Inside(_) => {
-                self.dialogue.say(SetupText::WslEnv, &[&crate::commands::wsl::wslenv()])
-            }
+            Side::Inside(_) => self.dialogue.say(SetupText::WslEnv, &[&wsl::wslenv()]),
             Side::Windows => {
                 // Most have no WSL, and nothing is wrong with that.
                 let found = Distributions::find(note).and_then(|wsl| wsl.installed());

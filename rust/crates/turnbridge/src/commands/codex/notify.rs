@@ -15,9 +15,9 @@ use turnbridge_store::state::codex_chain;
 use turnbridge_system::programs;
 use turnbridge_system::wsl::{Target, TargetFile};
 
-use crate::commands::consent::{Answer, Consent, explain, refused, say, told};
 use crate::commands::place::Place;
 use crate::commands::state_paths;
+use crate::consent::{Answer, Consent, explain, refused, say, told};
 use crate::failure::hinted;
 
 /// Have Codex call Turnbridge when a turn has ended

@@ -3,14 +3,11 @@
 use anyhow::Result;
 use turnbridge_core::agents::claude::settings_edit::Form;
 use turnbridge_core::ids::Tool;
-use turnbridge_system::programs;
+use turnbridge_system::programs::{self, FIRST_WITH_ARGS};
 use turnbridge_system::wsl::Target;
 
 use crate::config;
 use crate::failure::note;
-
-/// The first Claude Code that knows `args`.
-pub const FIRST_WITH_ARGS: [u32; 3] = [2, 1, 139];
 
 /// The absolute paths of `turnbridge-status`, `turnbridge-stop-gate` and `turnbridge-notify`. In a
 /// distribution, those of Linux: never ours, which are Windows'.

@@ -17,8 +17,8 @@ use turnbridge_store::foreign::foreign_file::{Applied, Before, Change, Current, 
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_system::wsl::{Target, TargetFile};
 
-use super::consent::{Answer, Consent, explain, refused, say, told};
 use super::place::Place;
+use crate::consent::{Answer, Consent, explain, refused, say, told};
 use crate::failure::{hinted, note};
 
 /// Register Turnbridge's hooks in Claude Code's own settings, or take them out

@@ -7,7 +7,7 @@ use turnbridge_core::session::event::HookEventName;
 use turnbridge_system::wsl::Target;
 
 use super::{Wanted, settings_file_of};
-use crate::commands::consent::{explain, refused, say};
+use crate::consent::{explain, refused, say};
 use crate::failure::note;
 
 pub fn run(target: &Target, wanted: Wanted, as_json: bool) -> Result<()> {

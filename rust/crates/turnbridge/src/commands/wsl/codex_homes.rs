@@ -7,8 +7,8 @@ use anyhow::Result;
 use turnbridge_core::system::wsl::{DistributionName, is_same_place};
 use turnbridge_system::wsl::{Distribution, Distributions};
 
-use crate::commands::consent::{Answer, Consent, say};
 use crate::config;
+use crate::consent::{Answer, Consent, say};
 use crate::failure::{hinted, note};
 
 pub fn run(names: &[String], consent: Consent) -> Result<()> {

@@ -4,9 +4,9 @@ use anyhow::Result;
 use serde_json::json;
 use turnbridge_system::speech::{Manner, Speaker};
 use turnbridge_system::wsl::Inside;
+use turnbridge_system::wsl::wslenv;
 
-use super::wslenv;
-use crate::commands::consent::say;
+use crate::consent::say;
 
 pub fn run(inside: &Inside, as_json: bool) -> Result<()> {
     let speaker = Speaker::usual(&Manner::default());

@@ -7,10 +7,9 @@ mod status;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use turnbridge_core::system::wsl::merged_wslenv;
-use turnbridge_system::wsl::{Side, side};
+use turnbridge_system::wsl::{Side, side, wslenv};
 
-use super::consent::{Consent, say};
+use crate::consent::{Consent, say};
 use crate::failure::hinted;
 
 /// Show what Turnbridge sees of WSL, and join its two sides
@@ -70,9 +69,4 @@ fn show(as_json: bool) -> Result<()> {
             Err(hinted("this is neither Windows nor WSL", hint))
         }
     }
-}
-
-/// KT-31.
-pub fn wslenv() -> String {
-    format!("WSLENV={}", merged_wslenv(&std::env::var("WSLENV").unwrap_or_default()))
 }

@@ -5,12 +5,13 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use turnbridge_core::agents::claude::settings_edit::{Form, Registration, StopGate, inspect};
 use turnbridge_core::system::wsl::DistributionName;
+use turnbridge_system::wsl::wslenv;
 use turnbridge_system::wsl::{Distribution, Distributions, Target};
 
-use super::{codex_homes, wslenv};
-use crate::commands::consent::say;
+use super::codex_homes;
 use crate::commands::hooks::{self, Wanted};
 use crate::config;
+use crate::consent::say;
 use crate::failure::note;
 
 /// How one distribution is set up.
