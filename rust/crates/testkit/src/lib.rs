@@ -14,6 +14,8 @@ mod message_wire;
 mod messages_api;
 mod model_server;
 mod pinned;
+#[cfg(unix)]
+mod program;
 mod reply;
 mod response_wire;
 mod responses_api;
@@ -31,6 +33,8 @@ pub use codex::{Codex, read_rollout};
 pub use documents::{Block, Document, documents, repository};
 pub use hermetic::Hermetic;
 pub use messages_api::MessagesApi;
+#[cfg(unix)]
+pub use program::write_program;
 pub use reply::{Reply, Script};
 pub use responses_api::ResponsesApi;
 pub use slack::{SlackApi, SlackSetup};

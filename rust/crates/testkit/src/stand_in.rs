@@ -1,7 +1,6 @@
 //! A program that stands in for one of the system's: it writes down how it was called and answers as a script says.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Between two arguments, and behind the last one of a call: nobody writes these.
@@ -26,8 +25,7 @@ impl StandIn {
             "{{ for argument in \"$@\"; do printf '%s\\037' \"$argument\"; done; printf '\\036'; }} >> '{}'",
             calls.display()
         );
-        fs::write(&program, format!("#!/bin/sh\n{record}\n{answer}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        crate::program::write_program(&program, &format!("#!/bin/sh\n{record}\n{answer}\n"));
         StandIn { program, calls }
     }
 

@@ -2,7 +2,6 @@
 //! Codex itself has written. And whatever Turnbridge does, Codex's settings are not touched.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command};
 
 use serde_json::{Value, json};
@@ -200,8 +199,7 @@ fn a_turn_of_codex_exec_with_a_tool_of_an_mcp_server_is_completed() {
     fs::create_dir(&engines).expect("create a folder");
     for name in ["say", "spd-say"] {
         let engine = engines.join(name);
-        fs::write(&engine, "#!/bin/sh\nexit 0\n").expect("write the engine");
-        fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).expect("make it run");
+        testkit::write_program(&engine, "#!/bin/sh\nexit 0\n");
     }
     run_and_check_settings(&world, || {
         let mut command = world.exec("say hello");

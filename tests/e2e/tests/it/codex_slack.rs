@@ -2,7 +2,6 @@
 //! the plugin's hooks, and by both.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 use testkit::slack::SlackThread;
@@ -50,8 +49,7 @@ impl Bridge {
             executable("turnbridge").display(),
             root.join("reports").display()
         );
-        fs::write(&program, script).expect("write the notify program");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).expect("make it run");
+        testkit::write_program(&program, &script);
         let notify = format!("notify = ['{}']", program.display());
         bridge.world.codex.configure(&bridge.world.hermetic, &bridge.world.api, &notify);
         bridge
@@ -267,8 +265,7 @@ fn the_real_codex_fires_an_applied_notify_and_the_one_behind_it() {
     let root = bridge.world.hermetic.root();
     let (program, told) = (root.join("mine.sh"), root.join("told"));
     let script = format!("#!/bin/sh\nprintf '%s\\n' \"$1\" >> '{}'\n", told.display());
-    fs::write(&program, script).expect("write the user's program");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).expect("make it run");
+    testkit::write_program(&program, &script);
     let notify = format!("notify = ['{}', 'mine']  # mine", program.display());
     bridge.world.codex.configure(&bridge.world.hermetic, &bridge.world.api, &notify);
     let config = || bridge.world.codex_config().0;

@@ -221,8 +221,12 @@ fn check_interruption(codex: Codex, reply: Reply, key: &str, arrive: impl Fn(&Co
     assert!(["working", "waiting_user"].contains(&before.as_str()), "{before} before {key}");
 
     terminal.press(key);
-    let interrupted = terminal.wait_for_state("completed/interrupted");
-    assert_eq!(interrupted["last_event"], "Interrupt");
+    terminal.wait_for_state("completed/interrupted");
+    // The rollout may tell it first, to whoever looks.
+    wait_for("the hook of the interruption", || match world.only_session(Which::Live) {
+        session if session["last_event"] == "Interrupt" => Ok(()),
+        other => Err(other.to_string()),
+    });
     let thread = world.only_thread();
     wait_for("an aborted turn in the rollout", || match world.state(&thread) {
         state if state["state"] == "aborted" => Ok(()),
@@ -264,8 +268,12 @@ fn esc_in_a_question_of_codex_interrupts_the_turn() {
     let world = world_with_question(codex);
     let terminal = ask(&world);
     terminal.press("Escape");
-    let interrupted = terminal.wait_for_state("completed/interrupted");
-    assert_eq!(interrupted["last_event"], "Interrupt");
+    terminal.wait_for_state("completed/interrupted");
+    // The rollout may tell it first, to whoever looks.
+    wait_for("the hook of the interruption", || match world.only_session(Which::Live) {
+        session if session["last_event"] == "Interrupt" => Ok(()),
+        other => Err(other.to_string()),
+    });
     terminal.exit();
     world.assert_no_problems();
 }

@@ -2,7 +2,6 @@
 //! received and becomes the next prompt of that very session, and its turn is a thread of its own.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 use testkit::{Claude, Codex, Reply};
@@ -167,8 +166,7 @@ fn hooks_notify_and_rollout_together_make_one_thread_a_turn() {
         executable("turnbridge").display(),
         reports.display()
     );
-    fs::write(&program, script).expect("write the notify program");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).expect("make it run");
+    testkit::write_program(&program, &script);
     let notify = format!("notify = ['{}']", program.display());
     world.codex.configure(&world.hermetic, &world.api, &notify);
     world.install_plugin();

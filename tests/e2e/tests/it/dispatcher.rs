@@ -4,10 +4,10 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use testkit::{Hermetic, skipped};
+use testkit::{Hermetic, skipped, write_program};
 
 use crate::packages::{AWKWARD, NAMES};
 use crate::scene::{repository, stdout_of};
@@ -49,13 +49,13 @@ impl Tree {
         for target in targets {
             fs::create_dir_all(bin.join(target)).unwrap();
             for name in NAMES {
-                write(&bin.join(target).join(name), &STAND_IN.replace("TARGET", target));
+                write_program(&bin.join(target).join(name), &STAND_IN.replace("TARGET", target));
             }
         }
         fs::create_dir_all(&bin).unwrap();
         let tree = Tree { hermetic, bin };
         for name in NAMES {
-            write(&tree.bin.join(name), &dispatcher());
+            write_program(&tree.bin.join(name), &dispatcher());
         }
         tree
     }
@@ -78,11 +78,11 @@ impl Tree {
                 fs::write(stand_in, text).unwrap();
             }
         }
-        write(&self.bin.join("turnbridge"), &here);
+        write_program(&self.bin.join("turnbridge"), &here);
         let programs = root.join("programs");
         fs::create_dir_all(&programs).unwrap();
         let uname = format!("#!/bin/sh\n: >'{}'\necho '{}'\n", was_asked.display(), machine.uname);
-        write(&programs.join("uname"), &uname);
+        write_program(&programs.join("uname"), &uname);
         let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
         let mut command = self.command("turnbridge");
         command.env("PATH", path).stdin(Stdio::null());
@@ -97,11 +97,6 @@ impl Tree {
 
 fn dispatcher() -> String {
     fs::read_to_string(repository().join("packaging/dispatch")).unwrap()
-}
-
-fn write(path: &Path, text: &str) {
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn feed(mut command: Command, input: &str) -> Output {

@@ -2,7 +2,6 @@
 //! resumes the agent by a small program that notes each run before it becomes the agent.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
@@ -228,8 +227,7 @@ fn noting_runs(scene: &Scene, agent: &Path, arguments: &str) -> PathBuf {
     let script = format!(
         "#!/bin/sh\nprintf '%s\\n' \"$PWD\" >> '{runs}'\nexec '{agent}' {arguments} \"$@\"\n"
     );
-    fs::write(&program, script).expect("write the program");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).expect("make it run");
+    testkit::write_program(&program, &script);
     program
 }
 

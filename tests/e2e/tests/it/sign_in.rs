@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 
 use serde_json::json;
@@ -22,8 +21,7 @@ fn open_board(scene: &Scene, script: &str) -> Child {
     let _ = fs::remove_file(&seen);
     let path = bin.join(if cfg!(target_os = "macos") { "open" } else { "xdg-open" });
     let text = format!("#!/bin/sh\nprintf '%s\\n' \"$1\" >> '{}'\n{script}\n", seen.display());
-    fs::write(&path, text).expect("write the opener");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("make it a program");
+    testkit::write_program(&path, &text);
     let mut command = scene.hermetic.command(executable("turnbridge"));
     command.args(["board", "--open"]).env("PATH", &bin).env("DISPLAY", ":99");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

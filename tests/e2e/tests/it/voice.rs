@@ -1,7 +1,6 @@
 //! Claude speaks: through the plugin's MCP server, whose speech outlives claude.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 use serde_json::json;
@@ -22,8 +21,7 @@ fn add_engine(world: &World) {
                   { printf '[%s] ' \"$@\"; cat; echo; echo $$; } > \"$HOME/heard.new\"\n\
                   mv \"$HOME/heard.new\" \"$HOME/heard\"\nexec sleep 60\n";
     let path = folder.join(name);
-    fs::write(&path, script).expect("write the engine");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("make it executable");
+    testkit::write_program(&path, script);
 }
 
 /// Claude's answer, and what the engine was given. The engine speaks on until then.

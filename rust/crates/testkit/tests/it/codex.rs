@@ -2,7 +2,6 @@
 //! Turnbridge reads. Nothing here may leave the machine, so every test ends by asking what was tried.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -225,8 +224,7 @@ fn recording_program(world: &World, told: &Path) -> PathBuf {
     let told = told.display();
     let script =
         format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > '{told}.new'\nmv '{told}.new' '{told}'\n");
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    testkit::write_program(&program, &script);
     program
 }
 

@@ -95,7 +95,6 @@ impl Service {
     /// An agent that writes down how it was called, and then does what `script` says; it has the
     /// prompt in `$prompt`.
     fn be_agent(&self, name: &str, script: &str) {
-        use std::os::unix::fs::PermissionsExt;
         let path = self.world.hermetic.root().join("bin").join(name);
         let calls = self.calls_file();
         let text = format!(
@@ -104,8 +103,7 @@ impl Service {
              printf '|stdin=%s\\036' \"$prompt\"; }} >> '{}'\n{script}\n",
             calls.display()
         );
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        testkit::write_program(&path, &text);
     }
 
     fn calls_file(&self) -> PathBuf {

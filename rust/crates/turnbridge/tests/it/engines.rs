@@ -3,11 +3,10 @@
 #![cfg(all(unix, not(target_os = "macos")))]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use testkit::wait_until;
+use testkit::{wait_until, write_program};
 
 use crate::world::World;
 
@@ -30,11 +29,6 @@ pub fn world_with(name: &str, speaking: &str) -> World {
     write_program(&folder.join(name), &script);
     let folder = folder.to_str().unwrap().to_owned();
     world.with("PATH", &folder)
-}
-
-pub fn write_program(path: &Path, script: &str) {
-    fs::write(path, script).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 pub fn notes_path(world: &World) -> PathBuf {

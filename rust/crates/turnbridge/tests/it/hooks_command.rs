@@ -201,13 +201,11 @@ fn x1_an_existing_program_is_left_or_chained_and_comes_back() {
 #[cfg(unix)]
 #[test]
 fn a_claude_code_that_knows_no_args_gets_command_lines() {
-    use std::os::unix::fs::PermissionsExt;
     let world = World::new();
     let claude = world.hermetic.root().join("claude");
     world.configure(&format!("[resume]\nclaude = '{}'\n", claude.display()));
     for (version, has_args) in [("2.1.138", false), ("2.1.139", true), ("1.0.200", false)] {
-        fs::write(&claude, format!("#!/bin/sh\necho '{version} (Claude Code)'\n")).unwrap();
-        fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).unwrap();
+        testkit::write_program(&claude, &format!("#!/bin/sh\necho '{version} (Claude Code)'\n"));
         world.turnbridge(&["hooks", "apply", "--yes"]);
         let text = fs::read_to_string(world.settings()).unwrap();
         assert_eq!(text.contains("\"args\""), has_args, "{version}");

@@ -3,7 +3,6 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -70,8 +69,7 @@ impl Inbox {
     fn add_stub(&self, name: &str) {
         fs::create_dir_all(self.programs()).unwrap();
         let path = self.programs().join(name);
-        fs::write(&path, STUB).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        testkit::write_program(&path, STUB);
     }
 
     /// What the stubs do after they have written everything down.

@@ -11,9 +11,11 @@ mod stub {
     use super::*;
     use std::fs;
 
+    use testkit::write_program;
+
     use crate::engines::{
         PATIENCE, add_silent_sound_card, cut_off, has_ended, has_espeak_ng, mark, notes,
-        notes_path, pids, wait_for_end, with_time_to_fail, world_with, write_program,
+        notes_path, pids, wait_for_end, with_time_to_fail, world_with,
     };
 
     /// Speaks for a minute, through another process.

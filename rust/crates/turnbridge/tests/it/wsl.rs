@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use serde_json::{Value, json};
-use testkit::StandIn;
+use testkit::{StandIn, write_program};
 
 use crate::world::{World, feed, lines_of, payload};
 
@@ -123,11 +123,6 @@ impl Windows {
     fn has_been_asked(&self, distribution: &str) -> bool {
         self.wsl.calls().iter().any(|call| call[0] == "-d" && call[1] == distribution)
     }
-}
-
-fn write_program(path: &Path, text: &str) {
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn mode(path: &Path) -> u32 {

@@ -26,8 +26,7 @@ pub fn be_opener(site: &Site, script: &str) {
         let path = site.world.hermetic.root().join("bin").join(name);
         let seen = site.world.hermetic.root().join("seen");
         let text = format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >> '{}'\n{script}\n", seen.display());
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        testkit::write_program(&path, &text);
     }
 }
 

@@ -93,7 +93,6 @@ impl Site {
 
     /// A `claude` that writes down how it was called, and then does what `script` says.
     pub fn be_agent(&self, script: &str) {
-        use std::os::unix::fs::PermissionsExt;
         let path = self.world.hermetic.root().join("bin/claude");
         let text = format!(
             "#!/bin/sh\nprompt=$(cat)\n\
@@ -101,8 +100,7 @@ impl Site {
              printf '|stdin=%s\\036' \"$prompt\"; }} >> '{}'\n{script}\n",
             self.calls_file().display()
         );
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        testkit::write_program(&path, &text);
     }
 
     fn calls_file(&self) -> PathBuf {

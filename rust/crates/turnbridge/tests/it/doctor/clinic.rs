@@ -103,8 +103,7 @@ impl Clinic {
     pub fn replace_program(&self, path: &Path, script: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let _ = fs::remove_file(path);
-        fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+        testkit::write_program(path, &format!("#!/bin/sh\n{script}\n"));
     }
 
     pub fn change_settings(&self, change: impl Fn(&str) -> String) {

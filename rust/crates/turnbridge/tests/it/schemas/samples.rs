@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Deserializer, Value, json};
-use testkit::{StandIn, wait_until};
+use testkit::{StandIn, wait_until, write_program};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::notices::notice_wire::{Notice, Route};
 use turnbridge_core::replies::reply_wire::{Reply, ReplyTo};
@@ -18,7 +18,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{inbox, outbox, routes};
 
 use super::{SCHEMAS, check, is_valid, schema_of};
-use crate::engines::{PATIENCE, write_program};
+use crate::engines::PATIENCE;
 use crate::world::{SESSION, World, feed, lines_of, payload, recordings};
 
 const ROLLOUT: &str =

@@ -221,15 +221,13 @@ fn slv_59_x28_what_can_be_mended_is_told_once_per_cause_and_day() {
 #[cfg(unix)]
 #[test]
 fn x1_the_notify_program_that_was_there_before_gets_the_same_json() {
-    use std::os::unix::fs::PermissionsExt;
     let bridge = Bridge::new();
     bridge.keep_usual_rollout();
     let root = bridge.world.hermetic.root().to_owned();
     let (program, told) = (root.join("earlier"), root.join("told"));
     let script = "#!/bin/sh\nfor last; do :; done\nprintf '%s|%s' \"$1\" \"$last\" > \"$0.new\"\n\
                   mv \"$0.new\" \"${0%/*}/told\"\n";
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    testkit::write_program(&program, script);
     let state = bridge.world.hermetic.state_dir();
     fs::create_dir_all(&state).unwrap();
     let keep = |argv: &[&str]| {

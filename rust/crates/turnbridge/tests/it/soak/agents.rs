@@ -8,7 +8,6 @@
 //! suspends it then, for longer than others wait for what it holds.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -81,8 +80,7 @@ pub fn install(machine: &Machine) {
     let bin = machine.world.hermetic.root().join("bin");
     fs::create_dir_all(&bin).unwrap();
     let path = bin.join("claude");
-    fs::write(&path, script(machine)).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    testkit::write_program(&path, &script(machine));
 }
 
 fn script(machine: &Machine) -> String {
