@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Reply, Script, read_rollout};
+use testkit::{Codex, Reply, Script, Tmux, read_rollout};
 
 use crate::codex_world::{CODE_MODEL, CodexWorld, run, thread_of, thread_told};
 use crate::gates;
@@ -150,6 +151,51 @@ fn a_turn_of_codex_exec_that_is_killed_is_working_until_the_next_one_is_complete
         let answer = json!("Here again.");
         check(&world, &thread, &Expected { state: "completed", prompt: "go on", answer });
         thread
+    });
+}
+
+/// The time of the lock's file tells whose turn an open one is.
+#[test]
+fn a_codex_that_is_refused_a_thread_does_not_make_its_turn_look_abandoned() {
+    let Some(codex) = gates::fast() else { return };
+    let world = CodexWorld::bare(codex, vec![long_tool()]);
+    let mut process = start_long_tool(&world);
+    let thread = world.only_thread();
+    // Beyond what a file's time may differ from the record's.
+    std::thread::sleep(Duration::from_secs(1));
+    let output = run(&mut world.exec_with(&["resume", &thread, "go on"]));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("already has an active writer"), "{error}");
+    let found = world.state(&thread);
+    assert_eq!((&found["state"], &found["live"]), (&json!("working"), &json!(true)), "{found:#}");
+    signal(&process, "-KILL");
+    process.wait().expect("wait for codex");
+}
+
+#[test]
+fn a_thread_whose_codex_was_killed_in_its_turn_is_stopped_when_a_terminal_opens_it() {
+    let Some(codex) = gates::slow::<Codex>() else { return };
+    let world = CodexWorld::bare(codex, vec![long_tool(), Reply::text("Here again.")]);
+    let mut process = start_long_tool(&world);
+    let thread = world.only_thread();
+    signal(&process, "-KILL");
+    process.wait().expect("wait for codex");
+    let mut command = world.codex();
+    command.args(["resume", &thread]);
+    let tmux = Tmux::start(&world.hermetic, &command);
+    let found = wait_for("the terminal", || match world.state(&thread) {
+        found if found["live"] == true => Ok(found),
+        other => Err(format!("{other:#}\n{}", tmux.screen())),
+    });
+    assert_eq!(found["state"], "stopped", "{found:#}\n{}", tmux.screen());
+    tmux.send_text("go on");
+    tmux.wait_for("go on", PATIENCE);
+    // Enter that follows at once is taken for a pasted line end.
+    std::thread::sleep(Duration::from_millis(500));
+    tmux.send_key("Enter");
+    wait_for("the answer", || match world.state(&thread) {
+        found if found["state"] == "completed" => Ok(()),
+        other => Err(format!("{other:#}\n{}", tmux.screen())),
     });
 }
 

@@ -15,6 +15,7 @@ use turnbridge_core::agents::codex::rollout_wire::{
 use turnbridge_core::ids::is_uuid;
 
 use crate::files::bounded_file;
+use crate::foreign::codex_lock::{self, Writer};
 
 /// Below Codex's folder.
 const FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
@@ -107,6 +108,17 @@ pub fn last_end(path: &Path) -> Option<RolloutEvent> {
 /// How the last turn stands. Returns `None` if the file cannot be read, or does not tell.
 pub fn last_turn(path: &Path) -> Option<LastTurn> {
     in_tail(path, |lines| rollout_tail::last_turn(lines.into_iter()))
+}
+
+/// Returns whether the last turn of a thread was left open by a Codex that was killed, and another one has
+/// opened the thread since. `false` while nobody has it open, or if it cannot be told.
+pub fn is_turn_left(path: &Path, thread_id: &str) -> bool {
+    let Some(home) = home_of(path) else { return false };
+    if codex_lock::writer(&home, thread_id) != Writer::Held {
+        return false;
+    }
+    let open_since = codex_lock::opened_at(&home, thread_id);
+    last_turn(path).is_some_and(|turn| rollout_tail::is_left(&turn, open_since))
 }
 
 /// Who decides about the requests of the last turn: `user`, `auto_review`. Returns `None` if the file

@@ -90,8 +90,25 @@ fn codex_signal(session: &Session, run: &Run) -> Option<(EventKind, Timestamp)> 
         return Some((end.kind, end.at));
     }
     let home = codex_rollouts::home_of(rollout)?;
-    let is_free = codex_lock::writer(&home, session.id.as_str()) == Writer::Free;
-    is_free.then_some((EventKind::ProcessGone, run.last_at))
+    let is_gone = match codex_lock::writer(&home, session.id.as_str()) {
+        Writer::Free => true,
+        Writer::Held => is_left(rollout, session, run),
+        Writer::Unknown => false,
+    };
+    is_gone.then_some((EventKind::ProcessGone, run.last_at))
+}
+
+/// Returns whether the run was in a turn when its Codex was killed, and another Codex has opened the thread
+/// since.
+pub fn is_left(rollout: &Path, session: &Session, run: &Run) -> bool {
+    let open_since = || {
+        let home = codex_rollouts::home_of(rollout)?;
+        codex_lock::opened_at(&home, session.id.as_str())
+    };
+    // A hook may be ahead of the rollout.
+    is_busy(run)
+        && open_since().is_some_and(|since| since > run.last_at)
+        && codex_rollouts::is_turn_left(rollout, session.id.as_str())
 }
 
 fn is_busy(run: &Run) -> bool {

@@ -137,6 +137,37 @@ fn json_tells_whether_a_codex_has_the_thread_open() {
     assert_eq!(world.turnbridge(&["codex", "state", id]), "failed\n");
 }
 
+/// Under wine it cannot be told who holds what.
+#[cfg(not(windows))]
+#[test]
+fn an_open_turn_that_is_older_than_what_holds_its_thread_is_stopped() {
+    let world = World::new();
+    let home = world.hermetic.codex_home();
+    let id = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let folder = home.join("sessions/2026/11/15");
+    fs::create_dir_all(&folder).unwrap();
+    let text = fs::read_to_string(rollout("err500")).unwrap();
+    let open: Vec<&str> = text.lines().take_while(|line| !line.contains("task_complete")).collect();
+    let file = folder.join(format!("rollout-2026-11-15T23-06-53-{id}.jsonl"));
+    fs::write(&file, open.join("\n") + "\n").unwrap();
+    let locks = home.join("thread-writer-locks");
+    fs::create_dir(&locks).unwrap();
+    let owner = fs::File::create(locks.join(format!("{id}.lock"))).unwrap();
+    let shown = || world.turnbridge(&["codex", "state", id]);
+    assert_eq!(shown(), "working\n", "killed, and nobody has it open");
+    owner.try_lock().unwrap();
+    assert_eq!(shown(), "stopped\n");
+    let trace = world.turnbridge(&["codex", "state", id, "--trace"]);
+    assert!(trace.trim_end().ends_with("\tworking\nstopped"), "what the lines say: {trace}");
+    // The one that began the turn.
+    owner.set_modified(std::time::UNIX_EPOCH).unwrap();
+    assert_eq!(shown(), "working\n");
+    // A turn that has ended is nobody's to leave.
+    fs::write(&file, text).unwrap();
+    owner.set_modified(std::time::SystemTime::now()).unwrap();
+    assert_eq!(shown(), "failed\n");
+}
+
 #[test]
 fn damage_is_read_over() {
     let world = World::new();
@@ -302,6 +333,14 @@ fn what_no_hook_of_codex_tells_is_seen_in_the_rollout_and_by_the_lock() {
     fs::create_dir_all(&locks).unwrap();
     let lock = fs::File::create(locks.join(format!("{id}.lock"))).unwrap();
     lock.lock().unwrap();
+    // The one that began the turn; then another, which has opened the thread since.
+    lock.set_modified(std::time::UNIX_EPOCH).unwrap();
+    assert_eq!(shown(), "working null");
+    lock.set_modified(std::time::SystemTime::now()).unwrap();
+    // Under wine it cannot be told who holds what.
+    let expected = if cfg!(windows) { "working null" } else { "stopped null" };
+    assert_eq!(shown(), expected);
+    lock.set_modified(std::time::UNIX_EPOCH).unwrap();
     assert_eq!(shown(), "working null");
     drop(lock);
     assert_eq!(shown(), "stopped null");

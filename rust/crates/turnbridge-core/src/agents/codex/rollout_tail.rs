@@ -56,12 +56,16 @@ pub fn obstacle(last_turn: &LastTurn, open_since: Option<Timestamp>) -> Option<O
     }
 }
 
-/// Returns whether the last turn of a thread runs that a Codex has had open since then. A turn that is older
-/// than that is nobody's: whoever ran it was killed.
+/// Returns whether the last turn of a thread runs that a Codex has had open since then.
 pub fn is_running(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
+    matches!(last_turn, LastTurn::Open { .. }) && !is_left(last_turn, open_since)
+}
+
+/// Returns whether the last turn is open, and older than that: whoever ran it was killed.
+pub fn is_left(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
     match last_turn {
         LastTurn::Open { at, .. } => {
-            open_since.zip(*at).is_none_or(|(since, at)| since <= at.plus(TICK))
+            open_since.zip(*at).is_some_and(|(since, at)| since > at.plus(TICK))
         }
         LastTurn::Ended | LastTurn::Aborted => false,
     }
@@ -139,6 +143,8 @@ mod tests {
         assert!(is_running(&user, at("2026-11-18T02:32:33.900Z")));
         assert!(!is_running(&user, at("2026-11-18T02:32:35.000Z")));
         assert!(!is_running(&LastTurn::Ended, None) && !is_running(&LastTurn::Aborted, None));
+        assert!(!is_left(&LastTurn::Ended, at("2026-11-18T09:00:00Z")));
+        assert!(is_left(&user, at("2026-11-18T02:32:35.000Z")) && !is_left(&user, None));
         // An interruption outlives its terminal.
         assert_eq!(
             obstacle(&LastTurn::Aborted, at("2026-11-18T09:00:00Z")),

@@ -139,12 +139,12 @@ impl Follower {
         let living = self.files.values().filter(|file| file.is_live);
         let living: Vec<_> = living.map(|file| (file.home.clone(), file.path.clone())).collect();
         for (home, path) in living {
-            if !self.is_abandoned(&path) {
+            if !self.is_gone(&path) {
                 continue;
             }
             // All that it wrote before it went; then again, for another may have come meanwhile.
             self.look(&home, &path);
-            if self.is_abandoned(&path)
+            if self.is_gone(&path)
                 && thread_of_path(&path).is_some_and(|thread| self.recorder.end_run(thread))
                 && let Some(file) = self.files.get_mut(&path)
             {
@@ -351,6 +351,12 @@ impl Follower {
         if archived.exists() {
             self.look(&home, &archived);
         }
+    }
+
+    /// The writer of the run is no more, whether or not another one has the thread open now.
+    fn is_gone(&mut self, path: &Path) -> bool {
+        self.is_abandoned(path)
+            || thread_of_path(path).is_some_and(|thread| self.recorder.is_left(path, thread))
     }
 
     /// Nobody holds the thread's lock any more. Codex removes it when it goes; if it is killed, the

@@ -5,6 +5,7 @@
 //! would take it for a clock that was set back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use turnbridge_core::ids::{SessionId, Tool};
@@ -15,6 +16,7 @@ use turnbridge_core::session::{Activity, Host, Run, Session};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{session_store, turn_store};
+use turnbridge_system::observe::signals;
 
 use super::followed::{Followed, Position, Step};
 use super::follower::Happening;
@@ -66,6 +68,15 @@ impl Recorder {
     /// Whether the session has a process, as far as its file says.
     pub fn is_alive(&self, thread: &str) -> bool {
         self.session(thread).is_some_and(|session| live_run(&session).is_some())
+    }
+
+    /// Whether the session's run was in a turn when its Codex was killed, and another one has the thread
+    /// open now.
+    pub fn is_left(&self, rollout: &Path, thread: &str) -> bool {
+        let session = self.session(thread);
+        session.is_some_and(|session| {
+            live_run(&session).is_some_and(|run| signals::is_left(rollout, &session, run))
+        })
     }
 
     /// `Err`: the session was not to be had; from this place on it has to be tried again.

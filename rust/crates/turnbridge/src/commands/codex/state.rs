@@ -29,7 +29,8 @@ const CHUNK: usize = 256 << 10;
 /// Print the state of a Codex thread
 ///
 /// One of `working`, `waiting_user`, `completed`, `failed`, `aborted`, or `none` while nothing
-/// has happened. An approval on the screen leaves no trace in the file: that is `working`.
+/// has happened. An approval on the screen leaves no trace in the file: that is `working`. A turn
+/// that a killed Codex has left open is `stopped` once another Codex has the thread open.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// A rollout file, or a thread's id
@@ -61,6 +62,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         Ok(())
     })?;
+    let id = reading.thread.meta().and_then(|meta| meta.id.clone());
+    reading.is_left = id.is_some_and(|id| codex_rollouts::is_turn_left(&path, &id));
     if arguments.json {
         let live = is_live(&path, reading.thread.meta().and_then(|meta| meta.id.as_deref()));
         writeln!(out, "{}", reading.to_json(live))?;
@@ -75,6 +78,8 @@ struct Reading {
     thread: RolloutThread,
     session: Session,
     lines: u64,
+    /// Another Codex has the thread open than the one that began its last turn.
+    is_left: bool,
 }
 
 impl Reading {
@@ -84,6 +89,7 @@ impl Reading {
             thread: RolloutThread::default(),
             session: Session::new(Tool::Codex, id, Timestamp::default()),
             lines: 0,
+            is_left: false,
         }
     }
 
@@ -99,7 +105,7 @@ impl Reading {
     }
 
     fn state(&self) -> ThreadState {
-        ThreadState::of(&self.session)
+        if self.is_left { ThreadState::Stopped } else { ThreadState::of(&self.session) }
     }
 
     fn to_json(&self, live: Option<bool>) -> Value {

@@ -211,18 +211,57 @@ fn an_aborted_turn_is_not_told() {
     assert_eq!(world.state(THREAD), "aborted");
 }
 
+/// A Codex that has opened the thread then.
+fn hold(world: &World, opened_at: Timestamp) -> FileLock {
+    let path = lock_path(&world.homes[0], THREAD);
+    let lock = FileLock::acquire(&path, SECOND).unwrap();
+    let micros = u64::try_from(opened_at.as_micros()).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_modified(UNIX_EPOCH + Duration::from_micros(micros)).unwrap();
+    lock
+}
+
+/// It was killed, and a terminal has opened the thread, between two looks.
+#[cfg(not(windows))]
+#[test]
+fn x31_a_turn_that_is_older_than_what_holds_its_thread_has_stopped() {
+    let world = World::new();
+    let mut follower = world.open();
+    let path = world.rollout(THREAD);
+    let killed = hold(&world, now());
+    append(&path, meta(THREAD) + &started(1));
+    follower.changed(&path);
+    follower.check_liveness();
+    assert_eq!(world.state(THREAD), "working");
+    drop(killed);
+    pass(2 * SECOND);
+    let _terminal = hold(&world, now());
+    follower.check_liveness();
+    assert_eq!(world.state(THREAD), "stopped");
+    pass(SECOND);
+    append(&path, started(2));
+    follower.changed(&path);
+    follower.check_liveness();
+    assert_eq!(world.state(THREAD), "working");
+    append(&path, ended(2));
+    assert_eq!(ids(&notices(follower.changed(&path))), [notice_id(THREAD, 2)]);
+    follower.check_liveness();
+    assert_eq!(world.state(THREAD), "completed");
+}
+
 #[test]
 fn x31_a_turn_whose_writer_is_gone_has_stopped_and_silence_means_nothing() {
     let world = World::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
+    let opened_at = now();
     append(&path, meta(THREAD) + &started(1));
     follower.changed(&path);
     // Without a lock nothing can be told, and nothing is (KT-51, KT-52).
     pass(Duration::from_secs(20 * 3_600));
     follower.check_liveness();
     assert_eq!(world.state(THREAD), "working");
-    let lock = FileLock::acquire(&lock_path(&world.homes[0], THREAD), SECOND).unwrap();
+    let lock = hold(&world, opened_at);
     follower.check_liveness();
     assert_eq!(world.state(THREAD), "working");
     // What it wrote last is read before it is declared dead.
@@ -234,7 +273,7 @@ fn x31_a_turn_whose_writer_is_gone_has_stopped_and_silence_means_nothing() {
     assert_eq!(notices(follower.check_liveness()), []);
     // The next writer goes on.
     pass(SECOND);
-    let lock = FileLock::acquire(&lock_path(&world.homes[0], THREAD), SECOND).unwrap();
+    let lock = hold(&world, now());
     append(&path, started(3));
     follower.changed(&path);
     follower.check_liveness();
