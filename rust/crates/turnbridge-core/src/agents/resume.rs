@@ -188,9 +188,15 @@ mod tests {
         claude(&session, prompt).unwrap()
     }
 
+    /// SLV-51 wants the prompt as an argument. X30 and X47 take that back for all but a single line, X52 for
+    /// more than 1,000 characters, because everybody can read the arguments of a process. This is the
+    /// safest reading of them: by stdin whatever it is, which means the same to Claude.
     #[test]
-    fn slv_51_x30_no_reply_is_an_argument_of_claude() {
+    fn slv_51_x30_x47_x52_every_reply_to_claude_goes_by_stdin_and_none_as_an_argument() {
+        let [longest, longer] = [1_000, 40_000].map(|length| "a b ".repeat(length / 4));
         for prompt in [
+            longest.as_str(),
+            longer.as_str(),
             "go on",
             "$(touch /tmp/x) `id` \"a\" 'b' \\ ; rm -rf *",
             "/review the last commit",
@@ -201,7 +207,7 @@ mod tests {
             "",
         ] {
             let invocation = of_claude(prompt);
-            assert_eq!(invocation.arguments, ["-r", ID, "-p"], "{prompt}");
+            assert_eq!(invocation.arguments, ["-r", ID, "-p"], "{prompt:.60}");
             assert_eq!(invocation.stdin.as_deref(), Some(prompt));
         }
     }

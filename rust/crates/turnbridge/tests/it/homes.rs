@@ -31,6 +31,30 @@ fn a_home_that_is_no_folder_is_no_obstacle() {
     }
 }
 
+/// A service's definition names the same folder on macOS; see `service_files`.
+#[test]
+fn x13_the_logs_lie_where_the_system_keeps_logs() {
+    let world = World::new();
+    let home = world.hermetic.home();
+    let elsewhere = world.hermetic.root().join("elsewhere");
+    let usual = match std::env::consts::OS {
+        "macos" => home.join("Library/Logs/turnbridge"),
+        "windows" => home.join("AppData/Local/turnbridge/logs"),
+        _ => home.join(".local/state/turnbridge/logs"),
+    };
+    // Windows does not know the variable.
+    let named = if cfg!(windows) { usual.clone() } else { elsewhere.join("turnbridge/logs") };
+    for (variable, folder) in [(None, usual), (Some(elsewhere), named)] {
+        let mut command = world.command("turnbridge-status");
+        command.env_remove("XDG_STATE_HOME");
+        command.envs(variable.map(|value| ("XDG_STATE_HOME", value)));
+        assert_silent_success(&feed(command, b"no event"));
+        let log = std::fs::read_to_string(folder.join("hooks.log")).expect("hooks.log");
+        assert_eq!(lines_of(&log).len(), 1, "{log}");
+        std::fs::remove_file(folder.join("hooks.log")).unwrap();
+    }
+}
+
 /// Runs the hook with its state folder on a small file system of its own, which `prepare`
 /// fills or locks. `None` where the machine does not let us mount one.
 #[cfg(target_os = "linux")]

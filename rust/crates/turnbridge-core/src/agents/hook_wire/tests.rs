@@ -121,6 +121,28 @@ fn a_field_of_the_wrong_type_counts_as_absent_and_is_reported() {
 }
 
 #[test]
+fn slv_67_the_keys_of_a_stop_are_read() {
+    for is_active in [false, true] {
+        let (event, problems) = parse(&format!(
+            r#"{{"session_id":"abc","transcript_path":"/t.jsonl","cwd":"/home/user/project",
+                "permission_mode":"plan","hook_event_name":"Stop","stop_hook_active":{is_active}}}"#
+        ))
+        .unwrap();
+        assert_eq!(problems, [""; 0]);
+        assert_eq!((event.session_id.as_str(), event.name.as_str()), ("abc", "Stop"));
+        assert_eq!(event.facts.transcript_path.as_deref(), Some("/t.jsonl"));
+        assert_eq!(event.facts.cwd.as_deref(), Some("/home/user/project"));
+        assert_eq!(event.facts.permission_mode.as_deref(), Some("plan"));
+        let ended = EventKind::TurnEnded {
+            answer: None,
+            background_tasks: vec![],
+            stop_hook_active: is_active,
+        };
+        assert_eq!(event.kind, ended);
+    }
+}
+
+#[test]
 fn running_background_tasks_are_kept_by_their_description() {
     let json = include_str!("../../../testdata/claude/hooks/Stop.background_tasks.json");
     let (event, _) = parse(json).unwrap();

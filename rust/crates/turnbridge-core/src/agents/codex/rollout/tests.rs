@@ -120,6 +120,23 @@ fn session_meta_alone_says_nothing_kt_50() {
     }
 }
 
+/// The recording ends while the terminal asks whether the command may run. Its first turn has an answer
+/// that grows over several items.
+#[test]
+fn kt_54_neither_an_approval_nor_half_an_answer_is_guessed_from_a_rollout() {
+    let text = read_file("tui-waiting-approval.jsonl");
+    let mut folded = Folded::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let state = folded.read(line.as_bytes()).as_str();
+        if seen.last() != Some(&state) {
+            seen.push(state);
+        }
+    }
+    assert_eq!(seen, ["none", "working", "completed", "working"]);
+    assert!(text.lines().rev().take(2).any(|line| line.contains("exec_command")), "no open call");
+}
+
 #[test]
 fn an_unanswered_question_waits_for_the_user_kt_47() {
     let text = read_file("tui-long.jsonl");
