@@ -313,7 +313,7 @@ fn an_approved_dialog_stays_closed_while_others_go_on() {
 
 /// Waits for so many finished turns of the only session, and gives what was answered in them.
 #[track_caller]
-fn wait_for_answers(world: &World, terminal: &Terminal, count: usize) -> Vec<String> {
+pub fn wait_for_answers(world: &World, terminal: &Terminal, count: usize) -> Vec<String> {
     wait_for(&format!("{count} turns"), || {
         let session = world.only_session(Which::Live);
         let shown = world.show(text_of(&session["session_id"]));
@@ -325,7 +325,7 @@ fn wait_for_answers(world: &World, terminal: &Terminal, count: usize) -> Vec<Str
     })
 }
 
-fn task(prompt: &str) -> Value {
+pub fn task(prompt: &str) -> Value {
     json!({"description": prompt, "prompt": prompt, "subagent_type": "general-purpose"})
 }
 

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use testkit::{Claude, Reply};
+use testkit::{Claude, Reply, Script};
 
+use crate::dialogs::{task, wait_for_answers};
 use crate::gates::{self, note};
 use crate::patience::PATIENCE;
 use crate::terminal::{Terminal, state_of};
@@ -31,6 +32,50 @@ fn esc_inside_a_permission_dialog_interrupts_the_turn_x31() {
     check(claude, tool, "Escape", |terminal| {
         terminal.wait_for_dialog();
     });
+}
+
+#[test]
+fn esc_inside_a_question_interrupts_the_turn_x31() {
+    let Some(claude) = gates::slow() else { return };
+    let option = |label: &str| json!({"label": label, "description": label});
+    let options = [option("Alpha"), option("Beta")];
+    let question = json!({"question": "Which one?", "header": "Pick", "multiSelect": false, "options": options});
+    let tool = Reply::tool("AskUserQuestion", json!({"questions": [question]}));
+    check(claude, tool, "Escape", |terminal| {
+        terminal.tmux.wait_for("Enter to select", PATIENCE);
+        terminal.wait_for_state("waiting_user");
+        terminal.wait_for_keys();
+    });
+}
+
+/// Claude's note stays `busy` for the agent; the transcript has the record of the interruption, once something
+/// was said. The agent goes on, and its end begins a turn.
+#[test]
+fn esc_beside_an_agent_in_the_background_interrupts_the_turn_and_not_the_agent_x31() {
+    let Some(claude) = gates::slow() else { return };
+    let script = Script::new()
+        .then(Reply::tool("Agent", task("subtask-a")))
+        .then(Reply::text("The agent is at it."))
+        .then(Reply::text("The first paragraph.\n\nThe rest.").pausing(AGES))
+        .then(Reply::text("The agent is done."))
+        .on(
+            "subtask-a",
+            vec![Reply::tool("Bash", json!({"command": "sleep 12"})), Reply::text("Ready.")],
+        );
+    let world = World::new(claude, script);
+    let terminal = Terminal::start(&world);
+    terminal.submit("let an agent do it");
+    terminal.wait_for_state("completed/ok");
+    terminal.submit("and now this");
+    terminal.tmux.wait_for("The first paragraph.", PATIENCE);
+    terminal.wait_for_state("working");
+    terminal.press_and_time("Escape", "completed/interrupted");
+    terminal.assert_stays("completed/interrupted");
+    terminal.wait_for_state("completed/ok");
+    let answers = wait_for_answers(&world, &terminal, 2);
+    assert_eq!(answers, ["The agent is at it.", "The agent is done."]);
+    terminal.exit();
+    world.assert_no_problems();
 }
 
 #[test]

@@ -6,7 +6,7 @@ type Version = [u32; 3];
 /// A test by its name, the first version that it passes with, and what older ones lack.
 type Need = (&'static str, Version, &'static str);
 
-const CLAUDE: [Need; 15] = [
+const CLAUDE: [Need; 16] = [
     (
         "additions::live_8_what_is_typed_while_a_tool_runs_is_listed_with_the_turn",
         [2, 1, 326],
@@ -53,6 +53,11 @@ const CLAUDE: [Need; 15] = [
         "interruptions::an_interrupted_session_stays_interrupted_while_a_settings_panel_is_open_x31",
         NOTED,
         "it does not show that a tool was interrupted",
+    ),
+    (
+        "interruptions::esc_beside_an_agent_in_the_background_interrupts_the_turn_and_not_the_agent_x31",
+        [2, 1, 326],
+        NO_BACKGROUND,
     ),
     ("interruptions::esc_before_the_first_token_interrupts_the_turn_x31", NOTED, NO_NOTE),
     (
