@@ -151,7 +151,8 @@ pub fn not_served(board: &BoardStatus) -> Option<(String, &'static str)> {
         ),
         port => (
             format!("the daemon serves no board: port {port}: {error}"),
-            "end the program that has the port, or choose another `[board] port` in `config.toml`",
+            "end the program that has the port, or choose another `[board] port` in `config.toml`; \
+             it is tried again every 30 s",
         ),
     })
 }

@@ -9,6 +9,9 @@ use turnbridge_core::ids::Tool;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::terminal_calls::Pane;
 use turnbridge_store::clock;
+use turnbridge_store::foreign::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_rollouts;
+use turnbridge_store::paths::codex_home;
 use turnbridge_store::state::pane_store;
 use turnbridge_system::resume_command::ResumeCommand;
 use turnbridge_system::terminals;
@@ -78,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// KT-74: (1) to the pane that is there; (2) otherwise a new tab.
 fn go(session: &Session, panes: &[Pane], command: &ResumeCommand) -> Result<Done> {
-    let is_live = session.state() != State::Stopped;
+    let is_live = session.state() != State::Stopped || is_held_by_codex(session);
     for pane in panes.iter().filter(|_| is_live) {
         if terminals::is_there(pane) && terminals::switch(pane)? {
             return Ok(Done::Switched(pane.clone()));
@@ -110,4 +113,15 @@ fn go(session: &Session, panes: &[Pane], command: &ResumeCommand) -> Result<Done
         }
     }
     Ok(Done::Printed)
+}
+
+/// A Codex has the thread open. One that has opened it, and has begun no turn there yet, is in no session file.
+fn is_held_by_codex(session: &Session) -> bool {
+    if session.tool != Tool::Codex {
+        return false;
+    }
+    let id = session.id.as_str();
+    let known = session.transcript_path.as_deref().map(Path::new);
+    let home = known.and_then(codex_rollouts::home_of).or_else(codex_home);
+    home.is_some_and(|home| codex_lock::writer(&home, id) == Writer::Held)
 }

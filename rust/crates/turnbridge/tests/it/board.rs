@@ -55,7 +55,7 @@ fn it_moves_when_the_config_names_another_port_and_says_when_it_cannot() {
     let (error, hint) = error.split_once('\n').unwrap();
     let expected = format!("error: the daemon serves no board: port {port}: ");
     assert!(error.starts_with(&expected), "{error}");
-    insta::assert_snapshot!(hint, @"hint: end the program that has the port, or choose another `[board] port` in `config.toml`");
+    insta::assert_snapshot!(hint, @"hint: end the program that has the port, or choose another `[board] port` in `config.toml`; it is tried again every 30 s");
     let status = site.world.turnbridge(&["daemon", "status"]);
     assert!(status.contains(&format!("the daemon serves no board: port {port}: ")), "{status}");
     drop(taken);

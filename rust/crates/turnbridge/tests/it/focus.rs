@@ -180,6 +180,39 @@ fn kt_85_a_codex_that_is_open_in_an_unknown_pane_is_not_resumed_a_second_time() 
     assert!(codex.calls().is_empty());
 }
 
+/// `codex resume` in a terminal, where nothing was typed yet: the session has no run that lives.
+#[cfg(not(windows))]
+#[test]
+fn kt_85_a_thread_that_a_codex_has_opened_without_a_turn_is_not_resumed_a_second_time() {
+    let Some(desk) = Desk::new() else { return };
+    let codex = StandIn::new(&desk.world.hermetic.root().join("bin"), "codex", "exec sleep 600");
+    let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let folder = desk.world.hermetic.project();
+    for event in ["SessionStart", "SessionEnd"] {
+        let payload = serde_json::json!({
+            "session_id": thread, "cwd": folder, "hook_event_name": event, "reason": "other",
+        });
+        desk.world.hook("turnbridge-status", &["--tool", "codex"], payload.to_string().as_bytes());
+    }
+    let locks = desk.world.hermetic.codex_home().join("thread-writer-locks");
+    std::fs::create_dir_all(&locks).unwrap();
+    let terminal = std::fs::File::create(locks.join(format!("{thread}.lock"))).unwrap();
+    terminal.try_lock().unwrap();
+    let pane = desk.tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}"]);
+    let (socket, pane) = pane.trim().split_once(' ').unwrap();
+    let focus = || {
+        let mut command = desk.world.command("turnbridge");
+        command.args(["focus", "--json", thread]).env("TMUX", socket).env("TMUX_PANE", pane);
+        let output = feed(command, b"");
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["done"].clone()
+    };
+    assert_eq!(focus(), "printed");
+    assert!(codex.calls().is_empty());
+    drop(terminal);
+    assert_eq!(focus(), "opened");
+}
+
 /// What the board's "Go to terminal" answers then.
 #[test]
 fn where_no_terminal_can_be_told_the_board_gives_the_command() {
