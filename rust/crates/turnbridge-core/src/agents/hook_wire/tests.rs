@@ -23,7 +23,7 @@ fn parse_of(tool: Tool, json: &str) -> Result<(Event, Vec<&'static str>), String
 #[test]
 fn every_recorded_payload_is_read_and_ours_are_understood() {
     check_recordings(Tool::Claude, "claude/hooks", 81);
-    check_recordings(Tool::Claude, "claude/hooks-2.1.326", 76);
+    check_recordings(Tool::Claude, "claude/hooks-2.1.326", 77);
     check_recordings(Tool::Codex, "codex/hooks", 27);
 }
 
