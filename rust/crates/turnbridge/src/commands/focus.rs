@@ -51,7 +51,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         hinted(format!("`{}` cannot be resumed", session.id), "its id is no UUID")
     })?;
     let panes = terminals::panes(session, &pane_store::read(&paths));
-    let done = if arguments.print { Done::Printed } else { go(session, &panes, &command)? };
+    let is_open = session.state() != State::Stopped || is_held_by_codex(session);
+    let done = match arguments.print {
+        true => Done::Printed,
+        false => go(session, is_open, &panes, &command)?,
+    };
     if arguments.json {
         let (what, terminal) = match &done {
             Done::Switched(pane) => ("switched", Some(pane.terminal())),
@@ -64,6 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "terminal": terminal,
             "session_id": session.id.as_str(),
             "tool": session.tool.as_str(),
+            "open": is_open,
             "folder": command.folder,
             "argv": command.argv,
             "command": command.line(),
@@ -80,22 +85,21 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// KT-74: (1) to the pane that is there; (2) otherwise a new tab.
-fn go(session: &Session, panes: &[Pane], command: &ResumeCommand) -> Result<Done> {
-    let is_live = session.state() != State::Stopped || is_held_by_codex(session);
-    for pane in panes.iter().filter(|_| is_live) {
+fn go(session: &Session, is_open: bool, panes: &[Pane], command: &ResumeCommand) -> Result<Done> {
+    for pane in panes.iter().filter(|_| is_open) {
         if terminals::is_there(pane) && terminals::switch(pane)? {
             return Ok(Done::Switched(pane.clone()));
         }
     }
     match session.tool {
         // KT-85: two that have one thread open would get in each other's way.
-        Tool::Codex if is_live => {
+        Tool::Codex if is_open => {
             note(
                 "Codex has it open in a pane that is not known: go there, or close it there first",
             );
             return Ok(Done::Printed);
         }
-        Tool::Claude if is_live => {
+        Tool::Claude if is_open => {
             note("its pane is not known; what is done here, an open one does not see");
         }
         _ => {}

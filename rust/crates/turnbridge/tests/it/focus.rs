@@ -205,12 +205,13 @@ fn kt_85_a_thread_that_a_codex_has_opened_without_a_turn_is_not_resumed_a_second
         command.args(["focus", "--json", thread]).env("TMUX", socket).env("TMUX_PANE", pane);
         let output = feed(command, b"");
         assert!(output.status.success(), "{output:?}");
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()["done"].clone()
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (said["done"].clone(), said["open"].clone())
     };
-    assert_eq!(focus(), "printed");
+    assert_eq!(focus(), ("printed".into(), true.into()));
     assert!(codex.calls().is_empty());
     drop(terminal);
-    assert_eq!(focus(), "opened");
+    assert_eq!(focus(), ("opened".into(), false.into()));
 }
 
 /// What the board's "Go to terminal" answers then.

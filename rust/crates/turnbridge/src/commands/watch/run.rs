@@ -264,9 +264,13 @@ fn focus(id: &str) -> String {
 fn focused(said: &str) -> String {
     let said: Value = serde_json::from_str(said).unwrap_or_default();
     let terminal = said["terminal"].as_str().unwrap_or("its terminal");
+    let is_open = said["open"].as_bool().unwrap_or_default();
     match (said["done"].as_str(), said["tool"].as_str()) {
         (Some("switched"), _) => format!("switched to its pane in {terminal}"),
         (Some("opened"), _) => format!("resumed in a new tab or window of {terminal}"),
+        _ if !is_open => {
+            "no terminal could be told to open it; y copies the command that resumes it".to_owned()
+        }
         (_, Some("codex")) => {
             "its pane is not known: go there, or close Codex there; y copies the command that resumes it".to_owned()
         }
@@ -280,11 +284,12 @@ mod tests {
 
     #[test]
     fn what_focus_has_done_is_said_in_one_line() {
-        let of = |done: &str, tool: &str, terminal: Value| {
-            focused(
-                &serde_json::json!({"done": done, "tool": tool, "terminal": terminal}).to_string(),
-            )
+        let said = |done: &str, tool: &str, terminal: Value, open: bool| {
+            let said =
+                serde_json::json!({"done": done, "tool": tool, "terminal": terminal, "open": open});
+            focused(&said.to_string())
         };
+        let of = |done: &str, tool: &str, terminal: Value| said(done, tool, terminal, true);
         assert_eq!(of("switched", "claude", "tmux".into()), "switched to its pane in tmux");
         assert_eq!(
             of("opened", "claude", "kitty".into()),
@@ -293,5 +298,10 @@ mod tests {
         let printed = of("printed", "claude", Value::Null);
         assert_eq!(printed, "its pane is not known; y copies the command that resumes it");
         assert!(of("printed", "codex", Value::Null).contains("close Codex there"));
+        // One that has ended is in no pane.
+        for tool in ["claude", "codex"] {
+            let ended = said("printed", tool, Value::Null, false);
+            assert!(ended.starts_with("no terminal could be told to open it;"), "{ended}");
+        }
     }
 }
