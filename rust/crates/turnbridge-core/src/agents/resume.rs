@@ -266,6 +266,43 @@ mod tests {
         let long = "x".repeat(LONGEST_ARGUMENT + 1);
         assert_eq!(codex(&thread(CodexWriter::Held), &long), Err(Refusal::TooLong));
         assert!(codex(&thread(CodexWriter::Free), &long).is_ok());
+        assert!(codex(&thread(CodexWriter::Held), &long[1..]).is_ok(), "the longest that fits");
+        // No argument can have it.
+        assert_eq!(codex(&thread(CodexWriter::Held), "a\0b"), Err(Refusal::TooLong));
+    }
+
+    #[test]
+    fn a_session_is_opened_in_a_terminal_by_its_id_and_by_nothing_else() {
+        let words = |tool, id: &str, plugin_dir| {
+            let words = in_terminal(tool, &SessionId::parse(id).unwrap(), plugin_dir);
+            words.map(|words| words.join("|"))
+        };
+        let plugin = Some("/plug in");
+        let claude = format!("claude|--plugin-dir=/plug in|-r|{ID}");
+        assert_eq!(words(Tool::Claude, ID, plugin), Some(claude));
+        assert_eq!(words(Tool::Claude, ID, None), Some(format!("claude|-r|{ID}")));
+        assert_eq!(words(Tool::Codex, ID, plugin), Some(format!("codex|resume|{ID}")));
+        for tool in [Tool::Claude, Tool::Codex] {
+            assert_eq!(words(tool, "last", None), None, "the agent takes it for a name");
+        }
+    }
+
+    #[test]
+    fn a_session_that_has_gone_is_told_from_one_that_is_taken_and_from_any_other_failure() {
+        let gone = [
+            format!("No conversation found with session ID: {ID}\n"),
+            format!("Error: no rollout found for thread id {ID}"),
+            format!("Error: session {ID} is archived"),
+        ];
+        for stderr in &gone {
+            assert!(says_session_unknown(stderr), "{stderr}");
+            assert!(!says_thread_held(stderr), "{stderr}");
+        }
+        let held = format!("Error: thread {ID} already has an active writer (code -32600)");
+        assert!(says_thread_held(&held) && !says_session_unknown(&held));
+        for stderr in ["", "Error: stream disconnected before completion"] {
+            assert!(!says_session_unknown(stderr) && !says_thread_held(stderr), "{stderr}");
+        }
     }
 
     #[test]

@@ -109,6 +109,7 @@ mod tests {
 
     const OK: Option<TurnEnd> = Some(TurnEnd::Ok);
     const FAILED: Option<TurnEnd> = Some(TurnEnd::Failed);
+    const ENDED_OK: Trace = Trace::Ended(TurnEnd::Ok);
 
     /// An agent of ours, of which nothing is known.
     fn agent() -> Evidence {
@@ -131,6 +132,10 @@ mod tests {
         Evidence { trace, ..agent() }
     }
 
+    fn printed(evidence: Evidence) -> Evidence {
+        Evidence { printed: "Answer.\n".into(), ..evidence }
+    }
+
     fn stopped(evidence: Evidence) -> Evidence {
         Evidence { is_stop_requested: true, ..evidence }
     }
@@ -145,7 +150,6 @@ mod tests {
     /// The table of `docs/decisions/0010`.
     #[test]
     fn a_run_that_died_is_judged_by_the_end_of_its_turn_and_not_by_the_sight_of_its_prompt() {
-        let printed = |evidence| Evidence { printed: "Answer.\n".into(), ..evidence };
         let command = |evidence| Evidence { is_command: true, ..evidence };
         for (evidence, expected) in [
             (seen(None), "interrupted"),
@@ -163,6 +167,9 @@ mod tests {
             // Without hooks nobody else tells the answer.
             (printed(traced(Trace::Ended(TurnEnd::Ok))), "done `Answer.`"),
             (printed(seen(OK)), "done"),
+            // A hook has seen one or the other: then the notice of the turn has the answer.
+            (printed(Evidence { is_acknowledged: false, ..seen(OK) }), "done"),
+            (printed(Evidence { is_acknowledged: true, ..traced(ENDED_OK) }), "done"),
             (command(printed(agent())), "done `Answer.`"),
             (command(traced(Trace::Ended(TurnEnd::Ok))), "done"),
             (command(traced(Trace::Open)), "interrupted"),
@@ -207,6 +214,10 @@ mod tests {
             (agent(), killed(), "failed signal"),
             (seen(OK), killed(), "done"),
             (seen(OK), exited(), "done"),
+            (printed(seen(OK)), killed(), "done"),
+            // Without hooks nobody else tells the answer.
+            (printed(traced(ENDED_OK)), killed(), "done `Answer.`"),
+            (traced(Trace::Ended(TurnEnd::Interrupted)), exited(), "failed exit_code"),
             (seen(None), exited(), "failed exit_code"),
             (seen(FAILED), exited(), "failed exit_code"),
         ] {

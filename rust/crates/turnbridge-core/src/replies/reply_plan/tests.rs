@@ -177,6 +177,12 @@ fn slv_39_80_how_a_run_ended_is_told_once() {
     let printed = reply("a", "/cost", Progress::Ended(output));
     assert_eq!(step_of(&printed), "TellOutput a");
     assert_eq!(steps(&[told(printed, &[Told::Output])]), "Finish a");
+    // Of blank lines no message can be made: it would be refused for ever.
+    let blank = RunResult {
+        output: Some(" \n".into()),
+        ..RunResult::new(Outcome::Done, String::new())
+    };
+    assert_eq!(steps(&[reply("a", "/cost", Progress::Ended(blank))]), "Finish a");
     assert_eq!(steps(&[reply("a", "x", ended(Outcome::Stopped))]), "TellStopped a");
     assert_eq!(steps(&[reply("a", "x", ended(Outcome::HandedOver))]), "Finish a");
 }
@@ -222,8 +228,25 @@ fn a_stop_that_is_found_late_does_not_end_a_run_whose_prompt_was_written_after_i
     assert_eq!(steps(&[late.clone(), at(run(), "1700000009.000100")]), "TellNothingToStop s");
     assert_eq!(steps(&[at(run(), "1699999999.000100"), late.clone()]), "Stop a, Finish s");
     // By two clocks nobody can tell which was first, and a run that goes on does more harm.
+    let at_once = [at(run(), "1700000000.000100"), late.clone()];
+    assert_eq!(steps(&at_once), "Stop a, Finish s");
     assert_eq!(steps(&[late, run()]), "Stop a, Finish s");
     assert_eq!(steps(&[stop(), at(run(), "1700000009.000100")]), "Stop a, Finish s");
+}
+
+/// The file of a reply has these words: one that is not read again is told twice.
+#[test]
+fn every_word_on_record_is_read_as_what_was_said() {
+    for told in Told::ALL {
+        assert_eq!(Told::parse(told.as_str()), Some(told));
+    }
+    assert_eq!(Told::parse("receipts"), None);
+    let words = |is_it: fn(Told) -> bool| {
+        let those = Told::ALL.into_iter().filter(|told| !is_it(*told));
+        those.map(Told::as_str).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(words(Told::is_of_run), "terminal_receipt no_route refused nothing_to_stop");
+    assert_eq!(words(Told::is_fixed_text), "output");
 }
 
 #[test]
