@@ -140,7 +140,9 @@ mod tests {
         };
         assert_eq!(waited(now().minus(HOUR), 0), Some(HOUR));
         assert_eq!(waited(now().plus(MINUTE), 0), Some(Duration::ZERO));
+        assert_eq!(waited(now().plus(10 * MINUTE), 0), Some(Duration::ZERO), "still tolerated");
         assert_eq!(waited(now().plus(WEEK), 0), None);
+        assert_eq!(waited(now().plus(WEEK), 600), None);
         assert_eq!(waited(now().plus(WEEK), 3_600), Some(HOUR));
         assert_eq!(waited(now(), 3_600), Some(HOUR));
     }

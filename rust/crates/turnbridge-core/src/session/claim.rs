@@ -100,6 +100,19 @@ mod tests {
     }
 
     #[test]
+    fn a_claim_that_is_taken_back_makes_no_twin_and_the_others_stay() {
+        let claim = |payload, origin: &str| Claim { payload, origin: origin.into() };
+        let mut claims: Claims = [claim(1, "plugin"), claim(2, "plugin")].into_iter().collect();
+        claims.withdraw(&claim(1, "settings"));
+        assert!(claims.holds(&claim(1, "plugin")), "another's claim");
+        claims.withdraw(&claim(1, "plugin"));
+        assert!(!claims.holds(&claim(1, "plugin")));
+        assert!(claims.holds(&claim(2, "plugin")));
+        assert_eq!(claims.claim(claim(1, "settings")), Verdict::First, "it is processed again");
+        assert_eq!(claims.claim(claim(2, "settings")), Verdict::Twin);
+    }
+
+    #[test]
     fn the_ring_forgets_the_oldest() {
         let mut claims = Claims::default();
         for payload in 0..=RING as u64 {

@@ -178,10 +178,8 @@ fn slv_39_80_how_a_run_ended_is_told_once() {
     assert_eq!(step_of(&printed), "TellOutput a");
     assert_eq!(steps(&[told(printed, &[Told::Output])]), "Finish a");
     // Of blank lines no message can be made: it would be refused for ever.
-    let blank = RunResult {
-        output: Some(" \n".into()),
-        ..RunResult::new(Outcome::Done, String::new())
-    };
+    let blank =
+        RunResult { output: Some(" \n".into()), ..RunResult::new(Outcome::Done, String::new()) };
     assert_eq!(steps(&[reply("a", "/cost", Progress::Ended(blank))]), "Finish a");
     assert_eq!(steps(&[reply("a", "x", ended(Outcome::Stopped))]), "TellStopped a");
     assert_eq!(steps(&[reply("a", "x", ended(Outcome::HandedOver))]), "Finish a");

@@ -43,12 +43,17 @@ fn a_prompt_counts_only_since_the_run_began() {
     let mut old = user("go on");
     old["timestamp"] = BEFORE.into();
     assert_eq!(trace(&[old]), Trace::Absent);
+    let mut at_once = user("go on");
+    at_once["timestamp"] = since().to_string().into();
+    assert_eq!(trace(&[at_once]), Trace::Open, "in the same millisecond");
     assert_eq!(trace(&[user("go on, but")]), Trace::Absent);
     let literal = transcript(&[user("a\\nb")]);
     assert_eq!(in_transcript(&literal, "a\r\nb", since()), Trace::Open);
     assert_eq!(in_transcript(b"", "go on", since()), Trace::Absent);
     let enqueued = json!({"type": "queue-operation", "operation": "enqueue", "content": "go on"});
     assert_eq!(trace(&[enqueued]), Trace::Open);
+    let another = json!({"type": "queue-operation", "operation": "enqueue", "content": "wait"});
+    assert_eq!(trace(&[another]), Trace::Absent);
 }
 
 #[test]
@@ -169,6 +174,10 @@ fn a_turn_of_codex_ends_by_its_own_record() {
     }
     let complete = line(AFTER, json!({"type": "task_complete", "turn_id": "t"}));
     assert_eq!(trace(&complete), Trace::Ended(TurnEnd::Ok));
+    // How the turn before it ended says nothing of it.
+    let before = complete.clone() + &said(AFTER);
+    assert_eq!(search(&before, "go on", Through::Anything), Trace::Open);
+    assert_eq!(search(&complete, "go on", Through::Anything), Trace::Absent);
     let failed = json!({"type": "task_complete", "turn_id": "t", "error": {"message": "x"}});
     assert_eq!(trace(&line(AFTER, failed)), Trace::Ended(TurnEnd::Failed));
     let aborted = line(AFTER, json!({"type": "turn_aborted"}));

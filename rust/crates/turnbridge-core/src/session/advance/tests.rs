@@ -356,6 +356,69 @@ fn two_dialogs_of_one_batch_are_both_waited_for() {
     assert!(driver.session.runs[0].calls.is_empty());
 }
 
+/// The same file twice: the requests cannot be told apart, the calls can.
+#[test]
+fn two_equal_calls_have_a_dialog_each() {
+    let mut driver = run("UserPromptSubmit");
+    let mut tell = |name: &str, id: &str| {
+        driver.now = driver.now.plus(Duration::from_millis(1));
+        let mut event = read_event(&driver, name, "same");
+        if let EventKind::ToolStarting { call, .. } | EventKind::ToolEnded { call, .. } =
+            &mut event.kind
+        {
+            call.id = Some(id.to_owned());
+        }
+        driver.session = advance(driver.session.clone(), &event).0;
+        driver.session.state()
+    };
+    tell("PreToolUse", "1");
+    tell("PreToolUse", "2");
+    tell("PermissionRequest", "");
+    assert_eq!(tell("PermissionRequest", ""), State::WaitingUser);
+    assert_eq!(tell("PostToolUse", "1"), State::WaitingUser, "the other is still asked about");
+    assert_eq!(tell("PostToolUse", "2"), State::Working);
+}
+
+#[test]
+fn a_question_is_one_dialog_though_two_hooks_tell_of_it() {
+    let driver =
+        run("UserPromptSubmit PreToolUse.AskUserQuestion PermissionRequest.AskUserQuestion");
+    assert_eq!(driver.session.runs[0].waits.len(), 1);
+}
+
+#[test]
+fn the_answer_to_an_elicitation_leaves_the_dialog_of_a_call_open() {
+    let mut driver = run("UserPromptSubmit");
+    driver.read("PreToolUse", "out");
+    assert_eq!(driver.read("PermissionRequest", "out"), State::WaitingUser);
+    driver.step("Elicitation.form");
+    driver.step("ElicitationResult.accept");
+    assert_eq!(driver.session.state(), State::WaitingUser);
+    assert_eq!(driver.read("PostToolUse", "out"), State::Working);
+}
+
+#[test]
+fn of_calls_without_an_id_only_a_question_is_waited_for_and_not_a_late_one() {
+    let state = |words: &str, word: &str| {
+        let driver = run(words);
+        let mut event = driver.event(word);
+        let EventKind::ToolStarting { call, .. } = &mut event.kind else { panic!("{word}") };
+        call.id = None;
+        advance(driver.session.clone(), &event).0.state()
+    };
+    assert_eq!(state("UserPromptSubmit", "PreToolUse.AskUserQuestion"), State::WaitingUser);
+    assert_eq!(state("UserPromptSubmit", "PreToolUse.Bash"), State::Working);
+    let late = state("UserPromptSubmit PreToolUse.Bash ~2s", "PreToolUse.AskUserQuestion");
+    assert_eq!(late, State::Working);
+}
+
+#[test]
+fn a_turn_that_ends_forgets_its_own_calls_and_not_those_of_a_background_agent() {
+    let driver = run("UserPromptSubmit PreToolUse.Bash PreToolUse.Bash#a Stop");
+    let agents: Vec<_> = driver.session.runs[0].calls.iter().map(|call| &call.agent_id).collect();
+    assert_eq!(agents, [&Some("a".to_owned())]);
+}
+
 #[test]
 fn a_dialog_counts_in_whatever_order_parallel_hooks_arrive() {
     let mut driver = run("UserPromptSubmit");
@@ -629,7 +692,8 @@ fn one_ended_run_is_remembered_and_the_others_are_not() {
     let pids: Vec<_> = driver.session.runs.iter().map(|run| run.process.pid).collect();
     assert_eq!(pids, [2, 3]);
     let crowd = (1..100).map(|pid| format!("@{pid} SessionStart.startup ")).collect::<String>();
-    assert!(run(&crowd).session.runs.len() <= MAX_RUNS);
+    let pids: Vec<_> = run(&crowd).session.runs.iter().map(|run| run.process.pid).collect();
+    assert_eq!(pids, (100 - MAX_RUNS as u32..100).collect::<Vec<_>>(), "the last ones");
 }
 
 #[test]
@@ -642,6 +706,85 @@ fn the_plugin_is_remembered_whichever_registration_came_first() {
     assert_eq!(driver.session.runs[0].host.plugin, Some(plugin.clone()));
     driver.step("UserPromptSubmit");
     assert_eq!(driver.session.runs[0].host.plugin, Some(plugin));
+}
+
+#[test]
+fn what_a_later_hook_finds_around_it_is_what_is_known_of_the_run() {
+    let driver = run("SessionStart.startup");
+    let mut event = driver.event("UserPromptSubmit");
+    event.host = Some(Host { entrypoint: Some("cli".into()), ..Host::default() });
+    let (session, _) = advance(driver.session.clone(), &event);
+    assert!(session.runs[0].host.is_interactive());
+    // An observer has nothing to say of it.
+    event.host = None;
+    assert!(advance(session, &event).0.runs[0].host.is_interactive());
+}
+
+#[test]
+fn the_other_live_processes_of_a_session_are_looked_for() {
+    let mut driver = run("@1 SessionStart.startup @2 SessionStart.resume @3 SessionStart.resume
+         SessionEnd.other @4 SessionStart.resume");
+    driver.process = ProcessKey::UNKNOWN;
+    driver.step("SessionStart.resume");
+    let pids = |own: u32| {
+        let own = ProcessKey { pid: own, start: 1 };
+        runs_to_check(&driver.session, own).iter().map(|process| process.pid).collect::<Vec<_>>()
+    };
+    assert_eq!(pids(2), [1, 4]);
+    assert_eq!(pids(9), [1, 2, 4]);
+}
+
+fn spoken_in(driver: &mut Driver, prompt_id: &str) {
+    let mut event = driver.event("PostToolUse.Skill");
+    let call = SpeakCall {
+        at: driver.now,
+        prompt_id: Some(prompt_id.to_owned()),
+        outcome: SpeakOutcome::Spoken,
+    };
+    event.kind = EventKind::ToolEnded { call: Default::default(), speak: Some(call) };
+    driver.session = advance(driver.session.clone(), &event).0;
+}
+
+/// The hook of the new turn's prompt was killed: what was spoken in it is known by its id.
+#[test]
+fn a_turn_that_is_known_by_its_end_alone_keeps_its_own_speech_and_no_other() {
+    let stop = |driver: &Driver, id: &str| {
+        let mut event = driver.event("Stop");
+        event.kind = EventKind::StopBlocked { answer: None };
+        event.facts.prompt_id = Some(id.to_owned());
+        let turn = advance(driver.session.clone(), &event).0.runs[0].turn.clone();
+        let spoken = turn.speaks.into_iter().map(|call| call.prompt_id.unwrap());
+        (turn.prompt_id.unwrap(), spoken.collect::<Vec<_>>().join(" "))
+    };
+    let mut driver = run("UserPromptSubmit");
+    spoken_in(&mut driver, "p");
+    spoken_in(&mut driver, "other");
+    assert_eq!(stop(&driver, "other"), ("other".to_owned(), "other".to_owned()));
+    // `!command` ends under the id of the turn before it, and has spoken nothing.
+    driver.step("Stop");
+    assert_eq!(stop(&driver, "p"), ("p".to_owned(), String::new()));
+}
+
+#[test]
+fn of_very_many_speeches_the_first_and_the_last_are_kept() {
+    let mut driver = run("UserPromptSubmit");
+    for number in 0..40 {
+        spoken_in(&mut driver, &number.to_string());
+    }
+    let speaks = turn_of(&driver).speaks;
+    let ends = [&speaks[0], &speaks[speaks.len() - 1]].map(|call| call.prompt_id.as_deref());
+    assert_eq!((speaks.len(), ends), (16, [Some("0"), Some("39")]));
+}
+
+#[test]
+fn a_typed_speak_command_is_speech_of_its_turn() {
+    let mut driver = run("SessionStart.startup");
+    typed(&mut driver, "/cvi:speak All done.");
+    assert_eq!(turn_of(&driver).speech(Some("p")), Some(SpeakOutcome::Spoken));
+    let mut driver = run("SessionStart.startup UserPromptSubmit");
+    assert_eq!(turn_of(&driver).speech(Some("p")), None);
+    typed(&mut driver, "/cvi:speak All done.");
+    assert_eq!(turn_of(&driver).speech(Some("p")), Some(SpeakOutcome::Spoken));
 }
 
 /// X8, X9: a Stop that the gate has blocked is not the end of the turn.
@@ -701,6 +844,10 @@ fn a_turn_may_begin_before_its_prompt_is_known() {
 
     let started_at = driver.now;
     driver.step("+3s");
+    let mut named = driver.event("TurnStarted");
+    named.facts.prompt_id = Some("t".to_owned());
+    let (session, _) = advance(driver.session.clone(), &named);
+    assert_eq!(session.runs[0].turn.prompt_id.as_deref(), Some("t"));
     driver.step("UserPromptSubmit");
     let turn = driver.session.runs[0].turn.clone();
     assert_eq!(turn.started_at, Some(started_at), "the prompt is the turn's own");
@@ -802,6 +949,37 @@ fn live_8_what_is_typed_while_a_turn_runs_is_an_addition_to_it() {
     assert_eq!(turn_of(&driver).next_prompt(), None);
     driver.step("UserPromptSubmit");
     assert_eq!(turn_of(&driver).additions, [], "the next prompt begins a turn");
+}
+
+#[test]
+fn live_8_a_prompt_of_another_turn_or_of_none_that_is_known_is_no_addition() {
+    let prompted = |words: &str, id: &str| {
+        let driver = run(words);
+        let mut event = driver.event("UserPromptSubmit");
+        event.kind = EventKind::PromptSubmitted { prompt: "next".into() };
+        event.facts.prompt_id = Some(id.to_owned());
+        let turn = advance(driver.session.clone(), &event).0.runs[0].turn.clone();
+        (turn.prompt.map(|prompt| prompt.text), turn.additions.len())
+    };
+    let next = (Some("next".to_owned()), 0);
+    // The end of the turn before was not seen.
+    assert_eq!(prompted("UserPromptSubmit", "other"), next);
+    // The hooks were installed while a turn ran.
+    assert_eq!(prompted("PreToolUse.Bash", "p"), next);
+    // That turn was interrupted, or is over.
+    assert_eq!(prompted("UserPromptSubmit Interrupted", "p"), next);
+    assert_eq!(prompted("UserPromptSubmit Stop PreToolUse.Bash", "p"), next);
+}
+
+#[test]
+fn live_8_of_very_many_additions_the_first_and_the_last_are_kept() {
+    let mut driver = run("UserPromptSubmit");
+    for number in 0..40 {
+        typed(&mut driver, &number.to_string());
+    }
+    let additions = turn_of(&driver).additions;
+    let ends = [&additions[0], &additions[additions.len() - 1]].map(|one| one.prompt.text.as_str());
+    assert_eq!((additions.len(), ends), (MOST_ADDITIONS, ["0", "39"]));
 }
 
 #[test]
