@@ -27,7 +27,7 @@ that no test notices. Fails if one of them is not named in that file, or if the 
 Usage: cargo xtask mutants [--shard K/N] [--minutes M] [--only PART] [--list]
 
 Options:
-  --shard K/N   the K-th (from 1) of N parts; one part of 4 takes about 20 minutes on two cores
+  --shard K/N   the K-th (from 1) of N parts; one part of 4 takes under half an hour on two cores
   --minutes M   stop after so long [default: 60]
   --only PART   modules whose path contains PART
   --list        print the faults, plant none
