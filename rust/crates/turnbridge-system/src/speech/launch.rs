@@ -108,7 +108,6 @@ fn first_line(player: &mut Child) -> String {
 /// Windows hands every handle that may be inherited to a child, whatever the child's own streams
 /// are; ours were inherited themselves, so they may be.
 #[cfg(windows)]
-#[expect(clippy::disallowed_methods, reason = "nothing is written")]
 fn keep_our_streams_to_ourselves() {
     use std::os::windows::io::AsRawHandle;
     use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};

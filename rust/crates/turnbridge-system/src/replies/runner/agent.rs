@@ -16,7 +16,6 @@ const GRACE: Duration = Duration::from_secs(3);
 pub enum End {
     Exit(i64),
     /// There are none on Windows.
-    #[cfg_attr(windows, expect(dead_code, reason = "the callers are the same everywhere"))]
     Signal(i64),
     /// Because it was asked to.
     Stopped,
