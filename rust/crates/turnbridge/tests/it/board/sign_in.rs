@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -98,6 +97,7 @@ fn assert_success(child: Child) -> String {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_process_has_a_ticket_a_code_or_the_token_in_its_arguments() {
+    use std::os::unix::fs::PermissionsExt;
     let site = Site::start();
     let go = site.world.hermetic.root().join("go");
     // It stays in the list of processes until it has been seen there.
