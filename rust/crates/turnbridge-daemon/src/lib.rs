@@ -1,6 +1,6 @@
 //! What the daemon does: it sees what no hook sees, hears what people reply, and acts on both.
-//! The signals are read by the command line too when no daemon runs, and `turnbridge-notify` delivers
-//! then.
+//! `turnbridge-notify` uses `delivery` when no daemon runs. What the command line needs as well is in
+//! `turnbridge-system`.
 
 pub mod board;
 pub mod channels;

@@ -1,4 +1,4 @@
-//! Writes down what no hook tells of Claude's sessions (`signals`): Esc, an approved dialog, a process
+//! Writes down what no hook tells of Claude's sessions (`turnbridge_system::observe::signals`): Esc, an approved dialog, a process
 //! that was killed. Through `session_store::update`, so that the sinks that are kept in the session
 //! file hear of it.
 //!
