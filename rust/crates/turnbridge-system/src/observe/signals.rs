@@ -31,6 +31,9 @@ pub fn with_signals(mut session: Session, config_dir: Option<&Path>, now: Timest
     // One may follow from another: after Esc, what was typed before begins a turn.
     for _ in 0..2 {
         let events = signals(&session, config_dir, now);
+        if events.is_empty() {
+            break;
+        }
         session = events.iter().fold(session, |session, event| advance(session, event).0);
     }
     session

@@ -1,6 +1,6 @@
-//! Writes down what no hook tells of Claude's sessions (`turnbridge_system::observe::signals`): Esc, an approved dialog, a process
-//! that was killed. Through `session_store::update`, so that the sinks that are kept in the session
-//! file hear of it.
+//! Writes down what no hook tells of Claude's sessions (`turnbridge_system::observe::signals`):
+//! Esc, an approved dialog, a process that was killed. Through `session_store::update`, so that the
+//! sinks that are kept in the session file hear of it.
 //!
 //! Cheap enough for five times a second. Session files are replaced by renaming, so that their folder's
 //! time tells whether any has changed; and what Claude writes is read only after it was written.
