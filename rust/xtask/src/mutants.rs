@@ -38,8 +38,8 @@ Needs cargo-mutants: `cargo install cargo-mutants --locked`.
 
 /// How often it is looked whether it has ended, or is to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// For cargo-mutants to end what it has started, after it was asked to.
-const FAREWELL: Duration = Duration::from_secs(30);
+/// How long cargo-mutants may take to end what it has started, after it was asked to end.
+const END_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
@@ -193,7 +193,7 @@ fn wait(mut child: Child, until: Instant) -> Result<Ended> {
 /// As Ctrl-C does, so that it ends its own children; not for ever.
 fn end(child: &mut Child) -> Result<()> {
     let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    let deadline = Instant::now() + FAREWELL;
+    let deadline = Instant::now() + END_TIMEOUT;
     while child.try_wait()?.is_none() {
         if Instant::now() >= deadline {
             let _ = child.kill();

@@ -113,12 +113,16 @@ pub fn last_turn(path: &Path) -> Option<LastTurn> {
 /// Returns whether the last turn of a thread was left open by a Codex that was killed, and another one has
 /// opened the thread since. `false` while nobody has it open, or if it cannot be told.
 pub fn is_turn_left(path: &Path, thread_id: &str) -> bool {
-    let Some(home) = home_of(path) else { return false };
-    if codex_lock::writer(&home, thread_id) != Writer::Held {
+    if !is_held(path, thread_id) {
         return false;
     }
-    let open_since = codex_lock::opened_at(&home, thread_id);
+    let open_since = home_of(path).and_then(|home| codex_lock::opened_at(&home, thread_id));
     last_turn(path).is_some_and(|turn| rollout_tail::is_left(&turn, open_since))
+}
+
+/// Returns whether a Codex has the thread of this rollout open.
+pub fn is_held(path: &Path, thread_id: &str) -> bool {
+    home_of(path).is_some_and(|home| codex_lock::writer(&home, thread_id) == Writer::Held)
 }
 
 /// Who decides about the requests of the last turn: `user`, `auto_review`. Returns `None` if the file

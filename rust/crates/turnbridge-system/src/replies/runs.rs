@@ -66,13 +66,8 @@ pub fn find_out(paths: &StatePaths, reply: &Reply) -> io::Result<FoundOut> {
 fn is_thread_in_work(paths: &StatePaths, reply: &Reply, evidence: &Evidence) -> bool {
     let Some((Tool::Codex, id)) = reply.session() else { return false };
     let rollout = record_of(paths, Tool::Codex, &id);
-    evidence.trace == Trace::Open && rollout.is_some_and(|rollout| is_held(&rollout, &id))
-}
-
-/// A Codex has the thread of this rollout open.
-fn is_held(rollout: &Path, id: &SessionId) -> bool {
-    let home = codex_rollouts::home_of(rollout);
-    home.is_some_and(|home| codex_lock::writer(&home, id.as_str()) == Writer::Held)
+    evidence.trace == Trace::Open
+        && rollout.is_some_and(|rollout| codex_rollouts::is_held(&rollout, id.as_str()))
 }
 
 /// What a run has left behind.
@@ -214,7 +209,8 @@ fn has_pane(paths: &StatePaths, id: &SessionId, config_dir: Option<&Path>, now: 
 /// An interface of Codex has the thread open, and not a `codex exec`.
 fn is_open_in_codex(paths: &StatePaths, id: &SessionId) -> bool {
     let Some(rollout) = record_of(paths, Tool::Codex, id) else { return false };
-    is_held(&rollout, id) && obstacle(paths, Tool::Codex, id) != Some(Obstacle::Exec)
+    codex_rollouts::is_held(&rollout, id.as_str())
+        && obstacle(paths, Tool::Codex, id) != Some(Obstacle::Exec)
 }
 
 /// Whether a person has it in a terminal. Nothing is inferred from what cannot be told, or a reply
