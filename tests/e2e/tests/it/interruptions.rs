@@ -157,7 +157,6 @@ fn check_pressing(claude: Claude, reply: Reply, arrive: impl Fn(&Terminal) -> St
 
     let interrupted = terminal.press_and_time(&key, "completed/interrupted");
     note(&format!("{key} while {before} → interrupted: {interrupted:?}"));
-    assert!(interrupted < A_SECOND, "interrupted only {interrupted:?} after {key}");
     terminal.assert_stays("completed/interrupted");
 
     terminal.clear_input();

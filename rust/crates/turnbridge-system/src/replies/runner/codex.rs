@@ -22,8 +22,9 @@ use crate::replies::runs::{evidence, is_turn_running, obstacle};
 /// longer without one is an interface.
 const SETTLES_WITHIN: Duration = Duration::from_secs(1);
 
-/// A terminal without Codex's background server looks into its queue every ten seconds.
-const BEGINS_WITHIN: Duration = Duration::from_secs(15);
+/// A terminal without Codex's background server looks into its queue every ten seconds: two of these looks,
+/// and some time for a slow machine.
+const BEGINS_WITHIN: Duration = Duration::from_secs(25);
 
 /// Behind a turn that runs a reply may wait for hours.
 const BEGINS_BEHIND_A_TURN: Duration = Duration::from_secs(3);
