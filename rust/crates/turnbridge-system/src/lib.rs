@@ -7,10 +7,13 @@
 pub mod config_file;
 pub mod daemon_control;
 pub mod failure;
+pub mod focus;
+pub mod gate;
 pub mod observe;
 pub mod plugin_layout;
 pub mod programs;
 pub mod random_uuid;
+pub mod registration;
 pub mod replies;
 pub mod resume_command;
 pub mod service;

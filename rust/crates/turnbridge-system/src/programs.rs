@@ -126,6 +126,11 @@ pub fn ask_with(
 ) -> io::Result<Answer> {
     command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(windows)]
+    {
+        // CREATE_NO_WINDOW: the daemon has no console, and each program would open one.
+        std::os::windows::process::CommandExt::creation_flags(command, 0x0800_0000);
+    }
     let mut child = command.spawn()?;
     if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
         // One that ends without reading has its reasons, and its exit status.
@@ -172,6 +177,14 @@ fn beginning(stream: Option<impl Read>) -> Vec<u8> {
 pub fn version_of(program: &Path) -> Option<[u32; 3]> {
     let answer = ask(Command::new(program).arg("--version"), Duration::from_secs(5)).ok()?;
     answer.status.success().then(|| version_in(&answer.text())).flatten()
+}
+
+/// Returns the version that one of our own programs tells, or `None` if it does not run.
+pub fn version_of_ours(program: &Path) -> Option<String> {
+    let answer = ask(Command::new(program).arg("--version"), Duration::from_secs(5)).ok()?;
+    let version = answer.text().split_whitespace().next_back()?.to_owned();
+    let is_version = version.starts_with(|first: char| first.is_ascii_digit());
+    (answer.status.success() && is_version).then_some(version)
 }
 
 /// `2.1.197 (Claude Code)`, `codex-cli 0.166.0`: the first word that is three numbers.

@@ -1,17 +1,15 @@
 //! Before a file of somebody else's is changed: what will change is shown, and the user is asked.
 
-use std::fmt;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
 use turnbridge_core::system::setup_texts::SetupText;
-use turnbridge_core::text::line_diff::diff;
 use turnbridge_core::text::texts::Language;
-use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_core::text::visible_text::visible_line;
-use turnbridge_store::foreign::foreign_file::{Change, Current, Failure};
+use turnbridge_store::foreign::foreign_file::Change;
+use turnbridge_system::registration::{Basis, PlannedChange, outcome_text, shown_diff};
 
 use crate::failure::hinted;
 use crate::output;
@@ -44,10 +42,8 @@ impl Consent {
         if before == after {
             return Ok(Answer::NothingToDo);
         }
-        let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
         let shown_path = visible_line(&path.display().to_string()).into_owned();
-        // Other programs keep tokens in their files, too.
-        write!(output::stdout(), "{}", without_tokens(&diff(&shown_path, old, new)))?;
+        write!(output::stdout(), "{}", shown_diff(path, before, after))?;
         if self.dry_run {
             return Ok(Answer::No);
         }
@@ -63,13 +59,40 @@ impl Consent {
         Ok(Answer::No)
     }
 
-    /// The user has agreed to what was shown, and to nothing else.
-    pub fn check_shown(self, shown: &Current, now: &Current) -> Result<(), String> {
-        if self.yes || shown.text == now.text {
-            return Ok(());
+    /// Shows a planned change, asks, and makes it. Returns whether the file is as planned then.
+    pub fn carry_out(self, change: &PlannedChange<'_>, texts: Texts) -> Result<bool> {
+        match self.ask(change.path(), change.before(), change.after())? {
+            Answer::No => return Ok(false),
+            Answer::NothingToDo => return say(&texts.nothing_to_do).map(|()| true),
+            Answer::Yes => {}
         }
-        Err("the file has changed since it was shown".to_owned())
+        // The user has agreed to what was shown, and to nothing else.
+        let basis = if self.yes { Basis::Latest } else { Basis::Shown };
+        let made = change.make(basis)?;
+        if let Some(text) = texts.also_done {
+            say(&text)?;
+        }
+        say(&outcome_text(self.language, made, change.path()))?;
+        if made != Change::Unchanged {
+            say(texts.next.text(self.language))?;
+        }
+        Ok(true)
     }
+}
+
+/// What is said about a change.
+pub struct Texts {
+    /// Instead of anything else, when the file is as planned already.
+    pub nothing_to_do: String,
+    /// When the change was made, before its outcome.
+    pub also_done: Option<String>,
+    /// How the agent comes to take it up.
+    pub next: SetupText,
+}
+
+/// What is said when there is nothing of ours to take out.
+pub fn nothing_of_ours(path: &Path) -> String {
+    format!("there is nothing of ours in `{}`", path.display())
 }
 
 /// Asks at the terminal. Without one it is an error that says `unasked`, and which flag answers.
@@ -89,39 +112,4 @@ pub fn is_agreed(question: &str, unasked: &str, flag: &str) -> Result<bool> {
 pub fn say(line: &str) -> Result<()> {
     writeln!(output::stdout(), "{}", visible_line(line))?;
     Ok(())
-}
-
-/// The outcome of a change in words.
-pub fn told(language: Language, change: Change, path: &Path) -> String {
-    let text = match change {
-        Change::Unchanged => SetupText::IsAsItShouldBe,
-        Change::Written => SetupText::Changed,
-        Change::Deleted => SetupText::Deleted,
-    };
-    text.filled(language, &[&path.display().to_string()])
-}
-
-/// The plan says no.
-pub fn refused(reason: &str, path: &Path) -> anyhow::Error {
-    let error = format!("could not change `{}`: {reason}", path.display());
-    hinted(error, "the file was left as it was; repair it, then run this again")
-}
-
-pub fn explain<E: fmt::Display>(failure: Failure<E>, path: &Path) -> anyhow::Error {
-    let hint = match &failure {
-        Failure::Refused(reason) => return refused(&reason.to_string(), path),
-        Failure::File { doing: "put back", .. } => {
-            "what it was is in `<file>.bak`, and in the folder `foreign` of Turnbridge's state"
-        }
-        Failure::File { .. } => "nothing was changed; look at the owner, the mode and the disk",
-        Failure::NotUtf8 { .. } => "nothing was changed; save it as UTF-8",
-        Failure::HasOtherNames { .. } => {
-            "nothing was changed; make it a file of its own or a symlink"
-        }
-        Failure::NoPeace { .. } => "nothing was changed; run this again when it has come to rest",
-        Failure::NoBackup { .. } => {
-            "Turnbridge has not changed the file, or the backup was removed"
-        }
-    };
-    hinted(failure.to_string(), hint)
 }

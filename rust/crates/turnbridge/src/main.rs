@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod failure;
 mod output;
+mod register;
 mod setup;
 
 use std::process::ExitCode;

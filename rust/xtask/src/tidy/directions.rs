@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 
 use super::{rust_files, shipped_lines};
 
-/// Lines outside of `commands/` that import from it. The goal is 0.
-const UPWARD_IMPORTS: usize = 2;
+/// Lines outside of `commands/` that import from it.
+const UPWARD_IMPORTS: usize = 0;
 
 /// Lines of the command line that name the daemon's crate. The goal is those about the daemon itself.
-const USES_OF_THE_DAEMON: usize = 11;
+const USES_OF_THE_DAEMON: usize = 12;
 
 /// Files directly in the core's `src`.
 const FILES_IN_CORE: usize = 6;

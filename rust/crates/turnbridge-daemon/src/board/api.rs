@@ -14,7 +14,7 @@ use super::http::{Head, Response};
 use super::live::Live;
 use super::peer::Refusal;
 use super::sign_in::SignIn;
-use super::{cards, children, replies, static_files, turns};
+use super::{cards, go_to_terminal, replies, settings, static_files, turns};
 
 /// What the threads of the board share.
 pub struct Desk {
@@ -54,7 +54,7 @@ impl Desk {
         match (head.method.as_str(), parts.as_slice()) {
             ("GET", ["api", "sessions"]) => ok(&cards::snapshot(&self.paths, self.language())),
             ("GET", ["api", "sessions", tool, id]) => self.session(head, tool, id),
-            ("GET", ["api", "settings"]) => ok(&children::settings(&self.paths, self.language())),
+            ("GET", ["api", "settings"]) => ok(&settings::settings(&self.paths, self.language())),
             ("POST", action) => self.act(head, action, body),
             ("GET", _) => static_files::find(&head.path)
                 .unwrap_or_else(|| Response::error(404, "there is no such page")),
@@ -96,16 +96,13 @@ impl Desk {
             ["enter"] => self.sign_in.exchange(&self.paths, &order, &self.token),
             ["api", "replies"] => replies::accept(self, &order),
             ["api", "settings", "claude-hooks"] => match order["enabled"].as_bool() {
-                Some(enabled) => children::set_claude_hooks(enabled),
+                Some(enabled) => settings::set_claude_hooks(enabled, self.language()),
                 None => Response::error(422, "`enabled` has to be `true` or `false`"),
             },
             ["api", "focus"] => {
                 let key = session_key(order["tool"].as_str(), order["session_id"].as_str());
-                match key.filter(|(tool, id)| session_store::read(&self.paths, *tool, id).is_some())
-                {
-                    Some((_, id)) => children::focus(&id),
-                    None => no_session(),
-                }
+                let gone = key.and_then(|(tool, id)| go_to_terminal::go(&self.paths, tool, &id));
+                gone.unwrap_or_else(no_session)
             }
             _ => Response::error(404, "there is no such thing to do"),
         }

@@ -6,7 +6,8 @@
 
 mod api;
 mod cards;
-mod children;
+mod failure;
+mod go_to_terminal;
 mod guard;
 mod http;
 mod live;
@@ -14,6 +15,7 @@ mod peer;
 mod replies;
 mod room;
 mod server;
+mod settings;
 pub mod sign_in;
 mod static_files;
 mod token;

@@ -7,6 +7,7 @@
 pub(crate) mod courier;
 mod drain;
 pub mod notifier;
+pub mod retry;
 
 pub use crate::channels::slack::plan::Settings;
 pub use crate::channels::slack::post::{Pace, RealPace, RealSlack, Slack};

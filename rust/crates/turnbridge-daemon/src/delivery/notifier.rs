@@ -23,7 +23,7 @@ pub struct Obstacle {
 }
 
 impl Obstacle {
-    fn new(text: impl Into<String>, hint: impl Into<String>) -> Obstacle {
+    pub fn new(text: impl Into<String>, hint: impl Into<String>) -> Obstacle {
         Obstacle { text: text.into(), hint: hint.into() }
     }
 }

@@ -5,5 +5,6 @@ pub mod claude_settings;
 pub mod codex_lock;
 pub mod codex_rollouts;
 pub mod foreign_file;
+pub mod foreign_text;
 pub mod gate_files;
 pub mod plugin_files;

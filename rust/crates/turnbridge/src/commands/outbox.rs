@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use turnbridge_core::notices::notice_wire::Progress;
 use turnbridge_core::text::one_line::one_line;
-use turnbridge_daemon::delivery::notifier;
+use turnbridge_daemon::delivery::retry;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox::{self, Entry};
 
@@ -156,12 +156,8 @@ fn retry(paths: &StatePaths, id: Option<&str>) -> Result<()> {
     if chosen.is_empty() {
         return print("nothing waits to be delivered");
     }
-    for id in chosen {
-        let Some(Entry { mut progress, .. }) = outbox::read(paths, &id) else { continue };
-        progress.retry_now();
-        outbox::save_progress(paths, &id, &progress)?;
-    }
-    let drained = notifier::deliver(paths).map_err(|problem| hinted(problem.text, problem.hint))?;
+    let drained =
+        retry::retry(paths, &chosen).map_err(|problem| hinted(problem.text, problem.hint))?;
     if drained.is_busy {
         note("another process delivers already; it takes these too");
     }

@@ -17,11 +17,11 @@ use turnbridge_store::paths::home_dir;
 use turnbridge_system::plugin_layout::own_plugin;
 use turnbridge_system::programs;
 use turnbridge_system::random_uuid::random_uuid;
+use turnbridge_system::registration::claude_plugin;
 
 use super::pane;
 use crate::config;
 use crate::failure::{hinted, note};
-use crate::setup::agents::plugin_is_enabled;
 
 /// Start Claude Code or Codex here, with the plugin and a session that is known from the start
 ///
@@ -86,7 +86,7 @@ fn program(tool: Tool, given: &OsString) -> Result<PathBuf> {
 
 fn added_arguments(wanted: Additions, new_session: Option<&str>) -> Vec<OsString> {
     let mut added = Vec::new();
-    if let Some(folder) = own_plugin().filter(|_| wanted.plugin && !plugin_is_enabled()) {
+    if let Some(folder) = own_plugin().filter(|_| wanted.plugin && !claude_plugin::is_enabled()) {
         added.extend(["--plugin-dir".into(), folder.into_os_string()]);
     }
     if let Some(id) = new_session {

@@ -10,12 +10,15 @@ use clap::Args;
 use turnbridge_store::foreign::foreign_file::changed_files;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control;
+use turnbridge_system::registration::{claude_hooks, codex_notify};
 use turnbridge_system::service;
+use turnbridge_system::wsl::Target;
 
-use super::{codex, daemon, hooks, state_paths};
+use super::{daemon, state_paths};
 use crate::config;
 use crate::consent::{self, Consent, say};
 use crate::failure::{hinted, note};
+use crate::register;
 
 /// Undo what set-up did: service, daemon, hooks, Codex's notify
 ///
@@ -41,8 +44,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let steps: [(&str, Result<()>); 5] = [
         ("the service", remove_service(dry_run)),
         ("the daemon", stop_daemon(&paths, dry_run)),
-        ("the hooks", hooks::remove(inner)),
-        ("Codex's notify", codex::notify::remove(inner)),
+        ("the hooks", register::remove_hooks(inner, &Target::Here)),
+        ("Codex's notify", register::remove_notify(inner, &Target::Here)),
         ("files elsewhere", check_elsewhere(&paths)),
     ];
     let mut failed = Vec::new();
@@ -69,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     // Whose they are cannot be told for sure, and they are the last word on what was.
-    for file in [hooks::settings_file()?, codex::notify::config_file(&paths)?] {
+    for file in [claude_hooks::settings_file()?, codex_notify::config_file(&paths)?] {
         let backup = file.backup_path();
         if backup.exists() {
             say(&format!("`{}` stays: it is as the file was before", backup.display()))?;
@@ -112,7 +115,7 @@ fn stop_daemon(paths: &StatePaths, dry_run: bool) -> Result<()> {
 /// itself; what we keep about it must not be deleted while it is changed.
 fn check_elsewhere(paths: &StatePaths) -> Result<()> {
     let mut left = changed_files(paths).context("could not read the state folder")?;
-    let own = [hooks::settings_file()?, codex::notify::config_file(paths)?];
+    let own = [claude_hooks::settings_file()?, codex_notify::config_file(paths)?];
     left.retain(|path| own.iter().all(|file| file.path() != path));
     if left.is_empty() {
         return Ok(());

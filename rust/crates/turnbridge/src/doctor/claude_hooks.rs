@@ -12,15 +12,12 @@ use turnbridge_core::session::event::HookEventName;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::state::session_store;
+use turnbridge_system::registration::claude_plugin::{self, Layers, Plugin, is_plugin_dir_seen};
 
-use super::claude_plugin::{self, Layers, Plugin};
 use super::claude_settings::{self, Settings};
 use super::finding::{Area, Finding, Repair, Severity, told};
 use super::report::ago;
 use super::scene::{Agent, OWN_VERSION, Scene};
-
-/// How long ago a session that `--plugin-dir` was given to still says that it usually is.
-const LATELY: u64 = 7 * 24 * 60 * 60;
 
 struct Facts {
     now: Timestamp,
@@ -69,14 +66,6 @@ fn seen(sessions: &[Session]) -> Vec<(HookEventName, Timestamp)> {
     let mut seen: Vec<_> = newest.into_iter().collect();
     seen.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
     seen
-}
-
-/// Whether a session of the last days had the plugin by `--plugin-dir`.
-pub fn is_plugin_dir_seen(sessions: &[Session], now: Timestamp) -> bool {
-    sessions.iter().flat_map(|session| &session.runs).any(|run| {
-        run.host.plugin.as_ref().is_some_and(|plugin| plugin.by_plugin_dir)
-            && now.since(run.last_at).as_secs() < LATELY
-    })
 }
 
 fn findings(facts: &Facts) -> Vec<Finding> {
@@ -204,11 +193,9 @@ fn outdated(
     gone: &[String],
     others: &[(String, Option<String>)],
 ) -> Finding {
-    let (call, fix): (&[&str], _) = match gate {
-        StopGate::On => {
-            (&["hooks", "apply", "--gate", "--yes"], "run `turnbridge hooks apply --gate`")
-        }
-        StopGate::Off => (&["hooks", "apply", "--yes"], "run `turnbridge hooks apply`"),
+    let fix = match gate {
+        StopGate::On => "run `turnbridge hooks apply --gate`",
+        StopGate::Off => "run `turnbridge hooks apply`",
     };
     let path = path.display();
     let finding = match (gone.first(), others.first()) {
@@ -229,7 +216,7 @@ fn outdated(
             Finding::warning(Area::Hooks, "hooks-outdated", told(what, why, fix))
         }
     };
-    finding.mended_by(Repair::run(call))
+    finding.mended_by(Repair::RegisterHooks(gate))
 }
 
 fn last_seen(facts: &Facts, is_registered: bool) -> Option<Finding> {
@@ -332,9 +319,9 @@ mod tests {
         };
         let found = findings(&Facts { settings: outdated(StopGate::On, &[]), ..healthy() });
         assert_eq!(found[0].id, "hooks-outdated");
-        assert_eq!(found[0].repair, Some(Repair::run(&["hooks", "apply", "--gate", "--yes"])));
+        assert_eq!(found[0].repair, Some(Repair::RegisterHooks(StopGate::On)));
         let found = findings(&Facts { settings: outdated(StopGate::Off, &["/gone"]), ..healthy() });
         assert_eq!((found[0].id, found[0].severity), ("hooks-program-missing", Severity::Error));
-        assert_eq!(found[0].repair, Some(Repair::run(&["hooks", "apply", "--yes"])));
+        assert_eq!(found[0].repair, Some(Repair::RegisterHooks(StopGate::Off)));
     }
 }

@@ -6,9 +6,10 @@ use turnbridge_core::agents::claude::settings_edit::{
     Form, OwnCall, Registered, Registration, StopGate, inspect, own_calls,
 };
 use turnbridge_core::session::event::HookEventName;
-use turnbridge_system::programs::FIRST_WITH_ARGS;
+use turnbridge_store::foreign::foreign_text::read_text;
+use turnbridge_system::programs::{FIRST_WITH_ARGS, version_of_ours};
 
-use super::scene::{own_path, read_text, version_of_ours};
+use super::scene::own_path;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Settings {

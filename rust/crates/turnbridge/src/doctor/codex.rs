@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Document, Item};
 use turnbridge_config::codex_notify::{Status, our_argv, status};
 use turnbridge_daemon::observe::rollouts;
+use turnbridge_store::foreign::foreign_text::read_text;
 use turnbridge_store::paths::codex_home;
 
 use super::codex_hooks;
 use super::codex_plugin::{self, CodexPlugin, Word};
 use super::finding::{Area, Finding, Repair, told};
-use super::scene::{Agent, Scene, own_path, read_text};
+use super::scene::{Agent, Scene, own_path};
 
 struct Facts {
     config: PathBuf,
@@ -95,7 +96,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
 
 fn of_notify(facts: &Facts) -> Vec<Finding> {
     let path = facts.config.display();
-    let repair = || Repair::run(&["codex", "notify", "apply", "--yes"]);
+    let repair = || Repair::RegisterNotify;
     let fix = "run `turnbridge codex notify apply`";
     let has_plugin = facts.plugins.iter().any(|plugin| plugin.is_enabled);
     vec![match &facts.notify {

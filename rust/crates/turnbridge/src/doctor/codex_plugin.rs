@@ -12,7 +12,7 @@ use toml_edit::{Item, TableLike};
 use turnbridge_system::plugin_layout::executable_in;
 
 use super::codex_hooks::{Fate, Listed};
-use super::scene::read_json;
+use turnbridge_store::foreign::foreign_text::read_json;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodexPlugin {

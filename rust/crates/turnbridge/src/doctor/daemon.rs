@@ -84,11 +84,8 @@ fn installed(facts: &Facts) -> Option<&Service> {
 /// As whoever runs it does it.
 fn restart(facts: &Facts) -> (Repair, &'static str) {
     match installed(facts) {
-        Some(_) => (Repair::run(&["service", "restart"]), "run `turnbridge service restart`"),
-        None => (
-            Repair::Run(vec![vec!["daemon", "stop"], vec!["daemon"]]),
-            "run `turnbridge daemon stop`, then `turnbridge daemon`",
-        ),
+        Some(_) => (Repair::RestartService, "run `turnbridge service restart`"),
+        None => (Repair::RestartDaemon, "run `turnbridge daemon stop`, then `turnbridge daemon`"),
     }
 }
 
@@ -159,7 +156,7 @@ fn not_running(facts: &Facts) -> Vec<Finding> {
     }
     let (repair, fix) = match installed(facts) {
         Some(_) => restart(facts),
-        None => (Repair::run(&["daemon"]), "run `turnbridge daemon`"),
+        None => (Repair::StartDaemon, "run `turnbridge daemon`"),
     };
     let told = told("none runs", "replies in Slack are not heard", fix);
     vec![Finding::error(Area::Daemon, "daemon-off", told).mended_by(repair)]
@@ -234,7 +231,7 @@ fn of_service(facts: &Facts) -> Vec<Finding> {
             "run `turnbridge service restart`",
         );
         let finding = Finding::error(Area::Service, "service-stopped", told);
-        return vec![finding.mended_by(Repair::run(&["service", "restart"]))];
+        return vec![finding.mended_by(Repair::RestartService)];
     }
     if !service.is_current {
         let what = format!("`{definition}` is not what this Turnbridge would install");
@@ -313,13 +310,10 @@ mod tests {
                 .map(|status| DaemonStatus { program_version: "0.0.1".to_owned(), ..status })
         };
         let found = check(Facts { status: old(), ..healthy() }, &["daemon-version"]);
-        assert_eq!(
-            found[0].repair,
-            Some(Repair::Run(vec![vec!["daemon", "stop"], vec!["daemon"]]))
-        );
+        assert_eq!(found[0].repair, Some(Repair::RestartDaemon));
         let facts = Facts { status: old(), service: Ok(Some(service())), ..healthy() };
         let found = check(facts, &["daemon-version", "service"]);
-        assert_eq!(found[0].repair, Some(Repair::run(&["service", "restart"])));
+        assert_eq!(found[0].repair, Some(Repair::RestartService));
     }
 
     #[test]

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use turnbridge_store::state::newer_files;
-use turnbridge_system::programs::CALLED_BY_AGENTS;
+use turnbridge_system::programs::{CALLED_BY_AGENTS, version_of_ours};
 
 use super::finding::{Area, Finding, counted, told};
 use super::in_time::Pending;
-use super::scene::{OWN_VERSION, Scene, beside_this, version_of_ours};
+use super::scene::{OWN_VERSION, Scene, beside_this};
 
 const PATIENCE: Duration = Duration::from_secs(8);
 const FIX: &str = "run `scripts/build`, or unpack a release over this folder";

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use turnbridge_core::agents::claude::settings_edit::StopGate;
 use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_core::text::visible_text::visible_line;
 
@@ -89,17 +90,16 @@ pub struct Finding {
 /// What can be mended without a question: it is ours, and cannot hurt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repair {
-    /// These calls of `turnbridge`, one after another.
-    Run(Vec<Vec<&'static str>>),
+    StartDaemon,
+    RestartDaemon,
+    RestartService,
+    /// Notices that were given up are delivered now.
+    RetryNotices,
+    RegisterHooks(StopGate),
+    RegisterNotify,
     /// Files 0600, folders 0700.
     MakePrivate(Vec<PathBuf>),
     Remove(Vec<PathBuf>),
-}
-
-impl Repair {
-    pub fn run(arguments: &[&'static str]) -> Repair {
-        Repair::Run(vec![arguments.to_vec()])
-    }
 }
 
 impl Finding {

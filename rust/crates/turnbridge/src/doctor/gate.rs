@@ -1,8 +1,9 @@
 //! What the Stop gate does in this folder, in one line; `turnbridge gate explain` says it in many.
 
+use turnbridge_system::gate::gate_explanation::Explanation;
+
 use super::finding::{Area, Finding, told};
 use super::scene::Scene;
-use crate::commands::gate::explain::Explanation;
 
 pub fn check(_scene: &Scene) -> Vec<Finding> {
     vec![match std::env::current_dir() {

@@ -6,8 +6,7 @@
 
 mod agents;
 mod board;
-pub mod claude_hooks;
-pub mod claude_plugin;
+mod claude_hooks;
 mod claude_settings;
 mod codex;
 mod codex_hooks;
@@ -38,7 +37,6 @@ use in_time::Pending;
 pub use repair::repair;
 pub use report::{as_json, as_text};
 use scene::Scene;
-pub use scene::read_text;
 
 /// More than any check needs: each has its own, shorter limits.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -163,14 +163,14 @@ fn of_outbox(outbox: &Outbox) -> Vec<Finding> {
         let told =
             told(format!("{count}{error}"), "what the agents had to say has not arrived", retry);
         let finding = Finding::warning(Area::Queues, "outbox-given-up", told);
-        findings.push(finding.mended_by(Repair::run(&["outbox", "retry"])));
+        findings.push(finding.mended_by(Repair::RetryNotices));
     }
     if outbox.waiting > 0 && outbox.oldest >= LATE {
         let count = counted(outbox.waiting, "notice waits", "notices wait");
         let what = format!("{count} to be delivered, the oldest from {}", ago(outbox.oldest));
         let told = told(what, "what the agents had to say has not arrived", retry);
         let finding = Finding::warning(Area::Queues, "outbox-late", told);
-        findings.push(finding.mended_by(Repair::run(&["outbox", "retry"])));
+        findings.push(finding.mended_by(Repair::RetryNotices));
     }
     if outbox.from_future > 0 {
         let count = counted(outbox.from_future, "notice waits", "notices wait");
@@ -178,7 +178,7 @@ fn of_outbox(outbox: &Outbox) -> Vec<Finding> {
         let why = "the clock was ahead when it was written, so it is not known how long it waits";
         let told = told(what, why, retry);
         let finding = Finding::warning(Area::Queues, "outbox-from-future", told);
-        findings.push(finding.mended_by(Repair::run(&["outbox", "retry"])));
+        findings.push(finding.mended_by(Repair::RetryNotices));
     }
     findings.extend(unreadable("outbox", "outbox-unreadable", outbox.unreadable));
     findings

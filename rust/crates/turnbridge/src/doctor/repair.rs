@@ -1,18 +1,26 @@
-//! What `--fix` does: only what is ours and safe, and nothing that a finding has not named.
-//! What a command of ours can do, that command does, in a process of its own: its words do not get
-//! between ours, and it cannot keep us waiting.
+//! What `--fix` does: only what is ours and safe, and nothing that a finding has not named. It calls
+//! the functions that the commands call.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use turnbridge_system::programs;
+use turnbridge_config::Config;
+use turnbridge_config::codex_notify::Mode;
+use turnbridge_core::agents::claude::settings_edit::StopGate;
+use turnbridge_system::daemon_control::{self, launch};
+use turnbridge_system::failure::hinted;
+use turnbridge_system::registration::claude_hooks::{self, Wanted};
+use turnbridge_system::registration::{Basis, codex_notify};
+use turnbridge_system::service;
+use turnbridge_system::state_folder::state_paths;
+use turnbridge_system::wsl::Target;
 
 use super::finding::{Finding, Repair, counted};
+use super::in_time::Pending;
 
 /// Delivering a backlog takes the longest.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What was done, for which findings.
 #[derive(Debug)]
@@ -39,15 +47,18 @@ pub fn repair(findings: &[Finding]) -> Vec<Repaired> {
 }
 
 fn describe(repair: &Repair) -> String {
-    match repair {
-        Repair::Run(calls) => {
-            let calls: Vec<_> =
-                calls.iter().map(|call| format!("`turnbridge {}`", call.join(" "))).collect();
-            calls.join(", ")
-        }
-        Repair::MakePrivate(paths) => format!("made private: {}", named(paths)),
-        Repair::Remove(paths) => format!("removed: {}", named(paths)),
-    }
+    let command = match repair {
+        Repair::StartDaemon => "`turnbridge daemon`",
+        Repair::RestartDaemon => "`turnbridge daemon stop`, `turnbridge daemon`",
+        Repair::RestartService => "`turnbridge service restart`",
+        Repair::RetryNotices => "`turnbridge outbox retry`",
+        Repair::RegisterHooks(StopGate::On) => "`turnbridge hooks apply --gate --yes`",
+        Repair::RegisterHooks(StopGate::Off) => "`turnbridge hooks apply --yes`",
+        Repair::RegisterNotify => "`turnbridge codex notify apply --yes`",
+        Repair::MakePrivate(paths) => return format!("made private: {}", named(paths)),
+        Repair::Remove(paths) => return format!("removed: {}", named(paths)),
+    };
+    command.to_owned()
 }
 
 fn named(paths: &[PathBuf]) -> String {
@@ -57,24 +68,48 @@ fn named(paths: &[PathBuf]) -> String {
     }
 }
 
+/// Performs it in a thread of its own: what takes too long is left to go on until this program ends.
 fn perform(repair: &Repair) -> Result<(), String> {
-    match repair {
-        Repair::Run(calls) => calls.iter().try_for_each(|call| run(call)),
-        Repair::MakePrivate(paths) => each(paths, make_private),
-        Repair::Remove(paths) => each(paths, |path| std::fs::remove_file(path)),
-    }
+    let (repair, deadline) = (repair.clone(), Instant::now() + TIMEOUT);
+    let performed = Pending::start(move || act(&repair)).until(deadline);
+    performed.unwrap_or_else(|| Err(format!("not done after {} s", TIMEOUT.as_secs())))
 }
 
-fn run(arguments: &[&str]) -> Result<(), String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let answer = programs::ask(Command::new(program).args(arguments), PATIENCE)
-        .map_err(|error| error.to_string())?;
-    if answer.status.success() {
-        return Ok(());
-    }
-    let errors = String::from_utf8_lossy(&answer.stderr);
-    let mut lines = errors.lines().filter_map(|line| line.strip_prefix("error: "));
-    Err(lines.next().unwrap_or("it failed without a word").to_owned())
+fn act(repair: &Repair) -> Result<(), String> {
+    let done = match repair {
+        Repair::StartDaemon => state_paths().and_then(|paths| launch(&paths).map(drop)),
+        Repair::RestartDaemon => restart_daemon(),
+        Repair::RestartService => service::restart(),
+        Repair::RetryNotices => retry_notices(),
+        Repair::RegisterHooks(gate) => register_hooks(*gate),
+        Repair::RegisterNotify => register_notify(),
+        Repair::MakePrivate(paths) => return each(paths, make_private),
+        Repair::Remove(paths) => return each(paths, |path| std::fs::remove_file(path)),
+    };
+    done.map_err(|error| format!("{error:#}"))
+}
+
+fn restart_daemon() -> anyhow::Result<()> {
+    let paths = state_paths()?;
+    daemon_control::stop(&paths)?;
+    launch(&paths).map(drop)
+}
+
+fn retry_notices() -> anyhow::Result<()> {
+    let retried = turnbridge_daemon::delivery::retry::retry_all(&state_paths()?);
+    retried.map(drop).map_err(|obstacle| hinted(obstacle.text, obstacle.hint))
+}
+
+fn register_hooks(gate: StopGate) -> anyhow::Result<()> {
+    let wanted = Wanted { gate: gate == StopGate::On, form: None };
+    let config = Config::read().unwrap_or_default();
+    let registration = wanted.registration(&Target::Here, &config, |_| {})?;
+    claude_hooks::plan_registering(&Target::Here, &registration)?.make(Basis::Latest).map(drop)
+}
+
+fn register_notify() -> anyhow::Result<()> {
+    let registering = codex_notify::plan_registering(&Target::Here, Mode::LeaveExisting)?;
+    registering.change.make(Basis::Latest).map(drop)
 }
 
 fn each(paths: &[PathBuf], act: impl Fn(&Path) -> io::Result<()>) -> Result<(), String> {

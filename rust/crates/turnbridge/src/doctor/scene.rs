@@ -1,14 +1,11 @@
 //! What several checks go by, looked up once.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use turnbridge_core::ids::Tool;
-use turnbridge_core::scan::byte_order_mark::split_mark;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
-use turnbridge_store::files::bounded_file;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::programs;
 
@@ -18,9 +15,6 @@ use crate::config::Config;
 
 /// For what is on this machine and answers within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(6);
-
-/// No settings file is longer.
-const LONGEST: u64 = 16 << 20;
 
 /// Of this executable.
 pub const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -132,15 +126,6 @@ fn look_for_agent(tool: Tool, chosen: Option<PathBuf>) -> Agent {
     }
 }
 
-/// What one of our own programs says of its version; `None`: it does not run.
-pub fn version_of_ours(program: &Path) -> Option<String> {
-    let answer =
-        programs::ask(Command::new(program).arg("--version"), Duration::from_secs(5)).ok()?;
-    let version = answer.text().split_whitespace().next_back()?.to_owned();
-    let is_version = version.starts_with(|first: char| first.is_ascii_digit());
-    (answer.status.success() && is_version).then_some(version)
-}
-
 /// Where one of ours lies, or should.
 pub fn own_path(name: &str) -> PathBuf {
     programs::own(name).unwrap_or_else(|_| beside_this(name))
@@ -150,16 +135,4 @@ pub fn own_path(name: &str) -> PathBuf {
 pub fn beside_this(name: &str) -> PathBuf {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     std::env::current_exe().unwrap_or_default().with_file_name(name)
-}
-
-/// A text of somebody else's; `None`: there is no such file.
-pub fn read_text(path: &Path) -> Result<Option<String>, String> {
-    let bytes = bounded_file::read_if_there(path, LONGEST).map_err(|error| error.to_string())?;
-    bytes.map(String::from_utf8).transpose().map_err(|_| "it is no UTF-8".to_owned())
-}
-
-/// What can be read of a JSON file; anything else is null. Claude allows a mark in front.
-pub fn read_json(path: &Path) -> serde_json::Value {
-    let text = read_text(path).ok().flatten().unwrap_or_default();
-    serde_json::from_str(split_mark(&text).1).unwrap_or_default()
 }

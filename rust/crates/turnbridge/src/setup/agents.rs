@@ -5,18 +5,20 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use turnbridge_config::Config;
-use turnbridge_config::codex_notify::{Mode, Status, status};
-use turnbridge_core::agents::claude::settings_edit::{all_hooks_are_off, own_calls};
+use turnbridge_config::codex_notify::{Mode, Status};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::system::setup_texts::SetupText;
-use turnbridge_store::paths::claude_config_dir;
+use turnbridge_system::registration::claude_hooks::{self, Wanted};
+use turnbridge_system::registration::claude_plugin;
+use turnbridge_system::registration::codex_notify::{self, NotifyStatus};
+use turnbridge_system::wsl::Target;
 use turnbridge_system::{plugin_layout, programs};
 
 use super::{ClaudeWay, CodexWay, Setup};
-use crate::commands::{codex, hooks};
 use crate::config;
-use crate::consent::{Consent, explain, refused};
-use crate::doctor::claude_plugin::{self, Layers};
+use crate::consent::Consent;
+use crate::failure::note;
+use crate::register;
 
 /// An agent whose turns we hear of.
 pub struct Registered {
@@ -45,7 +47,7 @@ impl Setup<'_> {
     pub fn registered_before(&self, config: &Config) -> Result<Vec<Registered>> {
         let mut enabled = Vec::new();
         if let Some(program) = programs::agent(Tool::Claude, config)
-            && claude_calls_us()?
+            && claude_hooks::claude_calls_us()?
         {
             enabled.push(Registered { tool: Tool::Claude, program, plugin_folder: None });
         }
@@ -69,13 +71,13 @@ impl Setup<'_> {
                 }
                 return Ok(registered(plugin));
             }
-            None if plugin_is_enabled() => {
+            None if claude_plugin::is_enabled() => {
                 self.dialogue.say(SetupText::ClaudeByPlugin, &[])?;
                 return Ok(registered(None));
             }
             Some(ClaudeWay::Settings) | None => {}
         }
-        let file = hooks::settings_file()?;
+        let file = claude_hooks::settings_file()?;
         let path = file.path().display().to_string();
         let question = self.dialogue.text(SetupText::ClaudeQuestion, &[&path]);
         let is_wanted = self.options.claude.is_some()
@@ -87,8 +89,10 @@ impl Setup<'_> {
             }
             return Ok(None);
         }
-        let is_applied =
-            hooks::apply(self.consent(self.options.claude.is_some()), hooks::Wanted::default())?;
+        let consent = self.consent(self.options.claude.is_some());
+        let config = config::read_or_default();
+        let registration = Wanted::default().registration(&Target::Here, &config, note)?;
+        let is_applied = register::apply_hooks(consent, &Target::Here, &registration)?;
         Ok(registered(None).filter(|_| is_applied))
     }
 
@@ -96,11 +100,7 @@ impl Setup<'_> {
     fn register_codex(&self, program: PathBuf) -> Result<Option<Registered>> {
         // The daemon reads the rollouts, so that there is something to test either way.
         let registered = Some(Registered { tool: Tool::Codex, program, plugin_folder: None });
-        let file = codex::notify::config_file(&self.paths)?;
-        let path = file.path().display().to_string();
-        let current = file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
-        let found = status(current.text_or_empty(), &codex::notify::argv()?)
-            .map_err(|problem| refused(&problem.to_string(), file.path()))?;
+        let NotifyStatus { path, found, .. } = codex_notify::status(&Target::Here)?;
         let mode = match (self.options.codex, &found) {
             (Some(CodexWay::None), _) => None,
             (Some(CodexWay::Chain), _) => Some(Mode::Chain),
@@ -116,13 +116,17 @@ impl Setup<'_> {
                 self.dialogue.ask_yes(&question, false)?.then_some(Mode::Chain)
             }
             (None, _) => {
-                let question = self.dialogue.text(SetupText::CodexQuestion, &[&path]);
-                let is_wanted = self.dialogue.ask_yes(&question, file.path().exists())?;
+                let question =
+                    self.dialogue.text(SetupText::CodexQuestion, &[&path.display().to_string()]);
+                let is_wanted = self.dialogue.ask_yes(&question, path.exists())?;
                 is_wanted.then_some(Mode::LeaveExisting)
             }
         };
         match mode {
-            Some(mode) => codex::notify::apply(self.consent(self.options.codex.is_some()), mode)?,
+            Some(mode) => {
+                let consent = self.consent(self.options.codex.is_some());
+                register::apply_notify(consent, &Target::Here, mode)?;
+            }
             None => self.dialogue.say(SetupText::CodexWithoutNotify, &[])?,
         }
         Ok(registered)
@@ -138,21 +142,4 @@ impl Setup<'_> {
         let yes = is_given || !self.dialogue.is_interactive;
         Consent { dry_run: false, yes, language: self.dialogue.language }
     }
-}
-
-/// Whether Claude Code calls us by itself: by its settings, or by the plugin.
-pub fn claude_calls_us() -> Result<bool> {
-    let file = hooks::settings_file()?;
-    let current = file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
-    let text = current.text_or_empty();
-    let is_ours = own_calls(text).is_ok_and(|calls| !calls.is_empty());
-    Ok((is_ours || plugin_is_enabled()) && !all_hooks_are_off(text))
-}
-
-/// Whether Claude Code loads our plugin by itself.
-pub fn plugin_is_enabled() -> bool {
-    let plugins = claude_config_dir()
-        .map(|folder| claude_plugin::find(&folder, &Layers::read(None)))
-        .unwrap_or_default();
-    plugins.iter().any(|plugin| plugin.is_enabled && plugin.root.is_some())
 }

@@ -22,6 +22,7 @@ use turnbridge_daemon::delivery::notifier;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control;
 use turnbridge_system::programs;
+use turnbridge_system::registration::claude_hooks::claude_calls_us;
 use turnbridge_system::wsl::{self, Distributions, Side};
 
 use crate::config;
@@ -139,7 +140,7 @@ impl Setup<'_> {
             [Tool::Claude, Tool::Codex].map(|tool| programs::agent(tool, &config));
         Ok(match (claude, codex) {
             (None, None) => SetupText::FinishedWithoutAgents,
-            (Some(_), _) if !agents::claude_calls_us()? => SetupText::FinishedWithoutClaude,
+            (Some(_), _) if !claude_calls_us()? => SetupText::FinishedWithoutClaude,
             _ => SetupText::Finished,
         })
     }

@@ -1,25 +1,18 @@
-//! `turnbridge hooks`: our hooks in Claude Code's `settings.json`, for those who do not use the
-//! plugin. Only on an explicit command, only that file (KT-5, KT-15, X7).
+//! `turnbridge hooks`: our hooks in Claude Code's `settings.json`, for those who do not use the plugin.
 
-pub mod executables;
-pub mod status;
-
-use std::path::PathBuf;
+mod status;
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
-use turnbridge_core::agents::claude::settings_edit::{
-    Form, Plan, Refusal, Registration, StopGate, all_hooks_are_off, plan_apply, plan_remove,
-};
-use turnbridge_core::system::setup_texts::SetupText;
-use turnbridge_core::system::wsl::Environment;
-use turnbridge_store::foreign::foreign_file::{Applied, Before, Change, Current, ForeignFile};
-use turnbridge_store::paths::claude_config_dir;
-use turnbridge_system::wsl::{Target, TargetFile};
+use turnbridge_core::agents::claude::settings_edit::{Form, Registration};
+use turnbridge_system::registration::claude_hooks;
+use turnbridge_system::wsl::Target;
 
 use super::place::Place;
-use crate::consent::{Answer, Consent, explain, refused, say, told};
-use crate::failure::{hinted, note};
+use crate::config;
+use crate::consent::Consent;
+use crate::failure::note;
+use crate::register;
 
 /// Register Turnbridge's hooks in Claude Code's own settings, or take them out
 ///
@@ -77,10 +70,10 @@ enum Action {
 }
 
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub struct Wanted {
+struct Wanted {
     /// Hold a turn until the agent has spoken; the settings alone bring no way to speak
     #[arg(long)]
-    pub gate: bool,
+    gate: bool,
     /// How Claude Code is told what to run [default: as the installed one knows it]
     #[arg(long, value_name = "FORM")]
     form: Option<FormName>,
@@ -95,19 +88,13 @@ enum FormName {
 }
 
 impl Wanted {
-    pub fn registration(self) -> Result<Registration> {
-        self.registration_in(&Target::Here)
-    }
-
-    pub fn registration_in(self, target: &Target) -> Result<Registration> {
-        let [status, stop_gate, notify] = executables::paths(target)?;
-        let form = match self.form {
-            Some(FormName::Exec) => Form::Exec,
-            Some(FormName::Shell) => Form::Shell,
-            None => executables::form_of_installed_claude(target)?,
-        };
-        let stop_gate_is = if self.gate { StopGate::On } else { StopGate::Off };
-        Ok(Registration { status, stop_gate, notify, form, stop_gate_is })
+    fn registration(self, target: &Target) -> Result<Registration> {
+        let form = self.form.map(|form| match form {
+            FormName::Exec => Form::Exec,
+            FormName::Shell => Form::Shell,
+        });
+        let wanted = claude_hooks::Wanted { gate: self.gate, form };
+        wanted.registration(target, &config::read_or_default(), note)
     }
 }
 
@@ -117,130 +104,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(Action::Status { wanted, place, json }) => {
             status::run(&place.target()?, *wanted, *json)
         }
-        Some(Action::Apply { consent, wanted, place }) => match place.target()? {
-            Target::Here => apply(*consent, *wanted).map(drop),
-            there => apply_to(&there, *consent, &wanted.registration_in(&there)?).map(drop),
-        },
-        Some(Action::Remove { consent, place }) => match place.target()? {
-            Target::Here => remove(*consent),
-            there => remove_from(&there, *consent),
-        },
-        Some(Action::Restore { consent, place }) => restore(&place.target()?, *consent),
-    }
-}
-
-pub fn settings_file() -> Result<ForeignFile> {
-    let folder: PathBuf = claude_config_dir()
-        .ok_or_else(|| hinted("could not find Claude Code's folder", "set HOME to your home"))?;
-    Ok(ForeignFile::new(&super::state_paths()?, &folder.join("settings.json")))
-}
-
-/// KT-19: the settings of a distribution are a target too.
-pub fn settings_file_of(target: &Target) -> Result<TargetFile<'_>> {
-    target.file(&super::state_paths()?, settings_file, Environment::claude_settings)
-}
-
-/// Whether the file is as it should be then: the user may have said no.
-pub fn apply(consent: Consent, wanted: Wanted) -> Result<bool> {
-    apply_to(&Target::Here, consent, &wanted.registration()?)
-}
-
-fn apply_to(target: &Target, consent: Consent, registration: &Registration) -> Result<bool> {
-    let target_file = settings_file_of(target)?;
-    let file = &target_file.file;
-    let failed = |failure| explain(failure, file.path());
-    let shown = file.current::<String>().map_err(failed)?;
-    let applied = applied(&shown, registration).map_err(|reason| refused(&reason, file.path()))?;
-    if all_hooks_are_off(&applied.text) {
-        note("`disableAllHooks` is set in it: no hook will run");
-    }
-    match consent.ask(file.path(), shown.text.as_deref(), Some(&applied.text))? {
-        Answer::No => return Ok(false),
-        Answer::NothingToDo => {
-            say(&told(consent.language, Change::Unchanged, file.path()))?;
-            return Ok(true);
+        Some(Action::Apply { consent, wanted, place }) => {
+            let target = place.target()?;
+            register::apply_hooks(*consent, &target, &wanted.registration(&target)?).map(drop)
         }
-        Answer::Yes => {}
-    }
-    let change = file.apply(|current| {
-        consent.check_shown(&shown, current)?;
-        self::applied(current, registration)
-    });
-    finish(consent, change.map_err(failed)?, &target_file)?;
-    Ok(true)
-}
-
-/// What `apply` comes to.
-fn applied(current: &Current, registration: &Registration) -> Result<Applied, String> {
-    let text = current.text_or_empty();
-    let planned = |plan: Result<Plan, Refusal>| {
-        plan.map(|plan| plan.applied_to(text)).map_err(|refusal| refusal.to_string())
-    };
-    Ok(Applied {
-        text: planned(plan_apply(text, registration))?,
-        without_us: planned(plan_remove(text, current.before_text()))?,
-    })
-}
-
-pub fn remove(consent: Consent) -> Result<()> {
-    remove_from(&Target::Here, consent)
-}
-
-fn remove_from(target: &Target, consent: Consent) -> Result<()> {
-    let target_file = settings_file_of(target)?;
-    let file = &target_file.file;
-    let failed = |failure| explain(failure, file.path());
-    let shown = file.current::<String>().map_err(failed)?;
-    let after = removed(&shown).map_err(|reason| refused(&reason, file.path()))?;
-    match consent.ask(file.path(), shown.text.as_deref(), after.as_deref())? {
-        Answer::No => return Ok(()),
-        Answer::NothingToDo => {
-            return say(&format!("there is nothing of ours in `{}`", file.path().display()));
+        Some(Action::Remove { consent, place }) => {
+            register::remove_hooks(*consent, &place.target()?)
         }
-        Answer::Yes => {}
+        Some(Action::Restore { consent, place }) => {
+            register::restore_hooks(*consent, &place.target()?)
+        }
     }
-    let change = file.remove(|current| {
-        consent.check_shown(&shown, current)?;
-        without_us(current)
-    });
-    finish(consent, change.map_err(failed)?, &target_file)
-}
-
-/// What `remove` comes to; `None`: no file.
-fn removed(current: &Current) -> Result<Option<String>, String> {
-    match (&current.text, &current.before) {
-        (None, _) => Ok(None),
-        (_, Some(Before { text, is_untouched: true })) => Ok(text.clone()),
-        _ => without_us(current).map(Some),
-    }
-}
-
-fn without_us(current: &Current) -> Result<String, String> {
-    let text = current.text_or_empty();
-    let plan = plan_remove(text, current.before_text()).map_err(|refusal| refusal.to_string())?;
-    Ok(plan.applied_to(text))
-}
-
-fn restore(target: &Target, consent: Consent) -> Result<()> {
-    let target_file = settings_file_of(target)?;
-    let file = &target_file.file;
-    let failed = |failure| explain::<String>(failure, file.path());
-    let shown = file.current().map_err(failed)?;
-    let backup = file.backup().map_err(failed)?;
-    match consent.ask(file.path(), shown.text.as_deref(), Some(&backup))? {
-        Answer::No => return Ok(()),
-        Answer::NothingToDo => return say(&told(consent.language, Change::Unchanged, file.path())),
-        Answer::Yes => {}
-    }
-    finish(consent, file.restore().map_err(failed)?, &target_file)
-}
-
-/// KT-16: Claude Code reads its hooks when it starts.
-fn finish(consent: Consent, change: Change, target_file: &TargetFile<'_>) -> Result<()> {
-    target_file.settle(change)?;
-    say(&told(consent.language, change, target_file.file.path()))?;
-    if change != Change::Unchanged {
-        say(SetupText::ClaudeTakesItUp.text(consent.language))?;
-    }
-    Ok(())
 }

@@ -12,8 +12,8 @@ use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::terminals::panes::{Launched, Panes};
 use turnbridge_store::clock;
 use turnbridge_store::state::pane_store;
+use turnbridge_system::observe::current_sessions::all_sessions;
 
-use super::super::sessions::current_sessions;
 use crate::output;
 
 /// List the panes that show a session
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let paths = super::super::state_paths()?;
     let panes = pane_store::settle(&paths, &super::codex_homes())
         .context("could not write the registry of panes")?;
-    let rows = rows(&panes, &current_sessions(&paths, clock::now())?);
+    let rows = rows(&panes, &all_sessions(&paths, clock::now())?);
     let mut out = output::stdout();
     if arguments.json {
         let list = serde_json::json!({"version": 1, "panes": rows});

@@ -8,17 +8,16 @@ pub mod table;
 
 use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
-use turnbridge_store::paths::{StatePaths, claude_config_dir};
+use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process::companion;
-use turnbridge_store::state::{recovery, session_store};
-use turnbridge_system::observe::signals::with_signals;
+use turnbridge_store::state::recovery;
+use turnbridge_system::observe::current_sessions::{all_sessions, find_session, open_sessions};
 
-use crate::failure::hinted;
 use crate::output;
 use format::{OfAll, OfEach, Template};
 
@@ -73,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut out = output::stdout();
     if let Some(Command::Show { id, json }) = &arguments.command {
-        let session = current_session(&paths, id, now)?;
+        let session = find_session(&paths, id, now)?;
         let text = match json {
             true => json::one(&session, &paths)?,
             false => show::render(&session, &paths, now),
@@ -112,53 +111,8 @@ impl Arguments {
     /// The sessions that may be shown, and how many there are besides them.
     fn sessions(&self, paths: &StatePaths, now: Timestamp) -> Result<(Vec<Session>, usize)> {
         if self.all {
-            return Ok((current_sessions(paths, now)?, 0));
+            return Ok((all_sessions(paths, now)?, 0));
         }
-        let open = reading(paths, session_store::read_open(paths))?;
-        Ok((as_they_are(open.sessions, now), open.stopped))
-    }
-}
-
-/// Every session as it is now, the one that changed longest ago first.
-pub fn current_sessions(paths: &StatePaths, now: Timestamp) -> Result<Vec<Session>> {
-    Ok(as_they_are(reading(paths, session_store::read_all(paths))?, now))
-}
-
-/// The one session whose id is or begins with `id`.
-pub fn current_session(paths: &StatePaths, id: &str, now: Timestamp) -> Result<Session> {
-    let sessions = reading(paths, session_store::read_matching(paths, id))?;
-    find(&as_they_are(sessions, now), id).cloned()
-}
-
-fn reading<T>(paths: &StatePaths, read: std::io::Result<T>) -> Result<T> {
-    read.with_context(|| format!("could not read `{}`", paths.sessions_dir().display()))
-}
-
-fn as_they_are(sessions: Vec<Session>, now: Timestamp) -> Vec<Session> {
-    let config_dir = claude_config_dir();
-    let with_signals = |session| with_signals(session, config_dir.as_deref(), now);
-    let mut sessions: Vec<_> = sessions.into_iter().map(with_signals).collect();
-    sessions.sort_by(|a, b| (a.since(), &a.id).cmp(&(b.since(), &b.id)));
-    sessions
-}
-
-fn find<'a>(sessions: &'a [Session], id: &str) -> Result<&'a Session> {
-    let exact = sessions.iter().find(|session| session.id.as_str() == id);
-    let matching: Vec<_> =
-        sessions.iter().filter(|session| session.id.as_str().starts_with(id)).collect();
-    match (exact, matching.as_slice()) {
-        (Some(session), _) => Ok(session),
-        (None, [session]) => Ok(session),
-        (None, []) => Err(hinted(
-            format!("there is no session `{id}`"),
-            "run `turnbridge sessions --all --json` to see every id",
-        )),
-        (None, several) => {
-            let ids: Vec<_> = several.iter().take(5).map(|session| session.id.as_str()).collect();
-            Err(hinted(
-                format!("`{id}` is the beginning of {} sessions", several.len()),
-                format!("give more of the id: {}", ids.join(", ")),
-            ))
-        }
+        open_sessions(paths, now)
     }
 }

@@ -2,17 +2,17 @@
 //! something happens, or until something that is shown becomes another by time passing: an age, a
 //! dot that blinks. Once a second it looks whether a file or a process has changed without a word.
 
-use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use crossterm::event::{self, Event as TerminalEvent};
-use serde_json::Value;
+use turnbridge_core::ids::Tool;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::pane_store;
-use turnbridge_system::programs;
+use turnbridge_system::focus::{Done, Focused};
+use turnbridge_system::observe::current_sessions::find_session;
 
 use super::bell::Bell;
 use super::follow::{Change, Follower};
@@ -25,9 +25,6 @@ use super::view::{self, Look};
 use crate::commands::sessions::table;
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// Another terminal may have to be started.
-const FOCUS_PATIENCE: Duration = Duration::from_secs(20);
 
 enum Event {
     Key(Key),
@@ -231,12 +228,12 @@ impl Watch {
         Ok(())
     }
 
-    /// By our own command, in a thread of its own: terminals may take their time.
+    /// In a thread of its own: terminals may take their time.
     fn focus(&mut self, (_, id): SessionKey) {
-        let said = self.events.clone();
+        let (said, paths) = (self.events.clone(), self.paths.clone());
         let focus = move || {
             // Nobody listens any more when the view has ended meanwhile.
-            let _ = said.send(Event::Say(focus(id.as_str())));
+            let _ = said.send(Event::Say(focus(&paths, id.as_str())));
         };
         let started = std::thread::Builder::new().name("focus".to_owned()).spawn(focus);
         if let Err(error) = started {
@@ -245,62 +242,68 @@ impl Watch {
     }
 }
 
-/// What `turnbridge focus` has done, in one line.
-fn focus(id: &str) -> String {
-    let asked = programs::own("turnbridge").and_then(|program| {
-        let mut command = Command::new(program);
-        Ok(programs::ask(command.args(["focus", "--json", id]), FOCUS_PATIENCE)?)
-    });
-    match asked {
+/// Goes to a session's terminal, and says in one line what was done.
+fn focus(paths: &StatePaths, id: &str) -> String {
+    let session = find_session(paths, id, clock::now());
+    match session.and_then(|session| Focused::go(paths, session, |_| {})) {
         Err(error) => format!("error: {error:#}"),
-        Ok(answer) if answer.status.success() => focused(&answer.text()),
-        Ok(answer) => {
-            let errors = String::from_utf8_lossy(&answer.stderr);
-            errors.lines().next().unwrap_or_default().trim().to_owned()
-        }
+        Ok(focused) => what_was_done(&focused),
     }
 }
 
-fn focused(said: &str) -> String {
-    let said: Value = serde_json::from_str(said).unwrap_or_default();
-    let terminal = said["terminal"].as_str().unwrap_or("its terminal");
-    let is_open = said["open"].as_bool().unwrap_or_default();
-    match (said["done"].as_str(), said["tool"].as_str()) {
-        (Some("switched"), _) => format!("switched to its pane in {terminal}"),
-        (Some("opened"), _) => format!("resumed in a new tab or window of {terminal}"),
-        _ if !is_open => {
-            "no terminal could be told to open it; y copies the command that resumes it".to_owned()
+fn what_was_done(focused: &Focused) -> String {
+    let text = match (&focused.done, focused.tool) {
+        (Done::Switched(pane), _) => {
+            return format!("switched to its pane in {}", pane.terminal());
         }
-        (_, Some("codex")) => {
-            "its pane is not known: go there, or close Codex there; y copies the command that resumes it".to_owned()
+        (Done::Opened(pane), _) => {
+            return format!("resumed in a new tab or window of {}", pane.terminal());
         }
-        _ => "its pane is not known; y copies the command that resumes it".to_owned(),
-    }
+        (Done::Printed, _) if !focused.is_open => {
+            "no terminal could be told to open it; y copies the command that resumes it"
+        }
+        (Done::Printed, Tool::Codex) => {
+            "its pane is not known: go there, or close Codex there; y copies the command that resumes it"
+        }
+        (Done::Printed, Tool::Claude) => {
+            "its pane is not known; y copies the command that resumes it"
+        }
+    };
+    text.to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use turnbridge_core::ids::SessionId;
+    use turnbridge_core::terminals::terminal_calls::Pane;
+    use turnbridge_system::resume_command::ResumeCommand;
 
     #[test]
     fn what_focus_has_done_is_said_in_one_line() {
-        let said = |done: &str, tool: &str, terminal: Value, open: bool| {
-            let said =
-                serde_json::json!({"done": done, "tool": tool, "terminal": terminal, "open": open});
-            focused(&said.to_string())
+        let said = |done: Done, tool: Tool, is_open: bool| {
+            let session_id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
+            let command = ResumeCommand { folder: "/p".to_owned(), argv: Vec::new() };
+            what_was_done(&Focused { done, command, is_open, tool, session_id })
         };
-        let of = |done: &str, tool: &str, terminal: Value| said(done, tool, terminal, true);
-        assert_eq!(of("switched", "claude", "tmux".into()), "switched to its pane in tmux");
-        assert_eq!(
-            of("opened", "claude", "kitty".into()),
-            "resumed in a new tab or window of kitty"
-        );
-        let printed = of("printed", "claude", Value::Null);
+        let pane = || {
+            let variable = |name: &str| match name {
+                "TMUX" => Some("/tmp/tmux-0/default,1,0"),
+                "TMUX_PANE" => Some("%1"),
+                _ => None,
+            };
+            Pane::of(variable).unwrap()
+        };
+        let switched = said(Done::Switched(pane()), Tool::Claude, true);
+        assert_eq!(switched, "switched to its pane in tmux");
+        let opened = said(Done::Opened(pane()), Tool::Claude, true);
+        assert_eq!(opened, "resumed in a new tab or window of tmux");
+        let printed = said(Done::Printed, Tool::Claude, true);
         assert_eq!(printed, "its pane is not known; y copies the command that resumes it");
-        assert!(of("printed", "codex", Value::Null).contains("close Codex there"));
+        assert!(said(Done::Printed, Tool::Codex, true).contains("close Codex there"));
         // One that has ended is in no pane.
-        for tool in ["claude", "codex"] {
-            let ended = said("printed", tool, Value::Null, false);
+        for tool in Tool::ALL {
+            let ended = said(Done::Printed, tool, false);
             assert!(ended.starts_with("no terminal could be told to open it;"), "{ended}");
         }
     }

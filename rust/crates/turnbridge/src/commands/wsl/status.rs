@@ -3,13 +3,13 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use turnbridge_core::agents::claude::settings_edit::{Form, Registration, StopGate, inspect};
+use turnbridge_core::agents::claude::settings_edit::{Form, Registration, StopGate};
 use turnbridge_core::system::wsl::DistributionName;
+use turnbridge_system::registration::claude_hooks::{Wanted, summary_of};
 use turnbridge_system::wsl::wslenv;
 use turnbridge_system::wsl::{Distribution, Distributions, Target};
 
 use super::codex_homes;
-use crate::commands::hooks::{self, Wanted};
 use crate::config;
 use crate::consent::say;
 use crate::failure::note;
@@ -91,13 +91,10 @@ fn report(distributions: &Distributions, name: DistributionName) -> Result<Repor
 /// Whether the settings call us. Without programs there, whatever calls us calls nobody.
 fn registered(target: &Target, is_installed: bool) -> Result<&'static str> {
     let registration = match is_installed {
-        true => Wanted::default().registration_in(target)?,
+        true => Wanted::default().registration(target, &config::read_or_default(), note)?,
         false => nobody(),
     };
-    let file = hooks::settings_file_of(target)?.file;
-    let Ok(current) = file.current::<String>() else { return Ok("unreadable") };
-    let states = inspect(current.text_or_empty(), &registration);
-    Ok(states.map_or("unreadable", |states| hooks::status::summary(&states)))
+    summary_of(target, &registration)
 }
 
 fn nobody() -> Registration {

@@ -14,8 +14,8 @@ use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_store::foreign::{claude_settings, gate_files};
 use turnbridge_store::paths::claude_config_dir;
 
-use super::callers;
-use super::history::{self, Past};
+use super::gate_callers::callers_in;
+use super::gate_history::{Past, last_decisions};
 
 pub struct Explanation {
     folder: PathBuf,
@@ -51,14 +51,14 @@ impl Explanation {
         let headless = gate_files::in_config("headless");
         let mut explanation = Explanation {
             folder: folder.to_owned(),
-            caller: callers::look(folder),
+            caller: callers_in(folder),
             deciding,
             sandboxed,
             layers,
             switches: switches(),
             headless: headless.is_some_and(|setting| setting.switch == Switch::On),
             decision: Decision { rule: Rule::NotSpoken, because: String::new() },
-            past: history::last_decisions(folder),
+            past: last_decisions(folder),
         };
         explanation.decision = decide_stop(Stop::default(), &mut Unspoken(&explanation));
         explanation

@@ -5,10 +5,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use turnbridge_core::agents::claude::sandbox::Layer;
+use turnbridge_core::session::Session;
+use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::foreign::claude_settings;
-use turnbridge_system::plugin_layout::executable_in;
+use turnbridge_store::foreign::foreign_text::read_json;
+use turnbridge_store::paths::claude_config_dir;
 
-use super::scene::{read_json, version_of_ours};
+use crate::plugin_layout::executable_in;
+use crate::programs::version_of_ours;
+
+/// How long ago a session that `--plugin-dir` was given to still says that it usually is.
+const LATELY: u64 = 7 * 24 * 60 * 60;
 
 /// One way in which the plugin has been installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +101,21 @@ pub fn find(config_dir: &Path, layers: &Layers) -> Vec<Plugin> {
             Plugin { name, is_enabled, is_installed, root, version }
         })
         .collect()
+}
+
+/// Returns whether Claude Code loads our plugin by itself.
+pub fn is_enabled() -> bool {
+    let plugins =
+        claude_config_dir().map(|folder| find(&folder, &Layers::read(None))).unwrap_or_default();
+    plugins.iter().any(|plugin| plugin.is_enabled && plugin.root.is_some())
+}
+
+/// Returns whether a session of the last days had the plugin by `--plugin-dir`.
+pub fn is_plugin_dir_seen(sessions: &[Session], now: Timestamp) -> bool {
+    sessions.iter().flat_map(|session| &session.runs).any(|run| {
+        run.host.plugin.as_ref().is_some_and(|plugin| plugin.by_plugin_dir)
+            && now.since(run.last_at).as_secs() < LATELY
+    })
 }
 
 fn is_ours(plugin: &str) -> bool {

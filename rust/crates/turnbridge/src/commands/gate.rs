@@ -1,19 +1,15 @@
 //! `turnbridge gate`: whether a turn may end unspoken, and why.
 
-mod callers;
-pub mod explain;
-mod history;
-
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use turnbridge_system::gate::gate_explanation::Explanation;
 
 use crate::config;
 use crate::failure::hinted;
 use crate::output;
-use explain::Explanation;
 
 /// Show or choose whether a turn may end before the agent has spoken
 ///

@@ -5,14 +5,13 @@ use std::path::Path;
 use turnbridge_core::agents::claude::settings_edit::own_calls;
 use turnbridge_core::gate::gate_hooks::{Caller, GateCall, HookFacts, Unasked, who_asks};
 use turnbridge_store::clock;
+use turnbridge_store::foreign::foreign_text::read_text;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::session_store;
 
-use crate::doctor::claude_hooks::is_plugin_dir_seen;
-use crate::doctor::claude_plugin::{self, Layers};
-use crate::doctor::read_text;
+use crate::registration::claude_plugin::{self, Layers, is_plugin_dir_seen};
 
-pub fn look(folder: &Path) -> Result<Caller, Unasked> {
+pub fn callers_in(folder: &Path) -> Result<Caller, Unasked> {
     let layers = Layers::read(Some(folder));
     let plugins = claude_config_dir().map(|dir| claude_plugin::find(&dir, &layers));
     let runs = |plugin: &claude_plugin::Plugin| {

@@ -1,17 +1,17 @@
 //! Which programs are registered, and how the installed Claude Code can be told to run them.
 
 use anyhow::Result;
+use turnbridge_config::Config;
 use turnbridge_core::agents::claude::settings_edit::Form;
 use turnbridge_core::ids::Tool;
-use turnbridge_system::programs::{self, FIRST_WITH_ARGS};
-use turnbridge_system::wsl::Target;
 
-use crate::config;
-use crate::failure::note;
+use crate::failure::Remark;
+use crate::programs::{self, FIRST_WITH_ARGS};
+use crate::wsl::Target;
 
 /// The absolute paths of `turnbridge-status`, `turnbridge-stop-gate` and `turnbridge-notify`. In a
 /// distribution, those of Linux: never ours, which are Windows'.
-pub fn paths(target: &Target) -> Result<[String; 3]> {
+pub fn paths(target: &Target, remark: Remark) -> Result<[String; 3]> {
     match target {
         Target::Here => {
             let [status, stop_gate, notify] = programs::CALLED_BY_AGENTS.map(programs::own_text);
@@ -22,7 +22,7 @@ pub fn paths(target: &Target) -> Result<[String; 3]> {
             if Some(installed.version) != programs::version_in(env!("CARGO_PKG_VERSION")) {
                 let [major, minor, patch] = installed.version;
                 let name = &distribution.name;
-                note(&format!(
+                remark(&format!(
                     "the Turnbridge in `{name}` is another one: {major}.{minor}.{patch}"
                 ));
             }
@@ -33,10 +33,10 @@ pub fn paths(target: &Target) -> Result<[String; 3]> {
 
 /// The one that knows no `args` would run our programs without them. One that does not tell its
 /// version, or is not there, is taken for a new one.
-pub fn form_of_installed_claude(target: &Target) -> Result<Form> {
+pub fn form_of_installed_claude(target: &Target, config: &Config) -> Result<Form> {
     let version = match target {
         Target::Here => {
-            let claude = programs::agent(Tool::Claude, &config::read_or_default());
+            let claude = programs::agent(Tool::Claude, config);
             claude.and_then(|claude| programs::version_of(&claude))
         }
         Target::Wsl(distribution) => distribution.claude_version()?,

@@ -1,0 +1,31 @@
+//! "Go to terminal": where no pane is known and none can be opened, the command that a person can run.
+
+use serde_json::{Value, json};
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_store::clock;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_system::focus::{Done, Focused};
+use turnbridge_system::observe::current_sessions::current_session;
+
+use super::failure::failure_json;
+use super::http::Response;
+
+/// Returns `None` if there is no such session.
+pub fn go(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Response> {
+    let session = current_session(paths, tool, id, clock::now())?;
+    let focused = Focused::go(paths, session, |_| {});
+    let answer = focused.map_or_else(|error| failure_json(&error), |focused| shown(&focused));
+    Some(Response::json(200, &answer))
+}
+
+fn shown(focused: &Focused) -> Value {
+    let mut answer = focused.to_json();
+    let is_done = !matches!(focused.done, Done::Printed);
+    let mut shown = json!({
+        "ok": is_done, "done": answer["done"].take(), "terminal": answer["terminal"].take(),
+    });
+    if !is_done {
+        shown["command"] = answer["command"].take();
+    }
+    shown
+}

@@ -1,0 +1,79 @@
+//! The board's settings: the hooks in Claude Code's own settings can be switched there (KT-83, KT-84).
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use turnbridge_config::Config;
+use turnbridge_core::agents::claude::settings_edit::Registration;
+use turnbridge_core::system::daemon_wire::DaemonStatus;
+use turnbridge_core::system::setup_texts::SetupText;
+use turnbridge_core::text::texts::Language;
+use turnbridge_core::text::visible_text::visible;
+use turnbridge_store::foreign::foreign_file::Change;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_system::registration::claude_hooks::{self, Wanted};
+use turnbridge_system::registration::{Basis, PlannedChange, outcome_text};
+use turnbridge_system::wsl::Target;
+
+use super::failure::failure_json;
+use super::http::Response;
+
+pub fn settings(paths: &StatePaths, language: Language) -> Value {
+    json!({
+        "version": 1,
+        "language": match language { Language::Japanese => "ja", Language::English => "en" },
+        "claude_hooks": hooks_status(),
+        "replies": replies(paths),
+        "program_version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Who else uses the Slack app, as the daemon says it of itself; null: no replies are wanted.
+fn replies(paths: &StatePaths) -> Value {
+    let status = std::fs::read(paths.daemon_status()).ok();
+    let status = status.and_then(|bytes| serde_json::from_slice::<DaemonStatus>(&bytes).ok());
+    status.map_or(Value::Null, |status| json!(status.replies))
+}
+
+/// What `turnbridge hooks status --json` says, or why nothing can be said.
+fn hooks_status() -> Value {
+    let status =
+        registration().and_then(|registration| claude_hooks::status(&Target::Here, &registration));
+    status.map_or_else(|error| failure_json(&error), |status| status.to_json())
+}
+
+fn registration() -> Result<Registration> {
+    let config = Config::read().unwrap_or_default();
+    Wanted::default().registration(&Target::Here, &config, |_| {})
+}
+
+/// Applying twice changes nothing: "apply now" is the same as switching it on.
+pub fn set_claude_hooks(enabled: bool, language: Language) -> Response {
+    let changed = if enabled { register(language) } else { remove(language) };
+    let mut answer = match changed {
+        Ok(output) => json!({ "ok": true, "output": output }),
+        Err(error) => failure_json(&error),
+    };
+    answer["claude_hooks"] = hooks_status();
+    Response::json(200, &answer)
+}
+
+fn register(language: Language) -> Result<String> {
+    let registration = registration()?;
+    make(&claude_hooks::plan_registering(&Target::Here, &registration)?, language)
+}
+
+fn remove(language: Language) -> Result<String> {
+    make(&claude_hooks::plan_removal(&Target::Here)?, language)
+}
+
+/// Returns what was changed, and how Claude Code comes to take it up.
+fn make(change: &PlannedChange<'_>, language: Language) -> Result<String> {
+    let diff = change.diff();
+    let made = change.make(Basis::Latest)?;
+    let outcome = outcome_text(language, made, change.path());
+    let next = match made {
+        Change::Unchanged => "",
+        _ => SetupText::ClaudeTakesItUp.text(language),
+    };
+    Ok(visible(&format!("{diff}{outcome}\n{next}")).trim_end().to_owned())
+}

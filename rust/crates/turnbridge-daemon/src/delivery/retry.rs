@@ -1,0 +1,30 @@
+//! Delivers at once what waits or was given up.
+
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::outbox::{self, Entry};
+
+use super::Drained;
+use super::notifier::{Obstacle, deliver};
+
+/// Returns what came of every notice in the outbox.
+pub fn retry_all(paths: &StatePaths) -> Result<Drained, Obstacle> {
+    let ids = outbox::ids(paths).map_err(|error| unreadable(&error))?;
+    if ids.is_empty() {
+        return Ok(Drained::default());
+    }
+    retry(paths, &ids)
+}
+
+/// Lets these notices be tried at once, and delivers.
+pub fn retry(paths: &StatePaths, ids: &[String]) -> Result<Drained, Obstacle> {
+    for id in ids {
+        let Some(Entry { mut progress, .. }) = outbox::read(paths, id) else { continue };
+        progress.retry_now();
+        outbox::save_progress(paths, id, &progress).map_err(|error| unreadable(&error))?;
+    }
+    deliver(paths)
+}
+
+fn unreadable(error: &std::io::Error) -> Obstacle {
+    Obstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")
+}

@@ -1,0 +1,156 @@
+//! Goes to the terminal in which a session runs, or resumes it in a new one (KT-74).
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::session::{Session, State};
+use turnbridge_core::terminals::terminal_calls::Pane;
+use turnbridge_store::foreign::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_rollouts;
+use turnbridge_store::paths::{StatePaths, codex_home};
+use turnbridge_store::state::pane_store;
+
+use crate::failure::{Remark, hinted};
+use crate::resume_command::ResumeCommand;
+use crate::terminals;
+
+/// What was done.
+#[derive(Debug)]
+pub enum Done {
+    Switched(Pane),
+    Opened(Pane),
+    /// Nothing: a person can run the command.
+    Printed,
+}
+
+#[derive(Debug)]
+pub struct Focused {
+    pub done: Done,
+    pub command: ResumeCommand,
+    /// An agent has the session open.
+    pub is_open: bool,
+    pub tool: Tool,
+    pub session_id: SessionId,
+}
+
+impl Focused {
+    /// Finds the command, and goes nowhere.
+    pub fn without_going(paths: &StatePaths, session: Session) -> Result<Focused> {
+        Plan::of(paths, session).map(|plan| plan.ended(Done::Printed))
+    }
+
+    /// Goes to the session's pane, or opens a new one.
+    pub fn go(paths: &StatePaths, session: Session, remark: Remark) -> Result<Focused> {
+        let plan = Plan::of(paths, session)?;
+        let done = plan.go(remark)?;
+        Ok(plan.ended(done))
+    }
+
+    /// What `turnbridge focus --json` prints.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "version": 1,
+            "done": self.word(),
+            "terminal": self.terminal(),
+            "session_id": self.session_id.as_str(),
+            "tool": self.tool.as_str(),
+            "open": self.is_open,
+            "folder": self.command.folder,
+            "argv": self.command.argv,
+            "command": self.command.line(),
+        })
+    }
+
+    fn word(&self) -> &'static str {
+        match self.done {
+            Done::Switched(_) => "switched",
+            Done::Opened(_) => "opened",
+            Done::Printed => "printed",
+        }
+    }
+
+    pub fn terminal(&self) -> Option<&'static str> {
+        match &self.done {
+            Done::Switched(pane) | Done::Opened(pane) => Some(pane.terminal()),
+            Done::Printed => None,
+        }
+    }
+}
+
+struct Plan {
+    session: Session,
+    panes: Vec<Pane>,
+    command: ResumeCommand,
+    is_open: bool,
+}
+
+impl Plan {
+    fn of(paths: &StatePaths, session: Session) -> Result<Plan> {
+        let command = ResumeCommand::of(&session).ok_or_else(|| {
+            hinted(format!("`{}` cannot be resumed", session.id), "its id is no UUID")
+        })?;
+        let panes = terminals::panes(&session, &pane_store::read(paths));
+        let is_open = session.state() != State::Stopped || is_held_by_codex(&session);
+        Ok(Plan { session, panes, command, is_open })
+    }
+
+    fn ended(self, done: Done) -> Focused {
+        let Plan { session, command, is_open, .. } = self;
+        Focused { done, command, is_open, tool: session.tool, session_id: session.id }
+    }
+
+    /// KT-74: (1) to the pane that is there; (2) otherwise a new tab.
+    fn go(&self, remark: Remark) -> Result<Done> {
+        for pane in self.panes.iter().filter(|_| self.is_open) {
+            if terminals::is_there(pane) && terminals::switch(pane)? {
+                return Ok(Done::Switched(pane.clone()));
+            }
+        }
+        match self.session.tool {
+            // KT-85: two that have one thread open would get in each other's way.
+            Tool::Codex if self.is_open => {
+                remark(
+                    "Codex has it open in a pane that is not known: go there, or close it there first",
+                );
+                return Ok(Done::Printed);
+            }
+            Tool::Claude if self.is_open => {
+                remark("its pane is not known; what is done here, an open one does not see");
+            }
+            _ => {}
+        }
+        self.open_elsewhere(remark)
+    }
+
+    fn open_elsewhere(&self, remark: Remark) -> Result<Done> {
+        let ResumeCommand { folder, argv } = &self.command;
+        if !Path::new(folder).is_dir() {
+            let error = format!("the session's folder `{folder}` is gone");
+            return Err(hinted(error, "`--print` prints the command that would resume it"));
+        }
+        // Where it ran last, if that terminal still answers; else beside us.
+        let mut runs = self.session.runs.iter().rev();
+        let last = runs.find_map(|run| Pane::of(|name| run.host.env(name)));
+        for pane in last.into_iter().chain(terminals::own_pane()) {
+            match terminals::open(&pane, folder, argv) {
+                Ok(()) => return Ok(Done::Opened(pane)),
+                Err(error) => remark(&format!("{error:#}")),
+            }
+        }
+        Ok(Done::Printed)
+    }
+}
+
+/// Returns whether a Codex has the thread open. One that has opened it, and has begun no turn there yet, is
+/// in no session file.
+fn is_held_by_codex(session: &Session) -> bool {
+    if session.tool != Tool::Codex {
+        return false;
+    }
+    let id = session.id.as_str();
+    let known = session.transcript_path.as_deref().map(Path::new);
+    let home = known.and_then(codex_rollouts::home_of).or_else(codex_home);
+    home.is_some_and(|home| codex_lock::writer(&home, id) == Writer::Held)
+}

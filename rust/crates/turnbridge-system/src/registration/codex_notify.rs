@@ -1,0 +1,170 @@
+//! The program that Codex runs when a turn has ended. Codex knows one only; somebody else's is left alone
+//! unless the user says what is to become of it (X1, SLV-64).
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use turnbridge_config::codex_notify::{
+    self as notify_key, Mode, Outcome, Plan, Status, our_argv, plan_apply, plan_remove,
+};
+use turnbridge_core::system::wsl::Environment;
+use turnbridge_store::foreign::foreign_file::{Applied, Current, ForeignFile};
+use turnbridge_store::paths::{StatePaths, codex_home};
+use turnbridge_store::state::codex_chain;
+
+use super::planned_change::{Edit, PlannedChange};
+use super::{explain, refused};
+use crate::failure::hinted;
+use crate::programs;
+use crate::state_folder::state_paths;
+use crate::wsl::{Target, TargetFile};
+
+pub fn config_file(paths: &StatePaths) -> Result<ForeignFile> {
+    let home = codex_home()
+        .ok_or_else(|| hinted("could not find Codex's folder", "set HOME to your home"))?;
+    Ok(ForeignFile::new(paths, &home.join("config.toml")))
+}
+
+fn config_file_of<'a>(target: &'a Target, paths: &StatePaths) -> Result<TargetFile<'a>> {
+    target.file(paths, || config_file(paths), Environment::codex_config)
+}
+
+/// Returns the call of the Turnbridge that is on the same side as Codex.
+fn argv_of(target: &Target) -> Result<Vec<String>> {
+    let program = match target {
+        Target::Here => programs::own_text("turnbridge")?,
+        Target::Wsl(distribution) => distribution.needed_turnbridge()?.path_of("turnbridge"),
+    };
+    Ok(our_argv(&program))
+}
+
+/// Who will run the chain has to find it: a distribution's Turnbridge looks in its own state.
+fn chain_paths(target: &Target, paths: &StatePaths) -> Result<StatePaths> {
+    match target {
+        Target::Here => Ok(paths.clone()),
+        Target::Wsl(distribution) => distribution.state(),
+    }
+}
+
+pub struct Registering<'a> {
+    pub change: PlannedChange<'a>,
+    /// The program that is run behind ours from then on.
+    pub chained: Option<Vec<String>>,
+}
+
+/// Returns an error if another program is there and `mode` leaves it.
+pub fn plan_registering(target: &Target, mode: Mode) -> Result<Registering<'_>> {
+    let paths = state_paths()?;
+    let (target_file, argv) = (config_file_of(target, &paths)?, argv_of(target)?);
+    let paths = chain_paths(target, &paths)?;
+    let path = target_file.file.path().to_owned();
+    let shown = target_file.file.current::<String>().map_err(|failure| explain(failure, &path))?;
+    let outcome = planned(&shown, &argv, mode).map_err(|reason| refused(&reason, &path))?.outcome;
+    if let Outcome::Left(existing) = &outcome {
+        let error = format!("Codex runs another program already: `{}`", existing.join(" "));
+        let hint = "`--chain` keeps it running behind ours, `--replace` puts ours in its place";
+        return Err(hinted(error, hint));
+    }
+    let chained = match outcome {
+        Outcome::Chained(existing) => Some(existing),
+        _ => None,
+    };
+    let edit = {
+        let (paths, argv) = (paths.clone(), argv.clone());
+        Edit::Apply(Box::new(move |current| {
+            let text = current.text_or_empty();
+            let without_us = removal(&paths, current)?.applied_to(text);
+            Ok(Applied { text: planned(current, &argv, mode)?.applied_to(text), without_us })
+        }))
+    };
+    let needs_folder = chained.is_some();
+    let change = PlannedChange::new(target_file, edit)?
+        .first(move || match target {
+            Target::Wsl(distribution) if needs_folder => distribution.make_state_folder(),
+            _ => Ok(()),
+        })
+        .keep(move |current| keep_chain(&paths, &planned(current, &argv, mode)?.outcome));
+    Ok(Registering { change, chained })
+}
+
+pub fn plan_removal(target: &Target) -> Result<PlannedChange<'_>> {
+    let paths = state_paths()?;
+    let target_file = config_file_of(target, &paths)?;
+    let paths = chain_paths(target, &paths)?;
+    let edit = {
+        let paths = paths.clone();
+        Edit::Remove(Box::new(move |current| {
+            Ok(removal(&paths, current)?.applied_to(current.text_or_empty()))
+        }))
+    };
+    let forget =
+        move || codex_chain::forget(&paths).context("could not forget the earlier program");
+    Ok(PlannedChange::new(target_file, edit)?.last(forget))
+}
+
+fn planned(current: &Current, argv: &[String], mode: Mode) -> Result<Plan, String> {
+    plan_apply(current.text_or_empty(), argv, mode).map_err(|problem| problem.to_string())
+}
+
+/// Before the config names us: whoever is killed in between leaves a chain that nobody asks for,
+/// and not a program that nobody runs.
+fn keep_chain(paths: &StatePaths, outcome: &Outcome) -> Result<(), String> {
+    let kept = match outcome {
+        Outcome::Chained(existing) => codex_chain::write(paths, existing),
+        Outcome::Registered | Outcome::Replaced => codex_chain::forget(paths),
+        _ => Ok(()),
+    };
+    kept.map_err(|error| format!("the earlier program could not be kept: {error}"))
+}
+
+fn removal(paths: &StatePaths, current: &Current) -> Result<Plan, String> {
+    let chain = codex_chain::read(paths).map_err(|error| format!("codex-notify.json: {error}"))?;
+    let chained = chain.as_ref().map(|chain| chain.argv.as_slice());
+    plan_remove(current.text_or_empty(), current.before_text(), chained)
+        .map_err(|problem| problem.to_string())
+}
+
+/// Which program Codex runs.
+#[derive(Debug)]
+pub struct NotifyStatus {
+    pub path: PathBuf,
+    pub found: Status,
+    /// What this Turnbridge would register.
+    argv: Vec<String>,
+    /// The program that is run behind ours.
+    pub chained: Option<Vec<String>>,
+}
+
+pub fn status(target: &Target) -> Result<NotifyStatus> {
+    let paths = state_paths()?;
+    let (file, argv) = (config_file_of(target, &paths)?.file, argv_of(target)?);
+    let paths = chain_paths(target, &paths)?;
+    let current = file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
+    let found = notify_key::status(current.text_or_empty(), &argv)
+        .map_err(|problem| refused(&problem.to_string(), file.path()))?;
+    let is_ours = matches!(found, Status::Registered | Status::Outdated(_));
+    let chain = codex_chain::read(&paths).ok().flatten().filter(|_| is_ours);
+    let chained = chain.map(|chain| chain.argv);
+    Ok(NotifyStatus { path: file.path().to_owned(), found, argv, chained })
+}
+
+impl NotifyStatus {
+    /// What `turnbridge codex notify status --json` prints.
+    pub fn to_json(&self) -> Value {
+        let (word, argv) = match &self.found {
+            Status::Absent => ("absent", None),
+            Status::Registered => ("registered", Some(&self.argv)),
+            Status::Outdated(existing) => ("outdated", Some(existing)),
+            Status::Foreign(existing) => ("foreign", Some(existing)),
+            Status::Unusable => ("unusable", None),
+        };
+        json!({
+            "version": 1,
+            "path": self.path,
+            "notify": word,
+            "argv": argv,
+            "chained": self.chained,
+        })
+    }
+}

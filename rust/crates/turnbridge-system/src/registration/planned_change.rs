@@ -1,0 +1,156 @@
+//! A change of another program's file that is planned and can be shown before it is made.
+
+use std::path::Path;
+
+use anyhow::Result;
+use turnbridge_core::system::setup_texts::SetupText;
+use turnbridge_core::text::line_diff::diff;
+use turnbridge_core::text::texts::Language;
+use turnbridge_core::text::token_mask::without_tokens;
+use turnbridge_core::text::visible_text::visible_line;
+use turnbridge_store::foreign::foreign_file::{Applied, Before, Change, Current};
+
+use super::{explain, refused};
+use crate::wsl::TargetFile;
+
+/// From which text of the file a change may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Only the one that was shown: the user has agreed to nothing else.
+    Shown,
+    /// Whatever the file says when the change is made.
+    Latest,
+}
+
+/// Makes something of the file as it is; it may be called more than once.
+type FromCurrent<'a, T> = Box<dyn Fn(&Current) -> Result<T, String> + 'a>;
+
+type Step<'a> = Box<dyn Fn() -> Result<()> + 'a>;
+
+/// How the new text is made.
+pub(super) enum Edit<'a> {
+    Apply(FromCurrent<'a, Applied>),
+    /// Says how the file is without us, if others have changed it since we did.
+    Remove(FromCurrent<'a, String>),
+    /// Puts the backup back.
+    Restore,
+}
+
+pub struct PlannedChange<'a> {
+    target_file: TargetFile<'a>,
+    shown: Current,
+    after: Option<String>,
+    edit: Edit<'a>,
+    first: Option<Step<'a>>,
+    keep: Option<FromCurrent<'a, ()>>,
+    last: Option<Step<'a>>,
+}
+
+impl<'a> PlannedChange<'a> {
+    pub(super) fn new(target_file: TargetFile<'a>, edit: Edit<'a>) -> Result<PlannedChange<'a>> {
+        let file = &target_file.file;
+        let failed = |failure| explain::<String>(failure, file.path());
+        let shown = file.current().map_err(failed)?;
+        let after = match &edit {
+            Edit::Apply(plan) => plan(&shown).map(|applied| Some(applied.text)),
+            Edit::Remove(plan) => removed(plan, &shown),
+            Edit::Restore => Ok(Some(file.backup().map_err(failed)?)),
+        };
+        let after = after.map_err(|reason| refused(&reason, file.path()))?;
+        let (first, keep, last) = (None, None, None);
+        Ok(PlannedChange { target_file, shown, after, edit, first, keep, last })
+    }
+
+    /// Adds a step before anything else.
+    pub(super) fn first(mut self, step: impl Fn() -> Result<()> + 'a) -> PlannedChange<'a> {
+        self.first = Some(Box::new(step));
+        self
+    }
+
+    /// Adds what must be on the disk before the file is replaced.
+    pub(super) fn keep(
+        mut self,
+        keep: impl Fn(&Current) -> Result<(), String> + 'a,
+    ) -> PlannedChange<'a> {
+        self.keep = Some(Box::new(keep));
+        self
+    }
+
+    /// Adds a step after the change.
+    pub(super) fn last(mut self, step: impl Fn() -> Result<()> + 'a) -> PlannedChange<'a> {
+        self.last = Some(Box::new(step));
+        self
+    }
+
+    pub fn path(&self) -> &Path {
+        self.target_file.file.path()
+    }
+
+    /// Returns `None` if there is no file.
+    pub fn before(&self) -> Option<&str> {
+        self.shown.text.as_deref()
+    }
+
+    /// Returns `None` if the file will be deleted.
+    pub fn after(&self) -> Option<&str> {
+        self.after.as_deref()
+    }
+
+    /// Returns what will change, line by line; empty if nothing will.
+    pub fn diff(&self) -> String {
+        shown_diff(self.path(), self.before(), self.after())
+    }
+
+    pub fn make(&self, basis: Basis) -> Result<Change> {
+        self.first.as_ref().map_or(Ok(()), |step| step())?;
+        let file = &self.target_file.file;
+        let change = match &self.edit {
+            Edit::Apply(plan) => file.apply(|current| {
+                self.check(basis, current)?;
+                self.keep.as_ref().map_or(Ok(()), |keep| keep(current))?;
+                plan(current)
+            }),
+            Edit::Remove(plan) => file.remove(|current| {
+                self.check(basis, current)?;
+                plan(current)
+            }),
+            Edit::Restore => file.restore(),
+        };
+        let change = change.map_err(|failure| explain(failure, file.path()))?;
+        self.last.as_ref().map_or(Ok(()), |step| step())?;
+        self.target_file.settle(change)?;
+        Ok(change)
+    }
+
+    fn check(&self, basis: Basis, now: &Current) -> Result<(), String> {
+        match basis == Basis::Latest || self.shown.text == now.text {
+            true => Ok(()),
+            false => Err("the file has changed since it was shown".to_owned()),
+        }
+    }
+}
+
+/// Other programs keep tokens in their files, too: they are masked.
+pub fn shown_diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
+    let path = visible_line(&path.display().to_string()).into_owned();
+    without_tokens(&diff(&path, before.unwrap_or_default(), after.unwrap_or_default())).into_owned()
+}
+
+/// Returns the outcome of a change in words.
+pub fn outcome_text(language: Language, change: Change, path: &Path) -> String {
+    let text = match change {
+        Change::Unchanged => SetupText::IsAsItShouldBe,
+        Change::Written => SetupText::Changed,
+        Change::Deleted => SetupText::Deleted,
+    };
+    text.filled(language, &[&path.display().to_string()])
+}
+
+/// Returns what removing comes to, and `None` in it for no file.
+fn removed(plan: &FromCurrent<'_, String>, current: &Current) -> Result<Option<String>, String> {
+    match (&current.text, &current.before) {
+        (None, _) => Ok(None),
+        (_, Some(Before { text, is_untouched: true })) => Ok(text.clone()),
+        _ => plan(current).map(Some),
+    }
+}

@@ -1,0 +1,58 @@
+//! Registers us with the agents, or takes us out again: the change is shown, asked for, and made.
+
+use anyhow::Result;
+use turnbridge_config::codex_notify::Mode;
+use turnbridge_core::agents::claude::settings_edit::Registration;
+use turnbridge_core::system::setup_texts::SetupText;
+use turnbridge_store::foreign::foreign_file::Change;
+use turnbridge_system::registration::{PlannedChange, claude_hooks, codex_notify, outcome_text};
+use turnbridge_system::wsl::Target;
+
+use crate::consent::{Consent, Texts, nothing_of_ours};
+use crate::failure::note;
+
+/// Returns whether the file is as it should be then: the user may have said no.
+pub fn apply_hooks(consent: Consent, target: &Target, registration: &Registration) -> Result<bool> {
+    let change = claude_hooks::plan_registering(target, registration)?;
+    if claude_hooks::leaves_hooks_off(&change) {
+        note("`disableAllHooks` is set in it: no hook will run");
+    }
+    consent.carry_out(&change, unless_as_it_should_be(consent, &change, CLAUDE))
+}
+
+pub fn remove_hooks(consent: Consent, target: &Target) -> Result<()> {
+    let change = claude_hooks::plan_removal(target)?;
+    consent.carry_out(&change, unless_nothing_is_ours(&change, CLAUDE)).map(drop)
+}
+
+pub fn restore_hooks(consent: Consent, target: &Target) -> Result<()> {
+    let change = claude_hooks::plan_restoring(target)?;
+    consent.carry_out(&change, unless_as_it_should_be(consent, &change, CLAUDE)).map(drop)
+}
+
+pub fn apply_notify(consent: Consent, target: &Target, mode: Mode) -> Result<()> {
+    let planned = codex_notify::plan_registering(target, mode)?;
+    let also_done = planned
+        .chained
+        .map(|argv| SetupText::RunBehindOurs.filled(consent.language, &[&argv.join(" ")]));
+    let texts = unless_as_it_should_be(consent, &planned.change, CODEX);
+    consent.carry_out(&planned.change, Texts { also_done, ..texts }).map(drop)
+}
+
+pub fn remove_notify(consent: Consent, target: &Target) -> Result<()> {
+    let change = codex_notify::plan_removal(target)?;
+    consent.carry_out(&change, unless_nothing_is_ours(&change, CODEX)).map(drop)
+}
+
+/// KT-16: Claude Code reads its hooks when it starts.
+const CLAUDE: SetupText = SetupText::ClaudeTakesItUp;
+const CODEX: SetupText = SetupText::CodexTakesItUp;
+
+fn unless_as_it_should_be(consent: Consent, change: &PlannedChange<'_>, next: SetupText) -> Texts {
+    let nothing_to_do = outcome_text(consent.language, Change::Unchanged, change.path());
+    Texts { nothing_to_do, also_done: None, next }
+}
+
+fn unless_nothing_is_ours(change: &PlannedChange<'_>, next: SetupText) -> Texts {
+    Texts { nothing_to_do: nothing_of_ours(change.path()), also_done: None, next }
+}
