@@ -4,10 +4,13 @@
 //! every other byte. The hooks read the few switches that they need by a scanner of their own
 //! (`turnbridge_core::scan::toml_scan`): a TOML parser would double them.
 
+pub mod codex_homes;
 pub mod codex_notify;
 mod edit;
+mod language;
 mod problem;
 mod section;
+pub mod slack_connection;
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};

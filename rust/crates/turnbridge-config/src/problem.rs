@@ -47,6 +47,11 @@ impl Problem {
         }
     }
 
+    /// Of a value that the file may have, and that does not work.
+    pub(crate) fn of_value(message: String, hint: &str) -> Problem {
+        Problem { message, place: None, file: None, hint: hint.to_owned() }
+    }
+
     pub(crate) fn of_file(what: &str, path: &Path, error: &io::Error) -> Problem {
         Problem {
             message: format!("could not {what} `{}`: {error}", path.display()),

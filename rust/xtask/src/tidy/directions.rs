@@ -11,8 +11,9 @@ use super::{rust_files, shipped_lines};
 /// Lines outside of `commands/` that import from it.
 const UPWARD_IMPORTS: usize = 0;
 
-/// Lines of the command line that name the daemon's crate. The goal is those about the daemon itself.
-const USES_OF_THE_DAEMON: usize = 12;
+/// Lines of the command line that name the daemon's crate: it runs the daemon, delivers once in its place, and
+/// signs browsers in to its board.
+const USES_OF_THE_DAEMON: usize = 6;
 
 /// Files directly in the core's `src`.
 const FILES_IN_CORE: usize = 6;

@@ -14,7 +14,6 @@ use turnbridge_store::paths::StatePaths;
 use super::event::Event;
 use super::log::DaemonLog;
 use crate::board::{Board, Refusal, sign_in};
-use crate::delivery::notifier::language;
 
 pub struct BoardSide {
     paths: StatePaths,
@@ -37,7 +36,7 @@ impl BoardSide {
 
     /// Moves it only when its port is another one: pages are open.
     pub fn set_config(&mut self, config: &Config) {
-        self.language = language(config);
+        self.language = config.spoken_language();
         if config.board.port != self.port {
             self.open = None;
             self.port = config.board.port;

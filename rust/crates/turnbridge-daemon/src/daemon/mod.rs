@@ -31,7 +31,7 @@ use turnbridge_store::state::{inbox, newer_files, outbox, prune, recovery};
 
 use crate::channels::slack::slack_side::SlackSide;
 use crate::delivery::courier::Courier;
-use crate::delivery::notifier::{language, warn_if_exposed};
+use crate::delivery::notifier::warn_if_exposed;
 use crate::observe::observation::Observation;
 use board_side::BoardSide;
 use event::{Event, Place, StopReason};
@@ -361,7 +361,7 @@ impl Daemon {
         self.status.config_problem = None;
         self.status.slack = self.slack.set_config(&config, &self.log);
         self.status.replies = self.status.replies.take().filter(|_| self.slack.is_open());
-        self.replies.set_config(language(&config), config.resume.live);
+        self.replies.set_config(config.spoken_language(), config.resume.live);
         self.board.set_config(&config);
         let has_queued = self.observation.set_config(&config, is_told);
         self.courier.set_config(config);

@@ -13,7 +13,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;
 use turnbridge_store::{clock, log};
 
-use crate::delivery::notifier::{Deliverer, Obstacle};
+use crate::delivery::deliverer::{Deliverer, Obstacle};
 
 /// Nothing depends on it: a file that no watcher has told of is found by then.
 const RESCAN: Duration = Duration::from_secs(30);

@@ -5,6 +5,7 @@
 //! the outbox's lock: the daemon while it lives, else `turnbridge-notify`.
 
 pub(crate) mod courier;
+pub mod deliverer;
 mod drain;
 pub mod notifier;
 pub mod retry;

@@ -4,7 +4,8 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox::{self, Entry};
 
 use super::Drained;
-use super::notifier::{Obstacle, deliver};
+use super::deliverer::Obstacle;
+use super::notifier::deliver;
 
 /// Returns what came of every notice in the outbox.
 pub fn retry_all(paths: &StatePaths) -> Result<Drained, Obstacle> {

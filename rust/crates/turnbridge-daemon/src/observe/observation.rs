@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use turnbridge_config::Config;
+use turnbridge_config::codex_homes::codex_homes;
 use turnbridge_core::ids::SessionId;
 use turnbridge_core::session::Host;
 use turnbridge_store::clock;
@@ -20,7 +21,7 @@ use crate::daemon::event::Event;
 use crate::daemon::log::DaemonLog;
 use crate::observe::liveness::{Observer, Pulse};
 use crate::observe::panes::PaneBinder;
-use crate::observe::rollouts::{Follower, Happening, Settings, Sight, Watch, homes, watch};
+use crate::observe::rollouts::{Follower, Happening, Settings, Sight, Watch, watch};
 
 /// Esc shows within this.
 const BUSY: Duration = Duration::from_millis(200);
@@ -61,7 +62,7 @@ impl Observation {
     /// `is_told`: whether anybody wants to hear of turns. Whether something was queued.
     pub fn set_config(&mut self, config: &Config, is_told: bool) -> bool {
         self.is_told = is_told;
-        let homes = homes(&config.codex.homes);
+        let homes = codex_homes(&config.codex.homes);
         if let Some(codex) = self.codex.as_mut().filter(|codex| codex.homes == homes) {
             codex.follower.set_waiting(config.notify.waiting);
             return false;

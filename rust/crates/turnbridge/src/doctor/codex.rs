@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item};
+use turnbridge_config::codex_homes::codex_homes;
 use turnbridge_config::codex_notify::{Status, our_argv, status};
-use turnbridge_daemon::observe::rollouts;
 use turnbridge_store::foreign::foreign_text::read_text;
 use turnbridge_store::paths::codex_home;
 
@@ -33,7 +33,7 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
     let text = read_text(&config).map(Option::unwrap_or_default);
     let argv = our_argv(&own_path("turnbridge").to_string_lossy());
     let further = &scene.config().codex.homes;
-    let homes = rollouts::homes(further).into_iter().map(|home| home.join("sessions"));
+    let homes = codex_homes(further).into_iter().map(|home| home.join("sessions"));
     findings(&Facts {
         notify: text
             .as_deref()

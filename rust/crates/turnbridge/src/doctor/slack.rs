@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use turnbridge_config::Slack;
+use turnbridge_config::slack_connection::connection;
 use turnbridge_core::system::daemon_wire::{RepliesStatus, SlackStatus};
-use turnbridge_daemon::delivery::notifier;
 use turnbridge_slack::{CallError, Connection, Identity, WebApi};
 use turnbridge_store::files::file_lock;
 use turnbridge_store::state::outbox;
@@ -57,7 +57,7 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
     if scene.network == Network::Avoided {
         return vec![Finding::ok(Area::Slack, "slack-not-asked", "not asked (`--offline`)")];
     }
-    let usual = notifier::connection(slack);
+    let usual = connection(slack);
     let api = WebApi::new(Connection {
         timeout: usual.timeout.min(CALL),
         connect_timeout: usual.connect_timeout.min(CONNECT),

@@ -18,7 +18,6 @@ use turnbridge_config::{Config, Setting, Slack};
 use turnbridge_core::ids::Tool;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Language;
-use turnbridge_daemon::delivery::notifier;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control;
 use turnbridge_system::programs;
@@ -89,7 +88,7 @@ pub enum CodexWay {
 pub fn run(options: &Options) -> Result<()> {
     let paths = turnbridge_system::state_folder::state_paths()?;
     let before = config::read()?;
-    let language = options.language.map_or(notifier::language(&before), LanguageName::language);
+    let language = options.language.map_or(before.spoken_language(), LanguageName::language);
     let setup = Setup { dialogue: Dialogue::new(language, !options.no_questions), options, paths };
     if options.only_test {
         let channel = Channel::with_slack(before.slack.is_some());

@@ -8,21 +8,21 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use turnbridge_config::slack_connection::{haste, web_api};
 use turnbridge_config::{Slack, check_user_id};
 use turnbridge_core::replies::reply_wire::{Reported, read_event};
 use turnbridge_core::slack::owner_code::{OwnerCode, Verdict};
 use turnbridge_core::system::setup_texts::{SetupText, slack_advice};
-use turnbridge_daemon::delivery::notifier::{haste, web_api};
 use turnbridge_slack::{
     Accept, CallError, Envelope, Obstacle, Post, SocketEvent, SocketMode, Timing, Token, TokenKind,
     WebApi,
 };
+use turnbridge_system::config_file::explain;
 use turnbridge_system::random_uuid::random_uuid;
 
 use super::Options;
 use super::dialogue::Dialogue;
 use super::slack_app::{self, BOT_SCOPES};
-use crate::failure::hinted;
 
 /// Long enough to find the app in Slack.
 const WAIT_FOR_OWNER: Duration = Duration::from_secs(300);
@@ -137,7 +137,7 @@ impl SlackStep<'_> {
             api_url: self.api_url.map(str::to_owned),
             target_user_id: None,
         };
-        let api = web_api(&slack).map_err(|obstacle| hinted(obstacle.text, obstacle.hint))?;
+        let api = web_api(&slack).map_err(explain)?;
         let identity = api.auth_test(token).map_err(|error| self.explain(&error))?;
         let granted = identity.scopes.unwrap_or_default();
         let is_missing = |scope: &&str| !granted.iter().any(|granted| granted == scope);

@@ -6,6 +6,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbridge_config::Slack as SlackConfig;
+use turnbridge_config::slack_connection::account;
 use turnbridge_core::notices::notice_wire::Route;
 use turnbridge_core::replies::reply_wire::{Reply, ReplySource, SlackMessage};
 use turnbridge_core::slack::listening::{Company, Machines};
@@ -25,7 +26,6 @@ use turnbridge_store::state::thread_marks::MarksFile;
 use super::route_table::RouteTable;
 use crate::daemon::event::Event;
 use crate::daemon::log::DaemonLog;
-use crate::delivery::notifier;
 
 /// The marks of a daemon: there is one file, whatever the config says.
 pub type Marks = Arc<Mutex<MarksFile>>;
@@ -72,7 +72,7 @@ impl Hearing {
         marks: Marks,
         events: Sender<Event>,
     ) -> Hearing {
-        let account = notifier::account(&slack);
+        let account = account(&slack);
         let place = Mutex::new(slack_place::read(&paths, &account));
         let log = DaemonLog::new(&paths);
         let (routes, company) = (RouteTable::default(), Mutex::default());

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 
+use turnbridge_config::slack_connection::{haste, web_api};
 use turnbridge_config::{Config, Slack as SlackConfig};
 use turnbridge_core::system::daemon_wire::SlackStatus;
 use turnbridge_slack::{Envelope, SocketEvent, SocketMode, SocketWarning, Timing, Token};
@@ -19,7 +20,7 @@ use super::hearing::{Hearing, Marks, adopt_inbox};
 use crate::channels::slack::machine::machine;
 use crate::daemon::event::Event;
 use crate::daemon::log::DaemonLog;
-use crate::delivery::notifier::{Obstacle, haste, web_api};
+use crate::delivery::deliverer::Obstacle;
 
 /// Slack allows an app so many sockets.
 const MOST_LISTENERS: usize = 10;

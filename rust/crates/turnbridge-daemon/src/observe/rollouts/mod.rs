@@ -11,14 +11,12 @@
 mod folders;
 mod followed;
 mod follower;
-mod homes;
 mod recorder;
 mod telling;
 mod turn_search;
 mod watch;
 
 pub use follower::{Follower, Happening, Settings};
-pub use homes::homes;
 pub use watch::{Sight, Watch, watch};
 
 #[cfg(test)]

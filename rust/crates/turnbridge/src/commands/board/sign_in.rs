@@ -13,7 +13,6 @@ use turnbridge_core::board::sign_in::{
 use turnbridge_core::board::sign_in_texts::SignInText;
 use turnbridge_core::text::texts::Language;
 use turnbridge_daemon::board::sign_in::{Code, Ticket};
-use turnbridge_daemon::delivery::notifier;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control;
 
@@ -72,7 +71,7 @@ impl SignIn {
         SignIn {
             paths: paths.clone(),
             board: board.clone(),
-            language: notifier::language(&Config::read().unwrap_or_default()),
+            language: Config::read().unwrap_or_default().spoken_language(),
             way,
             began: Instant::now(),
             ticket: None,

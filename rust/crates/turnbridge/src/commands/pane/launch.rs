@@ -118,7 +118,7 @@ fn record_launch(
         env: host.env.clone(),
         at: clock::now(),
     };
-    let left = pane_store::launch(paths, &super::codex_homes(), pane, launch)
+    let left = pane_store::launch(paths, &super::followed_homes(), pane, launch)
         .context("could not write down the launch")?;
     left.problems.iter().for_each(|problem| note(problem));
     Ok(())

@@ -41,7 +41,7 @@ struct Row {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let paths = super::super::state_paths()?;
-    let panes = pane_store::settle(&paths, &super::codex_homes())
+    let panes = pane_store::settle(&paths, &super::followed_homes())
         .context("could not write the registry of panes")?;
     let rows = rows(&panes, &all_sessions(&paths, clock::now())?);
     let mut out = output::stdout();

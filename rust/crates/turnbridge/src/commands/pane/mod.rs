@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use turnbridge_config::codex_homes::codex_homes;
 use turnbridge_core::session::Host;
 use turnbridge_core::session::event::PaneEnd;
 use turnbridge_core::terminals::pane_id::{PaneId, pane_of, resolve};
-use turnbridge_daemon::observe::rollouts::homes;
 use turnbridge_hooks::surroundings;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
@@ -76,7 +76,7 @@ fn leave(pane: &PaneArgument, why: PaneEnd) -> Result<()> {
 }
 
 fn leave_pane(paths: &StatePaths, pane: &PaneId, why: PaneEnd) -> Result<()> {
-    let left = pane_store::leave(paths, &codex_homes(), pane, why, clock::now())
+    let left = pane_store::leave(paths, &followed_homes(), pane, why, clock::now())
         .context("could not write down that the pane was left")?;
     left.problems.iter().for_each(|problem| note(problem));
     Ok(())
@@ -87,8 +87,8 @@ fn surroundings() -> Host {
     surroundings::host("launch", std::env::vars_os())
 }
 
-fn codex_homes() -> Vec<PathBuf> {
-    homes(&config::read_or_default().codex.homes)
+fn followed_homes() -> Vec<PathBuf> {
+    codex_homes(&config::read_or_default().codex.homes)
 }
 
 impl PaneArgument {

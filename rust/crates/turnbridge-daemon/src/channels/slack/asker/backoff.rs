@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use turnbridge_config::slack_connection::haste;
 use turnbridge_slack::CallError;
 
 use super::Trouble;
-use crate::delivery::notifier::haste;
 
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use turnbridge_config::slack_connection::haste;
 use turnbridge_core::slack::listening::{Parent, look_every, share, sweep_every};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey, begin_listening};
@@ -27,7 +28,6 @@ use turnbridge_store::log::Field;
 use turnbridge_store::state::routes;
 
 use super::hearing::Hearing;
-use crate::delivery::notifier::haste;
 use backoff::{Backoff, LONGEST_PAUSE};
 use call_pace::CallPace;
 use reading::{Read, Unread};

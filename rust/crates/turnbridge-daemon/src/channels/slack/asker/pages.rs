@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use turnbridge_config::slack_connection::haste;
 use turnbridge_core::slack::listening::Parent;
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{ThreadKey, ThreadMarks};
@@ -10,7 +11,6 @@ use turnbridge_slack::Page;
 
 use super::reading::News;
 use super::{Asker, Sweep, Trouble};
-use crate::delivery::notifier::haste;
 
 /// Parents that a look asks for. Few, because every machine does so every few seconds.
 pub const LOOK: u32 = 15;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use turnbridge_store::paths::codex_home;
 
 /// `CODEX_HOME` or `~/.codex`, and those of `[codex] homes`; each once, however it is written.
-pub fn homes(further: &[PathBuf]) -> Vec<PathBuf> {
+pub fn codex_homes(further: &[PathBuf]) -> Vec<PathBuf> {
     distinct(codex_home().into_iter().chain(further.iter().cloned()))
 }
 

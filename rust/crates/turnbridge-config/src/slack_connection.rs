@@ -1,0 +1,30 @@
+//! Slack as the config names it: the address, the limits, and whose account it is.
+
+use turnbridge_slack::{Connection, WebApi};
+use turnbridge_store::state::slack_place;
+use turnbridge_store::test_switch::{self, TestSwitch};
+
+use crate::{Problem, Slack};
+
+pub fn web_api(slack: &Slack) -> Result<WebApi, Problem> {
+    let hint = "look at `slack.api_url`";
+    WebApi::new(connection(slack)).map_err(|error| Problem::of_value(error.to_string(), hint))
+}
+
+/// Returns the name by which `slack_place` knows whose place it is.
+pub fn account(slack: &Slack) -> String {
+    let user = slack.target_user_id.as_deref().unwrap_or_default();
+    let url = connection(slack).api_url;
+    slack_place::account(slack.bot_token.expose(), user, url.as_deref())
+}
+
+pub fn connection(slack: &Slack) -> Connection {
+    let url = test_switch::value(TestSwitch::SlackApiUrl);
+    let usual = Connection::default();
+    Connection { api_url: url.or(slack.api_url.clone()), timeout: usual.timeout / haste(), ..usual }
+}
+
+/// Returns how many times faster than Slack wants it: once, but in tests.
+pub fn haste() -> u32 {
+    test_switch::parsed(TestSwitch::SlackHaste).unwrap_or(1).max(1)
+}
