@@ -189,6 +189,16 @@ impl StatePaths {
     }
 }
 
+/// Returns the session whose file has this name, as `StatePaths::session_file` makes it. Returns `None` for
+/// a lock, a file that is being written, and any other name.
+pub fn session_of_file(name: &str) -> Option<(Tool, SessionId)> {
+    let stem = name.strip_suffix(".json")?;
+    Tool::ALL.into_iter().find_map(|tool| {
+        let id = stem.strip_prefix(tool.as_str())?.strip_prefix('-')?;
+        Some((tool, SessionId::parse(id)?))
+    })
+}
+
 /// An absolute path from the environment. XDG says that a relative one is to be ignored.
 fn absolute(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
@@ -246,4 +256,24 @@ fn platform_log_dir() -> Option<PathBuf> {
         return None;
     }
     home_dir().map(|home| home.join("Library").join("Logs").join("turnbridge"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_no_sessions_are_passed_over() {
+        let id = SessionId::parse("825c8529-ee09-4cb8-8902-000000000001").unwrap();
+        let paths = StatePaths::below(Path::new("state"));
+        for tool in Tool::ALL {
+            let file = paths.session_file(tool, &id);
+            let name = file.file_name().and_then(|name| name.to_str()).unwrap();
+            assert_eq!(session_of_file(name), Some((tool, id.clone())));
+        }
+        for name in ["claude-x.lock", ".claude-x.json.tmp", "other-x.json", "claude-.json", "x", ""]
+        {
+            assert_eq!(session_of_file(name), None, "{name}");
+        }
+    }
 }

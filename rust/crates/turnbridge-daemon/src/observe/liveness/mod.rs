@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::paths::StatePaths;
+use turnbridge_store::paths::{StatePaths, session_of_file};
 use turnbridge_store::process::{Liveness, liveness};
 use turnbridge_store::state::session_store;
 use turnbridge_system::observe::signals::signals;
@@ -138,7 +138,7 @@ impl Observer {
         let mut stamps = BTreeMap::new();
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let id = name.to_str().and_then(session_id);
+            let id = name.to_str().and_then(claude_session);
             if let (Some(id), Ok(metadata)) = (id, entry.metadata()) {
                 stamps.insert(id, stamp(&metadata));
             }
@@ -211,9 +211,8 @@ fn stamp(metadata: &fs::Metadata) -> Stamp {
 }
 
 /// Of a session of Claude; those of Codex are followed by their rollouts.
-fn session_id(name: &str) -> Option<SessionId> {
-    let stem = name.strip_prefix(Tool::Claude.as_str())?.strip_prefix('-')?;
-    SessionId::parse(stem.strip_suffix(".json")?)
+fn claude_session(name: &str) -> Option<SessionId> {
+    session_of_file(name).filter(|(tool, _)| *tool == Tool::Claude).map(|(_, id)| id)
 }
 
 #[cfg(test)]

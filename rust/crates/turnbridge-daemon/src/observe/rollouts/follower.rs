@@ -11,7 +11,7 @@ use turnbridge_core::notices::notice_wire::Notice;
 use turnbridge_core::session::Host;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::bounded_file;
-use turnbridge_store::paths::StatePaths;
+use turnbridge_store::paths::{StatePaths, session_of_file};
 use turnbridge_store::state::codex_offsets::{self, Offsets};
 use turnbridge_store::state::newer_files;
 
@@ -206,11 +206,15 @@ impl Follower {
     /// Threads whose session has a process as far as its file says; and, in a home that is new to
     /// us, those that somebody writes.
     fn living_threads(&self) -> BTreeSet<String> {
-        let prefix = format!("{}-", Tool::Codex);
-        let mut living = names_in(&self.settings.paths.sessions_dir(), &prefix, ".json");
+        let thread_of_session = |name: &str| match session_of_file(name)? {
+            (Tool::Codex, id) => Some(id.to_string()),
+            (Tool::Claude, _) => None,
+        };
+        let mut living = names_in(&self.settings.paths.sessions_dir(), thread_of_session);
         living.retain(|thread| self.recorder.is_alive(thread));
         for home in &self.new_homes {
-            let mut locked = names_in(&home.join("thread-writer-locks"), "", ".lock");
+            let thread_of_lock = |name: &str| name.strip_suffix(".lock").map(str::to_owned);
+            let mut locked = names_in(&home.join("thread-writer-locks"), thread_of_lock);
             locked.retain(|thread| {
                 is_uuid(thread) && (self.settings.is_held)(home, thread) == Some(true)
             });
@@ -402,12 +406,8 @@ fn system_time(at: Timestamp) -> SystemTime {
     UNIX_EPOCH + Duration::from_micros(u64::try_from(at.as_micros()).unwrap_or_default())
 }
 
-/// What stands between `prefix` and `suffix` in the names of a folder's files.
-fn names_in(folder: &Path, prefix: &str, suffix: &str) -> BTreeSet<String> {
+/// Returns what `parse` makes of the names of a folder's files.
+fn names_in(folder: &Path, parse: impl Fn(&str) -> Option<String>) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let name = |entry: fs::DirEntry| {
-        let name = entry.file_name().into_string().ok()?;
-        Some(name.strip_prefix(prefix)?.strip_suffix(suffix)?.to_owned())
-    };
-    entries.filter_map(name).collect()
+    entries.filter_map(|entry| parse(entry.file_name().to_str()?)).collect()
 }

@@ -5,11 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use turnbridge_core::ids::Tool;
 use turnbridge_core::session::Session;
 use turnbridge_core::session::session_wire::{is_stopped_in, read_session};
 
-use crate::paths::StatePaths;
+use crate::paths::{StatePaths, session_of_file};
 
 /// The state stands in the first bytes of the file.
 const HEAD: usize = 512;
@@ -66,13 +65,8 @@ fn for_each_file(paths: &StatePaths, mut look: impl FnMut(&str, PathBuf)) -> io:
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name();
-        let stem = name.to_str().and_then(|name| name.strip_suffix(".json"));
-        let id = stem.and_then(|stem| {
-            let of = |tool: Tool| stem.strip_prefix(tool.as_str())?.strip_prefix('-');
-            Tool::ALL.into_iter().find_map(of)
-        });
-        if let Some(id) = id {
-            look(id, entry.path());
+        if let Some((_, id)) = name.to_str().and_then(session_of_file) {
+            look(id.as_str(), entry.path());
         }
     }
     Ok(())
@@ -81,7 +75,7 @@ fn for_each_file(paths: &StatePaths, mut look: impl FnMut(&str, PathBuf)) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::ids::SessionId;
+    use turnbridge_core::ids::{SessionId, Tool};
     use turnbridge_core::session::session_wire::write_session;
     use turnbridge_core::timestamp::Timestamp;
 

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use turnbridge_store::paths::session_of_file;
 
-use super::follow::key_of_file;
 use super::model::SessionKey;
 
 pub struct Bell {
@@ -23,7 +23,7 @@ impl Bell {
             }
             for path in event.paths {
                 let name = path.file_name().and_then(|name| name.to_str());
-                if let Some(key) = name.and_then(key_of_file) {
+                if let Some(key) = name.and_then(session_of_file) {
                     ring(key);
                 }
             }

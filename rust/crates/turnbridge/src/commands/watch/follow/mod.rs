@@ -11,10 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::Tool;
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::paths::StatePaths;
+use turnbridge_store::paths::{StatePaths, session_of_file};
 use turnbridge_store::process::{Liveness, liveness};
 use turnbridge_store::state::session_store;
 use turnbridge_system::observe::signals::with_signals;
@@ -87,7 +87,7 @@ impl Follower {
         let mut there = BTreeSet::new();
         let mut changes = Vec::new();
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let Some(key) = entry.file_name().to_str().and_then(key_of_file) else { continue };
+            let Some(key) = entry.file_name().to_str().and_then(session_of_file) else { continue };
             changes.extend(self.read(&key, now));
             there.insert(key);
         }
@@ -189,15 +189,6 @@ fn traces(session: &Session, config_dir: Option<&Path>) -> Vec<Option<Stamp>> {
 fn stamp_of(path: &Path) -> Option<Stamp> {
     let metadata = fs::metadata(path).ok()?;
     Some((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), metadata.len()))
-}
-
-/// The session whose file has this name.
-pub fn key_of_file(name: &str) -> Option<SessionKey> {
-    let stem = name.strip_suffix(".json")?;
-    Tool::ALL.into_iter().find_map(|tool| {
-        let id = stem.strip_prefix(tool.as_str())?.strip_prefix('-')?;
-        Some((tool, SessionId::parse(id)?))
-    })
 }
 
 #[cfg(test)]

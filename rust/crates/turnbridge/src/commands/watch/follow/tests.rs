@@ -88,15 +88,6 @@ fn one_file_can_be_told_of_by_name() {
 }
 
 #[test]
-fn names_that_are_no_sessions_are_passed_over() {
-    let uuid = "825c8529-ee09-4cb8-8902-000000000001";
-    assert_eq!(key_of_file(&format!("claude-{uuid}.json")), Some(key(1)));
-    for name in ["claude-x.lock", ".claude-x.json.tmp", "other-x.json", "claude-.json", "x", ""] {
-        assert_eq!(key_of_file(name), None, "{name}");
-    }
-}
-
-#[test]
 fn a_process_that_is_gone_is_seen_and_nothing_is_written() {
     let world = World::new();
     let mut follower = world.follower();
