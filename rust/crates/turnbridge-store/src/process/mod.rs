@@ -104,29 +104,24 @@ fn find_caller(parent: u32, inspect: impl Fn(u32) -> Option<ProcessInfo>) -> Opt
 
 /// The processes above this one whose names `is_wanted` accepts, nearest first.
 pub fn ancestors(is_wanted: impl Fn(&str) -> bool) -> Vec<Caller> {
-    let mut found = Vec::new();
-    let mut pid = platform::parent_id();
-    for _ in 0..MOST_ANCESTORS {
-        let Some(info) = platform::inspect(pid).filter(|_| pid > 0) else { break };
-        if is_wanted(&info.name) {
-            let process = ProcessKey { pid, start: info.start };
-            found.push(Caller { process, name: info.name });
-        }
-        pid = info.parent;
-    }
-    found
+    let wanted = chain_from(platform::parent_id()).filter(|(_, info)| is_wanted(&info.name));
+    let caller = |(pid, info): (u32, ProcessInfo)| Caller {
+        process: ProcessKey { pid, start: info.start },
+        name: info.name,
+    };
+    wanted.map(caller).collect()
 }
 
 /// The processes above `process`, nearest first.
 #[cfg(unix)]
 pub(crate) fn pids_above(process: &ProcessInfo) -> Vec<u32> {
-    let mut pids = Vec::new();
-    let mut next = Some(process.parent);
-    while let Some(pid) = next.filter(|pid| *pid > 0 && pids.len() < MOST_ANCESTORS) {
-        pids.push(pid);
-        next = inspect(pid).map(|info| info.parent);
-    }
-    pids
+    chain_from(process.parent).map(|(pid, _)| pid).collect()
+}
+
+/// The process `pid` and those above it, nearest first, up to one that the system does not tell of.
+fn chain_from(pid: u32) -> impl Iterator<Item = (u32, ProcessInfo)> {
+    let known = |pid: u32| Some((pid, platform::inspect(pid).filter(|_| pid > 0)?));
+    std::iter::successors(known(pid), move |(_, info)| known(info.parent)).take(MOST_ANCESTORS)
 }
 
 /// The variables that a process was started with, whatever it has set since. Returns `None` where the system does not
