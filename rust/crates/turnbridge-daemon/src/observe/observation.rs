@@ -1,5 +1,5 @@
-//! What no hook tells, written down as it is seen: Codex's rollouts, and what Claude's own files and
-//! processes say (KT-45, KT-55, X31).
+//! Runs what looks for events that no hook tells, and decides when it looks again: `rollouts` for Codex,
+//! `liveness` for Claude, `panes` (KT-45, KT-55, X31).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,10 +16,11 @@ use turnbridge_store::foreign::codex_lock::{self, Writer};
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::outbox::{self, Queued};
+use turnbridge_system::observe::session_follower::Pulse;
 
 use crate::daemon::event::Event;
 use crate::daemon::log::DaemonLog;
-use crate::observe::liveness::{Observer, Pulse};
+use crate::observe::liveness::Observer;
 use crate::observe::panes::PaneBinder;
 use crate::observe::rollouts::{Follower, Happening, Settings, Sight, Watch, watch};
 

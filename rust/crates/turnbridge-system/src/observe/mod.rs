@@ -1,4 +1,6 @@
-//! What no hook tells of a session, found out by looking at its process and at the agent's own files.
+//! Every session as it is now: its file, and what no hook tells of it, found out by looking at its process
+//! and at the agent's own files.
 
 pub mod current_sessions;
+pub mod session_follower;
 pub mod signals;

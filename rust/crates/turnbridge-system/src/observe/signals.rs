@@ -7,7 +7,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use turnbridge_core::agents::claude::claude_process_wire::{
     Observation, observe_claude_process, shows_something_else,
@@ -74,10 +74,13 @@ fn signal_of(
 
 /// Claude's own note of the run's process; empty if there is none.
 fn note_of(run: &Run, config_dir: Option<&Path>) -> Vec<u8> {
-    let own_dir = run.host.config_dir.as_deref().map(Path::new);
-    let file = format!("{}.json", run.process.pid);
-    let path = own_dir.or(config_dir).map(|folder| folder.join("sessions").join(file));
-    path.and_then(|path| fs::read(path).ok()).unwrap_or_default()
+    note_path(run, config_dir).and_then(|path| fs::read(path).ok()).unwrap_or_default()
+}
+
+/// Where Claude writes that note.
+pub(super) fn note_path(run: &Run, config_dir: Option<&Path>) -> Option<PathBuf> {
+    let folder = run.host.config_dir.as_deref().map(Path::new).or(config_dir)?;
+    Some(folder.join("sessions").join(format!("{}.json", run.process.pid)))
 }
 
 /// Whether Claude says that the run's terminal shows something else than its session.

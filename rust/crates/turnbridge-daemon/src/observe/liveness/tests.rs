@@ -1,8 +1,13 @@
 //! Sessions made by hand, and what Claude would leave of them.
 
+use std::fs;
+#[cfg(target_os = "linux")]
+use std::time::Duration;
+
 use super::*;
+use turnbridge_core::ids::{SessionId, Tool};
 use turnbridge_core::session::Host;
-use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey};
+use turnbridge_core::session::event::{EventKind, Facts, ProcessKey};
 
 struct World {
     _folder: tempfile::TempDir,
@@ -96,26 +101,6 @@ fn x31_esc_reaches_the_session_file_and_the_sinks_that_it_names() {
     assert_eq!(world.state("a"), "working");
 }
 
-#[test]
-fn sessions_without_a_process_and_those_of_codex_are_not_read_again() {
-    let world = World::new();
-    world.prompt("gone", ProcessKey::UNKNOWN, at(1));
-    let end = EventKind::RunEnded { reason: "exit".to_owned() };
-    world.hook("gone", ProcessKey::UNKNOWN, at(2), end);
-    fs::write(world.paths.sessions_dir().join("codex-x.json"), "{}").unwrap();
-    fs::write(world.paths.sessions_dir().join("claude-noise.json"), "{").unwrap();
-    let mut observer = world.observer();
-    for second in 3..20 {
-        assert_eq!(observer.check(at(second)), []);
-    }
-    assert!(observer.sessions.is_empty());
-    assert_eq!(observer.read.len(), 2);
-    // A file that is removed is forgotten.
-    fs::remove_file(world.paths.sessions_dir().join("claude-noise.json")).unwrap();
-    observer.check(at(40));
-    assert_eq!(observer.read.len(), 1);
-}
-
 /// As the hooks know a process.
 #[cfg(target_os = "linux")]
 fn process(pid: u32) -> ProcessKey {
@@ -153,7 +138,7 @@ fn x31_a_process_that_was_killed_has_stopped_whether_it_worked_or_not() {
     assert_eq!(observer.check(at(8)), [Happening::Changed(id("rests"))]);
     assert_eq!(world.state("rests"), "stopped");
     assert_eq!(observer.check(at(20)), []);
-    assert!(observer.sessions.is_empty());
+    assert_eq!(observer.pulse(at(20)), Pulse::None);
 }
 
 #[cfg(target_os = "linux")]

@@ -1,12 +1,11 @@
 //! Tells at once which session files have changed, by the operating system's word for it. Nothing
-//! depends on it: `Follower::list` finds every change a second later.
+//! depends on it: `SessionFollower::changes` finds every change a second later.
 
 use std::path::PathBuf;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use turnbridge_store::paths::session_of_file;
-
-use super::model::SessionKey;
+use turnbridge_system::observe::session_follower::SessionKey;
 
 pub struct Bell {
     watcher: Option<RecommendedWatcher>,

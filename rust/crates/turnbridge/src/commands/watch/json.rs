@@ -11,10 +11,10 @@ use serde::Serialize;
 use turnbridge_core::session::State;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
+use turnbridge_system::observe::session_follower::{Change, Schedule, SessionFollower, SessionKey};
 
 use super::bell::Bell;
-use super::follow::{Change, Follower};
-use super::model::{SessionKey, Shown};
+use super::model::Shown;
 use crate::commands::sessions::json::{SessionJson, session_json};
 use crate::output;
 
@@ -50,10 +50,10 @@ const VERSION: u32 = 1;
 pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
     let (ring, rung) = channel();
     let mut bell = Bell::new(paths.sessions_dir(), move |key| drop(ring.send(key)));
-    let mut follower = Follower::new(paths, claude_config_dir());
+    let mut follower = SessionFollower::new(paths, claude_config_dir(), Schedule::WATCH);
     let mut out = output::stdout();
     let mut said = Said::default();
-    said.begin(&mut out, &follower.list(clock::now()), shown)?;
+    said.begin(&mut out, &follower.changes(clock::now()), shown)?;
     let mut next_look = Instant::now() + PAUSE;
     while is_read() {
         let rest = next_look.saturating_duration_since(Instant::now());
@@ -71,8 +71,7 @@ pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
         if Instant::now() >= next_look {
             next_look = Instant::now() + PAUSE;
             bell.arm();
-            changes.extend(follower.list(clock::now()));
-            changes.extend(follower.look(clock::now()));
+            changes.extend(follower.changes(clock::now()));
         }
         said.changes(&mut out, &changes)?;
     }

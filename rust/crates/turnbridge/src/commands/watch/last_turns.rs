@@ -6,8 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use turnbridge_core::session::turn_wire::{TurnRecord, read_turn};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::turn_store::read_turns;
-
-use super::model::SessionKey;
+use turnbridge_system::observe::session_follower::SessionKey;
 
 /// More turns than are shown, unless they are very long.
 const TAIL: u64 = 256 << 10;

@@ -3,7 +3,6 @@
 
 mod bell;
 mod filter;
-mod follow;
 mod json;
 mod key;
 mod last_turns;

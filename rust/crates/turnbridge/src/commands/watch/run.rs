@@ -13,12 +13,12 @@ use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::pane_store;
 use turnbridge_system::focus::{Done, Focused};
 use turnbridge_system::observe::current_sessions::find_session;
+use turnbridge_system::observe::session_follower::{Change, Schedule, SessionFollower, SessionKey};
 
 use super::bell::Bell;
-use super::follow::{Change, Follower};
 use super::key::Key;
 use super::last_turns::last_turns;
-use super::model::{Effect, Model, SessionKey, Shown};
+use super::model::{Effect, Model, Shown};
 use super::reply::Replies;
 use super::terminal::Screen;
 use super::view::{self, Look};
@@ -44,7 +44,7 @@ pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
     listen(&events)?;
     let ring = events.clone();
     let bell = Bell::new(paths.sessions_dir(), move |key| drop(ring.send(Event::Changed(key))));
-    let follower = Follower::new(paths.clone(), claude_config_dir());
+    let follower = SessionFollower::new(paths.clone(), claude_config_dir(), Schedule::WATCH);
     let mut watch = Watch {
         paths,
         look,
@@ -93,7 +93,7 @@ struct Watch {
     look: Look,
     events: Sender<Event>,
     bell: Bell,
-    follower: Follower,
+    follower: SessionFollower,
     model: Model,
     replies: Replies,
     /// The session whose turns the model has.
@@ -108,7 +108,7 @@ enum Going {
 
 impl Watch {
     fn run(&mut self, screen: &mut Screen, happened: &Receiver<Event>) -> Result<()> {
-        let first = self.follower.list(clock::now());
+        let first = self.follower.changes(clock::now());
         self.apply(first);
         self.model.set_panes(pane_store::read(&self.paths));
         let mut next_look = Instant::now() + SECOND;
@@ -173,9 +173,7 @@ impl Watch {
     /// Whether anything has changed.
     fn look_around(&mut self) -> bool {
         self.bell.arm();
-        let now = clock::now();
-        let mut changes = self.follower.list(now);
-        changes.extend(self.follower.look(now));
+        let changes = self.follower.changes(clock::now());
         let mut is_changed = !changes.is_empty();
         self.apply(changes);
         is_changed |= self.model.set_panes(pane_store::read(&self.paths));

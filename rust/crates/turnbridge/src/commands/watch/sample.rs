@@ -9,9 +9,7 @@ use turnbridge_core::session::{
     Activity, Detail, Ended, Host, Prompt, Run, Session, State, Turn, Wait,
 };
 use turnbridge_core::timestamp::Timestamp;
-
-use super::follow::Change;
-use super::model::SessionKey;
+use turnbridge_system::observe::session_follower::{Change, SessionKey};
 
 /// A moment at which a dot that blinks is on.
 pub const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);

@@ -8,19 +8,17 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use turnbridge_core::agents::resume::is_refused;
-use turnbridge_core::ids::{SessionId, Tool, is_uuid};
+use turnbridge_core::ids::is_uuid;
 use turnbridge_core::session::turn_wire::TurnRecord;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::panes::{PaneView, Panes};
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_system::observe::session_follower::{Change, SessionKey};
 use turnbridge_system::resume_command::ResumeCommand;
 
 use super::filter::Filter;
-use super::follow::Change;
 use super::key::Key;
 use super::text_box::TextBox;
-
-pub type SessionKey = (Tool, SessionId);
 
 /// How many rows Page Up and Page Down go.
 const PAGE: usize = 10;

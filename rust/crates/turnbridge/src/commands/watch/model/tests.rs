@@ -1,3 +1,5 @@
+use turnbridge_core::ids::SessionId;
+
 use super::*;
 use crate::commands::watch::sample::{NOW, changes, key, session};
 
