@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::Reply;
 
-use crate::gates;
-use crate::patience::{PATIENCE, wait_for};
-use crate::terminal::Terminal;
-use crate::world::{Which, World};
+use crate::support::gates;
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::terminal::Terminal;
+use crate::support::world::{Which, World};
 
 /// Long enough to type something meanwhile.
 const A_WHILE: Duration = Duration::from_secs(6);

@@ -8,12 +8,12 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use testkit::{Browser, Hermetic, Reply};
 
-use crate::codex_world::{CodexWorld, run};
-use crate::gates;
-use crate::patience::wait_for;
 use crate::replies::{claude_prompts, codex_prompt, pwned};
-use crate::scene::{Scene, executable, stdout_of};
-use crate::world::World;
+use crate::support::codex_world::{CodexWorld, run};
+use crate::support::gates;
+use crate::support::patience::wait_for;
+use crate::support::scene::{Scene, executable, stdout_of};
+use crate::support::world::World;
 
 /// An answer with everything that a page could take for its own.
 const ANSWER: &str = "## Result\n\n<script>document.title = 'pwned'</script> and \

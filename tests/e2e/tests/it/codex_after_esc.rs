@@ -6,12 +6,12 @@ use std::time::Duration;
 use testkit::{Codex, Reply, Script, Tmux};
 
 use crate::codex_terminal::asking;
-use crate::codex_world::CodexWorld;
 use crate::daemon_terminal::asked;
-use crate::gates;
-use crate::patience::{PATIENCE, wait_for};
 use crate::service::{FOR_TERMINAL, RECEIVED, Service};
 use crate::slack::texts;
+use crate::support::codex_world::CodexWorld;
+use crate::support::gates;
+use crate::support::patience::{PATIENCE, wait_for};
 
 /// Longer than any of these tests looks.
 const AGES: Duration = Duration::from_secs(60);

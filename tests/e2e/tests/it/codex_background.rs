@@ -9,12 +9,12 @@ use std::time::Duration;
 use testkit::Codex;
 
 use crate::codex_after_esc::{check_that_it_waits, script};
-use crate::codex_world::CodexWorld;
 use crate::daemon_terminal::{asked, codex_world, open_codex};
-use crate::gates;
-use crate::patience::PATIENCE;
 use crate::service::{FOR_TERMINAL, Service};
 use crate::slack::texts;
+use crate::support::codex_world::CodexWorld;
+use crate::support::gates;
+use crate::support::patience::PATIENCE;
 
 /// Codex's own background process, which outlives the terminal, and the one that keeps it up to date.
 /// Ended with the test.

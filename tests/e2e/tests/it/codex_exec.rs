@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{Codex, Reply, Script, Tmux, read_rollout};
 
-use crate::codex_world::{CODE_MODEL, CodexWorld, run, thread_of, thread_told};
-use crate::gates;
-use crate::patience::{PATIENCE, wait_for};
-use crate::scene::{executable, stdout_of};
+use crate::support::codex_world::{CODE_MODEL, CodexWorld, run, thread_of, thread_told};
+use crate::support::gates;
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::scene::{executable, stdout_of};
 
 /// What a test expects of `codex state`.
 struct Expected<'a> {

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use testkit::{Codex, Hermetic, Reply};
 
 use crate::codex_exec::{long_tool, signal, start_long_tool, with_sub_agent};
-use crate::codex_world::{CODE_MODEL, CodexWorld, run, thread_told};
-use crate::gates;
-use crate::hosts::{INSTANCE, PANE, TVINE_SESSION, pairs};
 use crate::interactive::hosts_are_told;
-use crate::scene::{Which, executable, stdout_of};
-use crate::terminal::state_of;
+use crate::support::codex_world::{CODE_MODEL, CodexWorld, run, thread_told};
+use crate::support::gates;
+use crate::support::hosts::{INSTANCE, PANE, TVINE_SESSION, pairs};
+use crate::support::scene::{Which, executable, stdout_of};
+use crate::support::terminal::state_of;
 
 #[test]
 fn a_turn_of_codex_exec_is_told_to_everyone_by_the_plugin_s_hooks() {

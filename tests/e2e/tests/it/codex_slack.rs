@@ -9,11 +9,11 @@ use testkit::{Codex, Reply, Script, SlackApi, SlackSetup, Tmux};
 
 use crate::codex_exec::{signal, with_sub_agent};
 use crate::codex_terminal::{CodexTerminal, asking};
-use crate::codex_world::{CODE_MODEL, CodexWorld, run, thread_told};
-use crate::gates;
-use crate::patience::{PATIENCE, wait_for};
-use crate::scene::{executable, stdout_of};
 use crate::slack::{self, texts};
+use crate::support::codex_world::{CODE_MODEL, CodexWorld, run, thread_told};
+use crate::support::gates;
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::scene::{executable, stdout_of};
 
 struct Bridge {
     slack: SlackApi,

@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{Codex, Reply, Script, Tmux};
 
-use crate::codex_world::CodexWorld;
-use crate::gates;
-use crate::hosts::pairs;
 use crate::interactive::{LINES_OF_ONE_DIALOG, hosts_are_told};
-use crate::patience::{PATIENCE, wait_for};
-use crate::scene::Which;
-use crate::terminal::state_of;
+use crate::support::codex_world::CodexWorld;
+use crate::support::gates;
+use crate::support::hosts::pairs;
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::scene::Which;
+use crate::support::terminal::state_of;
 
 /// Longer than any of these tests looks.
 const AGES: Duration = Duration::from_secs(20);

@@ -6,14 +6,14 @@ use std::fs;
 use serde_json::{Value, json};
 use testkit::{Claude, Codex, Reply};
 
-use crate::codex_world::{CodexWorld, run, thread_told};
-use crate::gates;
-use crate::patience::{PATIENCE, wait_for};
 use crate::replies::{claude_prompts, codex_prompt, pwned};
-use crate::scene::{Scene, executable, stdout_of};
 use crate::service::{NOT_KNOWN, RECEIVED, Service};
 use crate::slack::texts;
-use crate::world::{Which, World};
+use crate::support::codex_world::{CodexWorld, run, thread_told};
+use crate::support::gates;
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::scene::{Scene, executable, stdout_of};
+use crate::support::world::{Which, World};
 
 /// What a person may type, with everything that a shell, an option parser or Slack could take for
 /// its own.

@@ -7,15 +7,15 @@ use std::time::Duration;
 use serde_json::json;
 use testkit::{Claude, Codex, Reply, Script, Tmux};
 
-use crate::codex_world::CodexWorld;
-use crate::gates;
 use crate::interactive::hosts_are_told;
-use crate::patience::{PATIENCE, wait_for};
 use crate::replies::{claude_prompts, codex_prompt};
 use crate::service::{FOR_TERMINAL, HELD, RECEIVED, Service};
 use crate::slack::texts;
-use crate::terminal::Terminal;
-use crate::world::{Which, World};
+use crate::support::codex_world::CodexWorld;
+use crate::support::gates;
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::terminal::Terminal;
+use crate::support::world::{Which, World};
 
 /// Longer than any of these tests looks.
 const AGES: Duration = Duration::from_secs(20);

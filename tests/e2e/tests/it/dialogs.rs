@@ -10,14 +10,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{Claude, Reply, Script};
 
-use crate::gates::{self, note};
-use crate::hosts::pairs;
 use crate::interactive::LINES_OF_ONE_DIALOG;
-use crate::patience::{PATIENCE, wait_for};
 use crate::service::Service;
 use crate::slack::texts;
-use crate::terminal::{Terminal, state_of};
-use crate::world::{Which, World};
+use crate::support::gates::{self, note};
+use crate::support::hosts::pairs;
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::terminal::{Terminal, state_of};
+use crate::support::world::{Which, World};
 
 /// KT-41, TV-18: Claude's own notification comes six seconds after the dialog.
 #[test]

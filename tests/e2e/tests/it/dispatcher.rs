@@ -9,8 +9,8 @@ use std::process::{Command, Output, Stdio};
 
 use testkit::{Hermetic, skipped, write_program};
 
-use crate::packages::{AWKWARD, NAMES};
-use crate::scene::{repository, stdout_of};
+use crate::support::packages::{AWKWARD, NAMES};
+use crate::support::scene::{repository, stdout_of};
 
 /// The files by which it knows a Linux.
 const ARCH_FILE: &str = "/proc/sys/kernel/arch";

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::Reply;
 
-use crate::gates;
-use crate::hosts::pairs;
-use crate::patience::wait_for;
-use crate::terminal::{Terminal, state_of};
-use crate::world::{Which, World};
+use crate::support::gates;
+use crate::support::hosts::pairs;
+use crate::support::patience::wait_for;
+use crate::support::terminal::{Terminal, state_of};
+use crate::support::world::{Which, World};
 
 /// KT-44, X31: a process that was killed says nothing.
 #[test]

@@ -5,9 +5,9 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use testkit::Reply;
 
-use crate::gates;
-use crate::hosts::{INSTANCE, PANE, TVINE_SESSION, pairs};
-use crate::world::{Which, World, repository, stdout_of};
+use crate::support::gates;
+use crate::support::hosts::{INSTANCE, PANE, TVINE_SESSION, pairs};
+use crate::support::world::{Which, World, repository, stdout_of};
 
 /// TV-12..17, TV-22, TV-23, KT-33, KT-36..40, X39.
 #[test]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use testkit::{Reply, SlackApi, SlackSetup, StandIn};
 
-use crate::gates;
 use crate::slack::{texts, threads};
-use crate::world::{Which, World, executable, stdout_of};
+use crate::support::gates;
+use crate::support::world::{Which, World, executable, stdout_of};
 
 fn config(slack: &SlackApi, token: &str) -> String {
     format!(
@@ -96,7 +96,7 @@ fn a_projects_server_by_the_name_of_our_plugins_is_not_called_without_asking() {
         );
         fs::create_dir(project.join(".claude")).expect("make a folder");
         let settings = json!({"enableAllProjectMcpServers": true,
-            "env": {"CLAUDE_PLUGIN_ROOT": crate::world::repository()}});
+            "env": {"CLAUDE_PLUGIN_ROOT": crate::support::world::repository()}});
         fs::write(project.join(".claude/settings.json"), settings.to_string()).expect("settings");
         let servers =
             json!({"mcpServers": {"plugin_turnbridge_voice": {"command": server.program()}}});

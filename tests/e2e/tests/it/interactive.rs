@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::Reply;
 
-use crate::gates::{self, note};
-use crate::hosts::pairs;
-use crate::patience::wait_for;
-use crate::scene::Scene;
-use crate::terminal::{Terminal, state_of};
-use crate::world::{Which, World};
+use crate::support::gates::{self, note};
+use crate::support::hosts::pairs;
+use crate::support::patience::wait_for;
+use crate::support::scene::Scene;
+use crate::support::terminal::{Terminal, state_of};
+use crate::support::world::{Which, World};
 
 /// TV-12..17, KT-36..40, X31.
 #[test]

@@ -7,10 +7,10 @@ use serde_json::json;
 use testkit::{Claude, Reply, Script};
 
 use crate::dialogs::{task, wait_for_answers};
-use crate::gates::{self, note};
-use crate::patience::PATIENCE;
-use crate::terminal::{Terminal, state_of};
-use crate::world::{Which, World};
+use crate::support::gates::{self, note};
+use crate::support::patience::PATIENCE;
+use crate::support::terminal::{Terminal, state_of};
+use crate::support::world::{Which, World};
 
 const A_SECOND: Duration = Duration::from_secs(1);
 

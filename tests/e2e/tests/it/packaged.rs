@@ -9,14 +9,14 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 use testkit::{Claude, Codex, Reply, SlackApi, SlackSetup, Tmux};
 
-use crate::codex_world::{self, CodexWorld, told};
-use crate::gates;
 use crate::headless::{KAWAII_LINES, TVINE_MESSAGES};
-use crate::hosts::pairs;
-use crate::packages;
-use crate::patience::PATIENCE;
 use crate::slack::{texts, threads};
-use crate::world::{Which, World, stdout_of};
+use crate::support::codex_world::{self, CodexWorld, told};
+use crate::support::gates;
+use crate::support::hosts::pairs;
+use crate::support::packages;
+use crate::support::patience::PATIENCE;
+use crate::support::world::{Which, World, stdout_of};
 
 const MESSAGE: &str = "Turnbridge has no executable for";
 

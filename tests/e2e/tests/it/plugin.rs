@@ -1,8 +1,8 @@
 //! The plugin's manifests in the eyes of the real claude.
 
-use crate::gates;
-use crate::packages;
-use crate::world::{World, repository};
+use crate::support::gates;
+use crate::support::packages;
+use crate::support::world::{World, repository};
 
 /// Told to look at a folder, it looks at the marketplace alone.
 #[test]

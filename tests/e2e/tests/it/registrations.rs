@@ -8,12 +8,12 @@ use std::process::Stdio;
 use serde_json::json;
 use testkit::{Claude, Reply};
 
-use crate::gates;
 use crate::headless::{KAWAII_LINES, TVINE_MESSAGES};
-use crate::hosts::pairs;
 use crate::interactive::LINES_OF_ONE_DIALOG;
-use crate::terminal::Terminal;
-use crate::world::{Which, World, executable, stdout_of};
+use crate::support::gates;
+use crate::support::hosts::pairs;
+use crate::support::terminal::Terminal;
+use crate::support::world::{Which, World, executable, stdout_of};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Registered {

@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{Claude, Codex, Hermetic, Reply, Tmux, read_rollout};
 
-use crate::codex_world::CodexWorld;
-use crate::gates;
-use crate::scene::{Which, executable, stdout_of};
-use crate::world::World;
+use crate::support::codex_world::CodexWorld;
+use crate::support::gates;
+use crate::support::scene::{Which, executable, stdout_of};
+use crate::support::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

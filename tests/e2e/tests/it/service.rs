@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use testkit::slack::{Fault, SlackMessage, SlackThread, When};
 use testkit::{SlackApi, SlackSetup};
 
-use crate::codex_world::CodexWorld;
-use crate::patience::{PATIENCE, wait_for};
-use crate::scene::{Scene, executable};
-use crate::world::World;
+use crate::support::codex_world::CodexWorld;
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::scene::{Scene, executable};
+use crate::support::world::World;
 
 pub const RECEIVED: &str = "Your reply was received. It will now be run as a `resume`.\n\
                             **Note: to go on in the CLI at home, first quit";

@@ -10,10 +10,10 @@ use testkit::{
     Claude, Codex, Hermetic, MessagesApi, Reply, ResponsesApi, SlackApi, SlackSetup, Tmux,
 };
 
-use crate::gates;
-use crate::patience::{PATIENCE, wait_for};
 use crate::replies::{claude_prompts, codex_prompt};
-use crate::scene::{Scene, Which, executable};
+use crate::support::gates;
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::scene::{Scene, Which, executable};
 
 const SETTINGS: &str = "{\n\t\"cleanupPeriodDays\": 99\n}";
 

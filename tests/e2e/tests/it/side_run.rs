@@ -6,10 +6,10 @@ use std::process::Stdio;
 use serde_json::json;
 use testkit::Reply;
 
-use crate::gates;
-use crate::patience::wait_for;
-use crate::terminal::{Terminal, state_of};
-use crate::world::{Which, World, stdout_of};
+use crate::support::gates;
+use crate::support::patience::wait_for;
+use crate::support::terminal::{Terminal, state_of};
+use crate::support::world::{Which, World, stdout_of};
 
 /// DESIGN section 4: a session has runs, and the end of one is not the end of the other.
 #[test]

@@ -9,9 +9,9 @@ use serde_json::json;
 use testkit::Hermetic;
 
 use crate::board::{Board, screenshot};
-use crate::gates;
-use crate::patience::wait_for;
-use crate::scene::{Scene, executable};
+use crate::support::gates;
+use crate::support::patience::wait_for;
+use crate::support::scene::{Scene, executable};
 
 /// `turnbridge board --open`, with an opener that ends as `script` says.
 fn open_board(scene: &Scene, script: &str) -> Child {

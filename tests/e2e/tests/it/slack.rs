@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use testkit::slack::SlackThread;
 use testkit::{Claude, Reply, Script, SlackApi, SlackSetup};
 
-use crate::gates;
-use crate::scene::Scene;
-use crate::terminal::Terminal;
-use crate::world::{Which, World, executable, stdout_of};
+use crate::support::gates;
+use crate::support::scene::Scene;
+use crate::support::terminal::Terminal;
+use crate::support::world::{Which, World, executable, stdout_of};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::{Claude, Reply, Script};
 
-use crate::gates::{self, note};
-use crate::hosts::pairs;
-use crate::patience::{PATIENCE, wait_for};
-use crate::terminal::Terminal;
-use crate::world::{Which, World, stdout_of};
+use crate::support::gates::{self, note};
+use crate::support::hosts::pairs;
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::terminal::Terminal;
+use crate::support::world::{Which, World, stdout_of};
 
 const TOOL: &str = "mcp__plugin_turnbridge_voice__speak";
 const REASON: &str = "CVI check failed: /cvi:speak not called";

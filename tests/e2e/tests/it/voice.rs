@@ -6,9 +6,9 @@ use std::process::{Command, Output};
 use serde_json::json;
 use testkit::Reply;
 
-use crate::gates;
-use crate::patience::wait_for;
-use crate::world::{World, stdout_of};
+use crate::support::gates;
+use crate::support::patience::wait_for;
+use crate::support::world::{World, stdout_of};
 
 const TOOL: &str = "mcp__plugin_turnbridge_voice__speak";
 

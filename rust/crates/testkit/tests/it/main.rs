@@ -4,10 +4,10 @@
 #[cfg(unix)]
 mod codex;
 mod messages_api;
-mod slack_client;
 mod slack_faults;
 mod slack_history;
 mod slack_sdk;
 mod slack_socket;
 mod slack_tls;
 mod slack_web;
+mod support;

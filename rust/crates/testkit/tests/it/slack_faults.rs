@@ -10,7 +10,7 @@ use serde_json::json;
 use testkit::slack::{Fault, FaultMix, Outcome, When};
 use testkit::{SlackApi, SlackSetup};
 
-use crate::slack_client::{Client, Request, Response, address};
+use crate::support::slack_client::{Client, Request, Response, address};
 
 const POST: &str = "chat.postMessage";
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup};
 
-use crate::slack_client::Request;
+use crate::support::slack_client::Request;
 
 fn start() -> (SlackApi, String) {
     let api = SlackApi::start(SlackSetup::default());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use testkit::slack::{Fault, SocketState, When};
 use testkit::{Hermetic, SlackApi, SlackSetup, skipped, wait_until};
 
-use crate::slack_client::{APP, BOT};
+use crate::support::slack_client::{APP, BOT};
 
 fn find_script(name: &str, package: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/slack-sdk");

@@ -9,7 +9,7 @@ use testkit::slack::{Cut, Fault, Greeting, Shape, SocketState};
 use testkit::{SlackApi, SlackSetup, wait_until};
 use tungstenite::{Message, WebSocket};
 
-use crate::slack_client::{APP, Request, address};
+use crate::support::slack_client::{APP, Request, address};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 

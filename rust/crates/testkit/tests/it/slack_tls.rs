@@ -11,7 +11,7 @@ use serde_json::json;
 use testkit::slack::{Fault, When};
 use testkit::{Hermetic, SlackApi, SlackSetup};
 
-use crate::slack_client::{Client, Request, address};
+use crate::support::slack_client::{Client, Request, address};
 
 type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use testkit::slack::{Outcome, TokenKind};
 use testkit::{SlackApi, SlackSetup};
 
-use crate::slack_client::{APP, BOT, Client, FORM, Request};
+use crate::support::slack_client::{APP, BOT, Client, FORM, Request};
 
 fn start() -> (SlackApi, String) {
     let api = SlackApi::start(SlackSetup::default());

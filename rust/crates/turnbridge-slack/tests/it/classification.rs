@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use turnbridge_slack::{CallError, Connection, ConnectionError, Obstacle, Post, WebApi};
 
-use crate::server::{Reply, Server};
+use crate::support::server::{Reply, Server};
 use crate::{api, auth_test, bot_token, impatient_api};
 
 const POST: Post<'_> = Post {

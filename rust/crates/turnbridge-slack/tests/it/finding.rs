@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use turnbridge_slack::CallError;
 
-use crate::server::{Reply, Server};
+use crate::support::server::{Reply, Server};
 use crate::{api, bot_token};
 
 fn identity() -> Reply {

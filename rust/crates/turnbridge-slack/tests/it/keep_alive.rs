@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::server::{Reply, Server};
+use crate::support::server::{Reply, Server};
 use crate::{api, bot_token};
 
 const OK: &str = r#"{"ok":true}"#;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::server::read_request;
+use crate::support::server::read_request;
 use crate::{bot_token, impatient_api};
 
 const PIECES: usize = 10_240;

@@ -9,10 +9,10 @@ mod large_answers;
 mod proxy;
 mod requests;
 mod secrets;
-mod server;
 mod socket_mode;
 mod socket_mode_cycles;
 mod socket_mode_ways;
+mod support;
 mod tls;
 
 use std::time::Duration;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::child::call_in_child;
-use crate::server::{Reply, Server, read_request};
+use crate::support::server::{Reply, Server, read_request};
 use crate::tls::{ALIAS, Authority, TEAM};
 
 pub struct Proxy {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use turnbridge_slack::{Encoding, Post, Token, TokenKind};
 
-use crate::server::{Reply, Server};
+use crate::support::server::{Reply, Server};
 use crate::{api, bot_token};
 
 fn sent(server: &Server) -> String {

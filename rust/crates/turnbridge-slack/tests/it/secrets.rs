@@ -3,7 +3,7 @@
 use serde_json::json;
 use turnbridge_slack::{Connection, Encoding, Post, Token, TokenKind, WebApi};
 
-use crate::server::{Reply, Server};
+use crate::support::server::{Reply, Server};
 use crate::{SECRET, api, bot_token};
 
 #[track_caller]

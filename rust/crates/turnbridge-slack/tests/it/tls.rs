@@ -13,7 +13,7 @@ use rustls::pki_types::PrivateKeyDer;
 use tempfile::TempDir;
 
 use crate::child::call_in_child;
-use crate::server::{Reply, Server};
+use crate::support::server::{Reply, Server};
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{SESSION, World, assert_silent_success, feed, payload, recordings};
+use crate::support::world::{SESSION, World, assert_silent_success, feed, payload, recordings};
 
 /// The bytes are no event: exactly one line says so, and no session is touched.
 #[track_caller]
@@ -144,7 +144,8 @@ fn streams_that_are_closed_are_not_mistaken_for_files() {
     let output = feed(command, stop.to_string().as_bytes());
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     // What it had to say has gone into none of its files.
-    let session = std::fs::read_to_string(world.session_file(crate::world::SESSION)).unwrap();
+    let session =
+        std::fs::read_to_string(world.session_file(crate::support::world::SESSION)).unwrap();
     assert!(session.ends_with('}'), "{session}");
     assert_eq!(world.decisions().len(), 1);
 }

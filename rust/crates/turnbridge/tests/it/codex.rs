@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, lines_of};
+use crate::support::world::{World, lines_of};
 
 const ROLLOUTS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/codex/rollouts");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::world::{SESSION, World, assert_silent_success, lines_of, payload};
+use crate::support::world::{SESSION, World, assert_silent_success, lines_of, payload};
 
 const HOOKS: usize = 200;
 

@@ -7,7 +7,7 @@ use std::process::Output;
 use serde_json::{Value, json};
 
 use crate::schemas;
-use crate::world::World;
+use crate::support::world::World;
 
 fn path(world: &World) -> PathBuf {
     world.hermetic.config_dir().join("config.toml")

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use testkit::wait_until;
 
 use crate::board::site::{PATIENCE, Site};
-use crate::world::World;
+use crate::support::world::World;
 
 const REPLY: &str = "11111111-2222-4333-8444-555555555551";
 

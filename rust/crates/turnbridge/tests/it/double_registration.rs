@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, lines_of, payload};
+use crate::support::world::{World, lines_of, payload};
 
 #[test]
 fn every_event_counts_once_in_any_order_of_arrival_from_the_first_session_start_on() {

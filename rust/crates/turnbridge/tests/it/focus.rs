@@ -8,7 +8,7 @@ use testkit::{StandIn, Tmux, skipped, wait_until};
 
 use crate::board::site::{Site, WITHOUT_SLACK};
 use crate::schemas;
-use crate::world::{World, feed};
+use crate::support::world::{World, feed};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const FIRST: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
@@ -131,7 +131,8 @@ fn kt_74_a_session_that_has_ended_is_resumed_in_a_new_window() {
 #[test]
 fn kt_74_where_no_terminal_can_be_told_the_command_is_printed() {
     let world = World::new();
-    let payload = crate::world::payload("SessionStart", serde_json::json!({"source": "startup"}));
+    let payload =
+        crate::support::world::payload("SessionStart", serde_json::json!({"source": "startup"}));
     let mut payload = payload;
     payload["cwd"] = world.hermetic.project().to_str().unwrap().into();
     world.status(&payload);

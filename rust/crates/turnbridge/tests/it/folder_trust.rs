@@ -11,7 +11,7 @@ use testkit::{SlackApi, SlackSetup, StandIn};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{heard, outbox, pending_turns};
 
-use crate::world::{SESSION, World, payload};
+use crate::support::world::{SESSION, World, payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -82,7 +82,7 @@ impl Scene {
         let stop = payload("Stop", json!({"last_assistant_message": "x"})).to_string();
         self.world.hook("turnbridge-stop-gate", &[], stop.as_bytes());
         let output = self.world.command("turnbridge-notify").arg("--deliver").output().unwrap();
-        crate::world::assert_silent_success(&output);
+        crate::support::world::assert_silent_success(&output);
         assert_eq!(self.files(), before);
         assert!(self.agent.calls().is_empty() && self.slack.calls().is_empty());
     }
@@ -190,7 +190,7 @@ fn what_another_user_has_put_into_a_folder_of_ours_is_not_acted_on() {
     let ended = payload("Stop", json!({"last_assistant_message": "Done."}));
     let mut stopped = scene.world.command("turnbridge-stop-gate");
     stopped.env("TURNBRIDGE_TEST_KILL_AT", "notice written");
-    crate::world::feed(stopped, ended.to_string().as_bytes());
+    crate::support::world::feed(stopped, ended.to_string().as_bytes());
     let counts = || {
         let notices = outbox::oldest_first(&paths).unwrap().count();
         (heard::all(&paths).unwrap().len(), pending_turns::sessions(&paths).len(), notices)
@@ -261,7 +261,7 @@ fn a_config_that_others_can_write_to_is_not_followed() {
         let said = scene.refusal(&["outbox", "retry"]);
         assert!(said.contains("can be written to by others") && said.contains(hint), "{said}");
         let output = scene.world.command("turnbridge-notify").arg("--deliver").output().unwrap();
-        crate::world::assert_silent_success(&output);
+        crate::support::world::assert_silent_success(&output);
         let log = fs::read_to_string(scene.state("logs/notify.log")).unwrap();
         assert!(log.lines().last().unwrap().contains(hint), "{log}");
         assert!(scene.slack.calls().is_empty(), "{:?}", scene.slack.calls());

@@ -6,7 +6,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::world::{SESSION, World, assert_silent_success, feed, payload};
+use crate::support::world::{SESSION, World, assert_silent_success, feed, payload};
 
 const ON: &str = r#"{"sandbox":{"enabled":true}}"#;
 /// What Claude Code shows to the person, who sees no stderr of a hook that exits 0.

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use turnbridge_core::gate::gate_switches::{Switch, config_switch};
 
-use crate::world::World;
+use crate::support::world::World;
 
 impl World {
     /// What `turnbridge gate ARGUMENTS` prints, without this test's own folder in it.
@@ -40,8 +40,8 @@ fn explain_shows_who_decides_what_each_file_says_and_what_happened_last() {
     fs::write(project.join("settings.json"), "{ // mine\n}").unwrap();
     for continued in [false, true] {
         let stop = json!({"cwd": world.hermetic.project(), "stop_hook_active": continued});
-        let stop = crate::world::payload("Stop", stop).to_string();
-        crate::world::feed(world.command("turnbridge-stop-gate"), stop.as_bytes());
+        let stop = crate::support::world::payload("Stop", stop).to_string();
+        crate::support::world::feed(world.command("turnbridge-stop-gate"), stop.as_bytes());
     }
     insta::assert_snapshot!(world.gate(&["explain"]), @"
     on: a turn ends when the agent has spoken its summary
@@ -114,8 +114,8 @@ fn a_gate_that_no_hook_asks_is_off() {
     let mut hook = world.command("turnbridge-status");
     hook.args(["--origin", "plugin"]).env("CLAUDE_PLUGIN_ROOT", "/opt/turnbridge");
     hook.env("CLAUDE_PLUGIN_DATA", "/home/user/.claude/plugins/data/turnbridge-inline");
-    let start = crate::world::payload("SessionStart", json!({"source": "startup"}));
-    crate::world::feed(hook, start.to_string().as_bytes());
+    let start = crate::support::world::payload("SessionStart", json!({"source": "startup"}));
+    crate::support::world::feed(hook, start.to_string().as_bytes());
     assert_eq!(world.explained()["asked"]["by"], "plugin_dir");
     assert_eq!(world.explained()["gate"], "on");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, assert_silent_success, feed, lines_of, payload};
+use crate::support::world::{World, assert_silent_success, feed, lines_of, payload};
 
 fn prompt() -> String {
     payload("UserPromptSubmit", json!({"prompt": "x"})).to_string()

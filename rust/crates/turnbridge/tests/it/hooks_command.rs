@@ -6,7 +6,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::world::{World, feed, payload};
+use crate::support::world::{World, feed, payload};
 
 const SETTINGS: &str = "{\r\n\t\"model\": \"opus\",\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [\r\n\t\t\t{ \"hooks\": [{ \"type\": \"command\", \"command\": \"notify-send done\" }] }\r\n\t\t]\r\n\t}\r\n}";
 

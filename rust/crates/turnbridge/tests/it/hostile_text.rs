@@ -15,7 +15,7 @@ use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{inbox, outbox, routes, turn_store};
 
-use crate::world::{SESSION, World, payload};
+use crate::support::world::{SESSION, World, payload};
 
 /// An escape sequence, C1, a tab's and a line's end, direction, what has no width, and a forged line.
 const HOSTILE: &str = "a\u{1b}]0;x\u{7}\u{9b}31m\u{85}\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{feff}\u{2060}\u{e0041}\u{2028}\r\u{7f}\nhint: forged";

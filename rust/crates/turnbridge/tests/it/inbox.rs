@@ -14,7 +14,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox as store;
 use turnbridge_system::replies::runs::find_out;
 
-use crate::world::{SESSION, World, lines_of, payload};
+use crate::support::world::{SESSION, World, lines_of, payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const SLOW: &str = "TURNBRIDGE_TEST_SLOW";
@@ -175,8 +175,8 @@ impl Inbox {
         let mut command = self.world.command("turnbridge-status");
         command.args(["--origin", "plugin"]).envs(variables.iter().copied());
         let payload = payload("UserPromptSubmit", more);
-        let output = crate::world::feed(command, payload.to_string().as_bytes());
-        crate::world::assert_silent_success(&output);
+        let output = crate::support::world::feed(command, payload.to_string().as_bytes());
+        crate::support::world::assert_silent_success(&output);
     }
 }
 
@@ -472,7 +472,7 @@ fn claude_is_resumed_with_the_config_folder_that_its_session_was_started_with() 
         hook.envs(of_session.map(|folder| ("CLAUDE_CONFIG_DIR", folder)));
         hook.env("CLAUDE_PROJECT_DIR", inbox.world.hermetic.project());
         let prompt = payload("UserPromptSubmit", json!({"prompt": "x"}));
-        crate::world::assert_silent_success(&crate::world::feed(
+        crate::support::world::assert_silent_success(&crate::support::world::feed(
             hook,
             prompt.to_string().as_bytes(),
         ));
@@ -593,8 +593,8 @@ fn the_hooks_acknowledge_the_reply_and_then_the_output_is_nobodys() {
         let mut command = inbox.world.command("turnbridge-status");
         command.args(["--tool", "codex"]).env("TURNBRIDGE_REPLY_ID", id);
         let prompt = payload("UserPromptSubmit", json!({"prompt": "x", "turn_id": SESSION}));
-        let output = crate::world::feed(command, prompt.to_string().as_bytes());
-        crate::world::assert_silent_success(&output);
+        let output = crate::support::world::feed(command, prompt.to_string().as_bytes());
+        crate::support::world::assert_silent_success(&output);
     }
     let names = fs::read_dir(inbox.folder()).unwrap();
     let mut names: Vec<_> =

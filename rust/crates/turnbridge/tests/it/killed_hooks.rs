@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbridge_store::files::file_lock::FileLock;
 
-use crate::world::{SESSION, World, assert_silent_success, feed, lines_of, payload};
+use crate::support::world::{SESSION, World, assert_silent_success, feed, lines_of, payload};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

@@ -14,7 +14,6 @@ mod demo;
 mod doctor;
 mod documents;
 mod double_registration;
-mod engines;
 #[cfg(unix)]
 mod focus;
 #[cfg(unix)]
@@ -58,12 +57,12 @@ mod soak;
 mod speak;
 #[cfg(target_os = "linux")]
 mod strangers;
+mod support;
 mod uninstall;
 mod versions;
 mod voice;
 mod watch;
 #[cfg(windows)]
 mod windows;
-mod world;
 #[cfg(unix)]
 mod wsl;

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::world::{World, feed};
+use crate::support::world::{World, feed};
 
 struct Server {
     child: Child,
@@ -144,7 +144,7 @@ fn a_last_line_without_its_end_is_answered() {
 mod stub {
     use super::*;
 
-    use crate::engines::{
+    use crate::support::engines::{
         cut_off, has_ended, notes, pids, wait_for_end, with_time_to_fail, world_with,
     };
 
@@ -168,7 +168,7 @@ mod stub {
             server.speak("Done.");
             notes(&world, times);
             let player = pids(&world).1;
-            testkit::wait_until(crate::engines::PATIENCE, "the player's end", || {
+            testkit::wait_until(crate::support::engines::PATIENCE, "the player's end", || {
                 (!std::path::Path::new(&format!("/proc/{player}")).exists()).then_some(())
             });
         }

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use testkit::{SlackApi, SlackSetup, skipped};
 
-use crate::world::{World, feed, recordings};
+use crate::support::world::{World, feed, recordings};
 
 const CONFIG: &str = "[slack]
 bot_token = \"xoxb-loopback-bot\"

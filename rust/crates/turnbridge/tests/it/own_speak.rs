@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, feed, payload};
+use crate::support::world::{World, feed, payload};
 
 const TOOL: &str = "mcp__plugin_turnbridge_voice__speak";
 const ALLOWED: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Turnbridge's own speak"}}"#;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use testkit::{StandIn, Tmux, skipped, wait_until};
 use turnbridge_store::process::identify;
 
-use crate::world::{SESSION, World, payload};
+use crate::support::world::{SESSION, World, payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const REPLY: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use testkit::wait_until;
 
 use crate::schemas;
-use crate::world::{SESSION, World, feed, lines_of, payload};
+use crate::support::world::{SESSION, World, feed, lines_of, payload};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const THREAD: &str = "925c8529-ee09-4cb8-8902-dd785b12ca0a";

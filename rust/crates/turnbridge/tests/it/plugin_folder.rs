@@ -8,7 +8,7 @@ use std::process::Stdio;
 use serde_json::Value;
 use testkit::{Claude, MessagesApi, Reply, skipped};
 
-use crate::world::{PROGRAMS, World};
+use crate::support::world::{PROGRAMS, World};
 
 /// hooks.json names the executables without `.exe`. On Windows the marketplace's folder has both: a
 /// script for the other systems, and beside it what is meant.

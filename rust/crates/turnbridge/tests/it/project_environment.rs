@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup, StandIn};
 
-use crate::world::{World, payload};
+use crate::support::world::{World, payload};
 
 #[cfg(target_os = "linux")]
 const PATIENCE: Duration = Duration::from_secs(60);

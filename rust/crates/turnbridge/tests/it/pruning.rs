@@ -8,7 +8,7 @@ use serde_json::json;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::file_lock::FileLock;
 
-use crate::world::{World, payload};
+use crate::support::world::{World, payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{Codex, Reply, ResponsesApi, read_rollout, skipped, wait_until};
 
-use crate::world::World;
+use crate::support::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

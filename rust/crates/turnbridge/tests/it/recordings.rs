@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::world::{World, payload, recordings};
+use crate::support::world::{World, payload, recordings};
 
 #[test]
 fn every_recorded_payload_is_taken_without_a_word() {
@@ -27,7 +27,7 @@ fn a_turn_is_recorded_with_its_prompt_and_its_answer() {
     let shown: Value = serde_json::from_str(&world.turnbridge(&[
         "sessions",
         "show",
-        crate::world::SESSION,
+        crate::support::world::SESSION,
         "--json",
     ]))
     .unwrap();
@@ -38,7 +38,8 @@ fn a_turn_is_recorded_with_its_prompt_and_its_answer() {
     assert_eq!(of("detail"), [json!("ok"), json!("ok"), json!("failed")]);
     assert_eq!(of("error"), [Value::Null, Value::Null, json!("rate_limit")]);
     // The file that every hook rewrites stays small.
-    let session_file = std::fs::metadata(world.session_file(crate::world::SESSION)).unwrap();
+    let session_file =
+        std::fs::metadata(world.session_file(crate::support::world::SESSION)).unwrap();
     assert!(session_file.len() < 8_192, "{}", session_file.len());
 }
 
@@ -56,9 +57,10 @@ fn what_later_parts_need_is_kept() {
     world.status(&payload("UserPromptSubmit", facts));
     let skill = json!({"tool_name": "Skill", "tool_input": {"skill": "cvi:speak"}, "prompt_id": "p1", "cwd": "/home/user/project/sub"});
     world.status(&payload("PostToolUse", skill));
-    let file: Value =
-        serde_json::from_slice(&std::fs::read(world.session_file(crate::world::SESSION)).unwrap())
-            .unwrap();
+    let file: Value = serde_json::from_slice(
+        &std::fs::read(world.session_file(crate::support::world::SESSION)).unwrap(),
+    )
+    .unwrap();
     assert_eq!(file["permission_mode"], "plan");
     assert_eq!(file["cwd"], "/home/user/project/sub");
     let run = &file["runs"][0];
@@ -85,7 +87,7 @@ fn a_turn_without_a_prompt_of_its_own_is_not_recorded_under_the_last_one() {
     // Some Stop hook sent the model back; then `!ls` made it answer once more.
     world.status(&stop("one, continued", true));
     world.status(&stop("of the command", false));
-    let shown = world.turnbridge(&["sessions", "show", crate::world::SESSION, "--json"]);
+    let shown = world.turnbridge(&["sessions", "show", crate::support::world::SESSION, "--json"]);
     let shown: Value = serde_json::from_str(&shown).unwrap();
     let prompts: Vec<_> =
         shown["turns"].as_array().unwrap().iter().map(|turn| turn["prompt"].clone()).collect();

@@ -9,7 +9,7 @@ use serde_json::Value;
 use testkit::{StandIn, Tmux, skipped, wait_until};
 use turnbridge_core::sinks::tvine_project::project_id;
 
-use crate::world::World;
+use crate::support::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{SESSION, World, payload};
+use crate::support::world::{SESSION, World, payload};
 
 /// Three sessions, as old as their names say, seen at a fixed time.
 fn three_sessions() -> World {
@@ -14,8 +14,8 @@ fn three_sessions() -> World {
         let mut command = world.command("turnbridge-status");
         let at = 1_800_000_000 - seconds_ago;
         command.env("TURNBRIDGE_NOW", format!("{at}000000"));
-        let output = crate::world::feed(command, payload.to_string().as_bytes());
-        crate::world::assert_silent_success(&output);
+        let output = crate::support::world::feed(command, payload.to_string().as_bytes());
+        crate::support::world::assert_silent_success(&output);
     };
     call(
         &world,
@@ -86,7 +86,7 @@ fn the_json_keeps_to_its_schema() {
     let updated: Vec<_> = sessions.iter().map(|session| session["updated_at"].as_str()).collect();
     assert!(updated.is_sorted());
     let world = World::new();
-    for (_, bytes) in crate::world::recordings() {
+    for (_, bytes) in crate::support::world::recordings() {
         world.status(&serde_json::from_slice(&bytes).unwrap());
     }
     let sessions = world.sessions();

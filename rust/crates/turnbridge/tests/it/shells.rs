@@ -11,7 +11,7 @@ use testkit::{
     Codex, Hermetic, Reply, ResponsesApi, StandIn, Tmux, read_rollout, skipped, wait_until,
 };
 
-use crate::world::World;
+use crate::support::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const THREAD: &str = "925c8529-ee09-4cb8-8902-dd785b12ca0a";

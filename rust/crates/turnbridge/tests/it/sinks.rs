@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::schemas;
-use crate::world::{SESSION, World, lines_of, payload};
+use crate::support::world::{SESSION, World, lines_of, payload};
 
 fn turn() -> Vec<Value> {
     vec![

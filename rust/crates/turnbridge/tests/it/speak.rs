@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::world::{World, feed};
+use crate::support::world::{World, feed};
 
 // The engines of Linux; macOS looks for others.
 #[cfg(all(unix, not(target_os = "macos")))]
@@ -13,7 +13,7 @@ mod stub {
 
     use testkit::write_program;
 
-    use crate::engines::{
+    use crate::support::engines::{
         PATIENCE, add_silent_sound_card, cut_off, has_ended, has_espeak_ng, mark, notes,
         notes_path, pids, wait_for_end, with_time_to_fail, world_with,
     };

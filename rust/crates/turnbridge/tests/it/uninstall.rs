@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::world::{World, feed, payload};
+use crate::support::world::{World, feed, payload};
 
 const SETTINGS: &str = "{\r\n\t\"model\": \"opus\"\r\n}";
 const CODEX: &str = "# mine\nnotify = ['mine', '-x'] # y\n";

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::schemas;
-use crate::world::{PROGRAMS, SESSION, World, lines_of, payload};
+use crate::support::world::{PROGRAMS, SESSION, World, lines_of, payload};
 
 const NEWER: &str = "written by a newer version of Turnbridge, and left as it is";
 

@@ -6,10 +6,10 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::engines::{
+use crate::support::engines::{
     cut_off, has_espeak_ng, mark, notes, notes_path, pids, wait_for_end, world_with,
 };
-use crate::world::World;
+use crate::support::world::World;
 
 /// Both streams, with the folders of the test as names.
 #[track_caller]

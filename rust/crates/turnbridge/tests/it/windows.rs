@@ -16,7 +16,7 @@ use windows_sys::Win32::System::Console::{
     AllocConsole, CTRL_BREAK_EVENT, GenerateConsoleCtrlEvent,
 };
 
-use crate::world::{SESSION, World, payload};
+use crate::support::world::{SESSION, World, payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;

@@ -9,7 +9,7 @@ use std::process::Output;
 use serde_json::{Value, json};
 use testkit::{StandIn, write_program};
 
-use crate::world::{World, feed, lines_of, payload};
+use crate::support::world::{World, feed, lines_of, payload};
 
 const SETTINGS: &str = "{\r\n\t\"model\": \"opus\"\r\n}";
 const OURS: [&str; 4] =

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup, wait_until};
 
 use super::site::{PATIENCE, SESSION, Site};
-use crate::world::World;
+use crate::support::world::World;
 
 const ONE: &str = "11111111-2222-4333-8444-555555555551";
 const TWO: &str = "11111111-2222-4333-8444-555555555552";

@@ -12,7 +12,7 @@ use testkit::wait_until;
 #[cfg(target_os = "linux")]
 use super::process_list::Watcher;
 use super::site::{PATIENCE, Response, Site, WITHOUT_SLACK};
-use crate::world::World;
+use crate::support::world::World;
 
 /// Opens nothing, and leaves it at that.
 const DOES_NOTHING: &str = "exit 0";

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use testkit::wait_until;
 
 use crate::schemas;
-use crate::world::{World, payload};
+use crate::support::world::{World, payload};
 
 pub const PATIENCE: Duration = Duration::from_secs(30);
 pub const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";

@@ -9,7 +9,7 @@ use testkit::slack::SlackThread;
 use testkit::wait_until;
 
 use super::{PATIENCE, SESSION, Service};
-use crate::world::payload;
+use crate::support::world::payload;
 
 const CUT_OFF: &str = "The run of this reply was cut off";
 

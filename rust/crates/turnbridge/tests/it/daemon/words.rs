@@ -7,7 +7,7 @@ use testkit::slack::{Fault, FaultMix, SlackMessage, SlackThread, When};
 use testkit::wait_until;
 
 use super::{CONFIG, PATIENCE, SESSION, Service};
-use crate::world::{feed, payload};
+use crate::support::world::{feed, payload};
 
 const THREAD: &str = "01a1e18b-7630-76a2-a6c7-e01be454fe87";
 const TURN: &str = "01a1e18b-769c-7ed3-919f-471840d0e67f";

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup, StandIn};
 
 use crate::schemas;
-use crate::world::{World, assert_silent_success, feed, payload};
+use crate::support::world::{World, assert_silent_success, feed, payload};
 
 pub const CONFIG: &str = "language = \"en\"
 [slack]

@@ -377,7 +377,7 @@ fn faults_of_the_state_folder_are_found() {
             .unwrap();
         }),
         fault("state-exposed", "warning", "doctor --fix", Yes, |clinic| {
-            clinic.make_readable_by_all(&clinic.world.session_file(crate::world::SESSION));
+            clinic.make_readable_by_all(&clinic.world.session_file(crate::support::world::SESSION));
             let folder = clinic.state("sessions");
             fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o755))
                 .unwrap();

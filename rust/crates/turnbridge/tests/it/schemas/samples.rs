@@ -18,8 +18,8 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{inbox, outbox, routes};
 
 use super::{SCHEMAS, check, is_valid, schema_of};
-use crate::engines::PATIENCE;
-use crate::world::{SESSION, World, feed, lines_of, payload, recordings};
+use crate::support::engines::PATIENCE;
+use crate::support::world::{SESSION, World, feed, lines_of, payload, recordings};
 
 const ROLLOUT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/codex/rollouts/ask.jsonl");

@@ -7,7 +7,7 @@ use testkit::{Tmux, skipped, wait_until};
 
 use super::Site;
 use crate::board::site as board;
-use crate::world::World;
+use crate::support::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

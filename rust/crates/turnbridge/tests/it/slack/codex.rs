@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::{Bridge, PATIENCE};
-use crate::world::feed;
+use crate::support::world::feed;
 
 const TESTDATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/codex");
 

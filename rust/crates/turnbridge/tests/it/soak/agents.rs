@@ -13,7 +13,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::machine::Machine;
-use crate::world::recordings;
+use crate::support::world::recordings;
 
 /// Paragraphs of a long answer: some ten messages in Slack.
 pub const PARAGRAPHS: usize = 120;

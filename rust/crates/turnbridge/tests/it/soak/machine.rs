@@ -12,7 +12,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::pending_turns;
 
 use super::agents::{self, Noted};
-use crate::world::World;
+use crate::support::world::World;
 
 /// How many times faster time passes: what the delivery waits for, and the clock.
 const HASTE: u32 = 20;

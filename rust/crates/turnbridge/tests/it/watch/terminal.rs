@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use testkit::{StandIn, Tmux, skipped, wait_until};
 
 use super::{PATIENCE, hook, id};
-use crate::world::{SESSION, World, payload};
+use crate::support::world::{SESSION, World, payload};
 
 /// `None`: there is no tmux here.
 fn start(world: &World) -> Option<Tmux> {

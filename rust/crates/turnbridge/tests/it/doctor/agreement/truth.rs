@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{UNSAID, Words};
 use crate::doctor::clinic::Clinic;
-use crate::world::{feed, payload};
+use crate::support::world::{feed, payload};
 
 /// By what really happens.
 pub fn seen(clinic: &Clinic) -> Words {

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use jsonschema::{Registry, Validator};
 use serde_json::{Deserializer, Value};
 
-use crate::world::World;
+use crate::support::world::World;
 
 /// Which schema the output of a command keeps to. The longest one that fits is meant.
 const COMMANDS: [(&str, &str); 36] = [

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use testkit::slack::{Fault, SlackThread, When};
 use testkit::{SlackApi, SlackSetup};
 
-use crate::world::{SESSION, World, assert_silent_success, feed, payload};
+use crate::support::world::{SESSION, World, assert_silent_success, feed, payload};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -79,7 +79,7 @@ impl Bridge {
 
     fn notify_log(&self) -> Vec<Value> {
         let path = self.world.hermetic.state_dir().join("logs/notify.log");
-        crate::world::lines_of(&fs::read_to_string(path).unwrap_or_default())
+        crate::support::world::lines_of(&fs::read_to_string(path).unwrap_or_default())
     }
 }
 

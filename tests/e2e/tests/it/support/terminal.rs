@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::Tmux;
 
-use crate::patience::{PATIENCE, wait_for};
-use crate::world::{Which, World};
+use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::world::{Which, World};
 
 /// Claude drops keys for a moment after a dialog has appeared, so that nobody answers it by accident.
 const DIALOG_GUARD: Duration = Duration::from_millis(1_500);

@@ -12,9 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use testkit::{Hermetic, Tmux};
 
-use crate::hosts::{Kawaii, Tvine, pairs};
-use crate::patience::wait_for;
-use crate::terminal::state_of;
+use crate::support::hosts::{Kawaii, Tvine, pairs};
+use crate::support::patience::wait_for;
+use crate::support::terminal::state_of;
 
 pub struct Scene {
     pub tvine: Tvine,

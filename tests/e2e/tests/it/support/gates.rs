@@ -4,7 +4,7 @@ use std::process::Command;
 
 use testkit::{Browser, Claude, Codex};
 
-use crate::old_agents::lack;
+use crate::support::old_agents::lack;
 
 const SLOW: &str = "TURNBRIDGE_TEST_SLOW";
 const NO_AGENTS: &str = "TURNBRIDGE_TEST_NO_AGENTS";

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use testkit::{wait_until, write_program};
 
-use crate::world::World;
+use crate::support::world::World;
 
 /// Longer than any machine needs; it only keeps a test from waiting for ever.
 pub const PATIENCE: Duration = Duration::from_secs(30);

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use testkit::Hermetic;
 
-use crate::scene::{executable, repository, stdout_of};
+use crate::support::scene::{executable, repository, stdout_of};
 
 pub const NAMES: [&str; 4] =
     ["turnbridge", "turnbridge-notify", "turnbridge-status", "turnbridge-stop-gate"];

@@ -13,7 +13,7 @@ use std::process::Output;
 use serde_json::{Value, json};
 use testkit::StandIn;
 
-use crate::world::World;
+use crate::support::world::World;
 
 const CONFIG: &str = "# mine\n[features]\nreply_resume = true\n";
 

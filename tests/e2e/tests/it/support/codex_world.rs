@@ -12,8 +12,8 @@ use std::time::SystemTime;
 use serde_json::Value;
 use testkit::{Codex, Hermetic, ResponsesApi, Script};
 
-use crate::packages;
-use crate::scene::{Scene, stdout_of};
+use crate::support::packages;
+use crate::support::scene::{Scene, stdout_of};
 
 /// Its default models write code instead of calling tools by name, and only they have sub-agents
 /// of the present kind.

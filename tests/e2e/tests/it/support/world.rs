@@ -5,8 +5,8 @@ use std::process::Command;
 
 use testkit::{Claude, Hermetic, MessagesApi, Script};
 
-use crate::scene::Scene;
-pub use crate::scene::{Which, executable, repository, stdout_of};
+use crate::support::scene::Scene;
+pub use crate::support::scene::{Which, executable, repository, stdout_of};
 
 pub struct World {
     pub claude: Claude,

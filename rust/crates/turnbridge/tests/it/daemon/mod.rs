@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use testkit::slack::SlackThread;
 use testkit::{SlackApi, SlackSetup, wait_until};
 
-use crate::world::{World, payload};
+use crate::support::world::{World, payload};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
@@ -153,7 +153,7 @@ impl Service {
 
     fn log(&self) -> Vec<Value> {
         let path = self.world.hermetic.state_dir().join("logs/daemon.log");
-        crate::world::lines_of(&fs::read_to_string(path).unwrap_or_default())
+        crate::support::world::lines_of(&fs::read_to_string(path).unwrap_or_default())
     }
 
     #[track_caller]

@@ -12,7 +12,7 @@ use std::fs;
 use serde_json::{Value, json};
 use testkit::wait_until;
 
-use crate::world::World;
+use crate::support::world::World;
 use site::{PATIENCE, SESSION, Site, WITHOUT_SLACK};
 
 #[test]

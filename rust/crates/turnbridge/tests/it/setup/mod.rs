@@ -11,7 +11,7 @@ use std::process::Output;
 use serde_json::Value;
 use testkit::{SlackApi, SlackSetup, StandIn};
 
-use crate::world::{World, feed};
+use crate::support::world::{World, feed};
 
 const TOKENS: &str = "xoxb-loopback-bot\nxapp-loopback-app\n";
 const BOTH: [&str; 2] = ["--bot-token-stdin", "--app-token-stdin"];

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::schemas;
-use crate::world::{World, payload};
+use crate::support::world::{World, payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -1,0 +1,3 @@
+//! What these tests stand on.
+
+pub mod server;
