@@ -6,9 +6,12 @@ pub mod consent;
 mod demo;
 mod doctor;
 mod failure;
+mod mcp;
 mod output;
 mod register;
+mod session_views;
 mod setup;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -14,7 +14,7 @@ use super::http::{Head, Response};
 use super::live::Live;
 use super::peer::Refusal;
 use super::sign_in::SignIn;
-use super::{cards, go_to_terminal, replies, settings, static_files, turns};
+use super::{board_replies, cards, go_to_terminal, settings, static_files, turns};
 
 /// What the threads of the board share.
 pub struct Desk {
@@ -77,7 +77,7 @@ impl Desk {
             "turns": page.turns,
             "first": page.first,
             "total": page.total,
-            "replies": replies::of_session(&self.paths, tool, &id),
+            "replies": board_replies::of_session(&self.paths, tool, &id),
         }))
     }
 
@@ -94,7 +94,7 @@ impl Desk {
         };
         match action {
             ["enter"] => self.sign_in.exchange(&self.paths, &order, &self.token),
-            ["api", "replies"] => replies::accept(self, &order),
+            ["api", "replies"] => board_replies::accept(self, &order),
             ["api", "settings", "claude-hooks"] => match order["enabled"].as_bool() {
                 Some(enabled) => settings::set_claude_hooks(enabled, self.language()),
                 None => Response::error(422, "`enabled` has to be `true` or `false`"),

@@ -11,7 +11,7 @@ use turnbridge_core::text::texts::Language;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{pane_store, session_store};
 
-use super::replies;
+use super::board_replies;
 
 /// Stopped sessions beyond this are not listed; the newest come first.
 const MOST_STOPPED: usize = 500;
@@ -34,7 +34,7 @@ pub fn snapshot(paths: &StatePaths, language: Language) -> Value {
         "version": 1,
         "language": match language { Language::Japanese => "ja", Language::English => "en" },
         "sessions": cards,
-        "replies": replies::pending(paths),
+        "replies": board_replies::pending(paths),
     })
 }
 

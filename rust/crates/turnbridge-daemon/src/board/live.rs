@@ -20,7 +20,7 @@ use turnbridge_store::files::atomic_file::make_private_folder;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::session_store;
 
-use super::{cards, replies};
+use super::{board_replies, cards};
 
 /// A whole event of a stream, shared by all who are told of it.
 pub type Frame = Arc<str>;
@@ -166,7 +166,7 @@ impl Watch {
     fn welcome(&mut self, page: SyncSender<Frame>, language: Language) {
         if self.pages.is_empty() {
             self.cards.clear();
-            self.replies = replies::all(&self.paths).iter().map(known_reply).collect();
+            self.replies = board_replies::all(&self.paths).iter().map(known_reply).collect();
         }
         let snapshot = cards::snapshot(&self.paths, language);
         for card in snapshot["sessions"].as_array().into_iter().flatten() {
@@ -212,7 +212,7 @@ impl Watch {
     }
 
     fn tell_replies(&mut self) {
-        let all = replies::all(&self.paths);
+        let all = board_replies::all(&self.paths);
         let known: BTreeMap<String, u64> = all.iter().map(known_reply).collect();
         let is_new = |reply: &&Value| {
             let (id, hash) = known_reply(reply);

@@ -5,6 +5,7 @@
 //! Whoever has the token may make an agent run, so that nothing else is listened to: see `guard`.
 
 mod api;
+mod board_replies;
 mod cards;
 mod failure;
 mod go_to_terminal;
@@ -12,7 +13,6 @@ mod guard;
 mod http;
 mod live;
 mod peer;
-mod replies;
 mod room;
 mod server;
 mod settings;

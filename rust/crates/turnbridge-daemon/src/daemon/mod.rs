@@ -6,8 +6,8 @@
 mod board_side;
 pub(crate) mod event;
 pub(crate) mod log;
-mod replies;
 pub(crate) mod reply_log;
+mod reply_runs;
 mod watch;
 
 use std::fs;
@@ -36,7 +36,7 @@ use crate::observe::observation::Observation;
 use board_side::BoardSide;
 use event::{Event, Place, StopReason};
 use log::DaemonLog;
-use replies::Replies;
+use reply_runs::Replies;
 use watch::FolderWatch;
 
 /// Others look whether the lock is held, and hold it themselves while they look.

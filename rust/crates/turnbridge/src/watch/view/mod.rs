@@ -17,7 +17,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::model::{Mode, Model, Shown};
 use super::text_box::TextBox;
-use crate::commands::sessions::table::fit;
+use crate::session_views::table::fit;
 use wrap::wrap;
 
 pub use list::next_change;

@@ -12,8 +12,8 @@ use turnbridge_core::timestamp::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Look, dim, put};
-use crate::commands::sessions::table::{age, fit, state_words};
-use crate::commands::watch::model::{BLINK, Model, Shown, age_holds, is_lit};
+use crate::session_views::table::{age, fit, state_words};
+use crate::watch::model::{BLINK, Model, Shown, age_holds, is_lit};
 
 const TOOL: usize = 6;
 const AGE: usize = 3;

@@ -22,7 +22,7 @@ use super::model::{Effect, Model, Shown};
 use super::reply::Replies;
 use super::terminal::Screen;
 use super::view::{self, Look};
-use crate::commands::sessions::table;
+use crate::session_views::table;
 
 const SECOND: Duration = Duration::from_secs(1);
 

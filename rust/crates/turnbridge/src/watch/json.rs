@@ -15,8 +15,8 @@ use turnbridge_system::observe::session_follower::{Change, Schedule, SessionFoll
 
 use super::bell::Bell;
 use super::model::Shown;
-use crate::commands::sessions::json::{SessionJson, session_json};
 use crate::output;
+use crate::session_views::json::{SessionJson, session_json};
 
 /// How often is looked for what nobody tells.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -9,8 +9,8 @@ use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::terminals::panes::{Launched, Panes};
 
 use super::*;
-use crate::commands::watch::key::Key;
-use crate::commands::watch::sample::{NOW, changes, in_pane, key, session, turn};
+use crate::watch::key::Key;
+use crate::watch::sample::{NOW, changes, in_pane, key, session, turn};
 
 const COLOR: Look = Look { color: true };
 const PLAIN: Look = Look { color: false };

@@ -1,7 +1,7 @@
 use turnbridge_core::ids::SessionId;
 
 use super::*;
-use crate::commands::watch::sample::{NOW, changes, key, session};
+use crate::watch::sample::{NOW, changes, key, session};
 
 /// One of every state: 1 completed, 2 working, 3 waits (Codex), 4 waits for longer, 5 stopped.
 fn model() -> Model {
@@ -181,7 +181,7 @@ fn a_message_lasts_until_the_next_key() {
 #[test]
 fn turns_and_scrolling_belong_to_the_chosen_session() {
     let mut model = model();
-    let turn = crate::commands::watch::sample::turn("p", "a", 5);
+    let turn = crate::watch::sample::turn("p", "a", 5);
     model.set_turns(key(4), vec![turn]);
     model.press(Key::PageDown);
     assert_eq!((model.turns().len(), model.scroll()), (1, PAGE));

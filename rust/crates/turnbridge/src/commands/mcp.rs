@@ -4,9 +4,6 @@
 //! stdout carries nothing else. Whatever a line holds, the server goes on to the next. A speech
 //! that has begun belongs to the player and goes on when the server has ended.
 
-mod lines;
-mod protocol;
-
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
@@ -15,9 +12,9 @@ use turnbridge_store::process::agent_environment::{self, Scope};
 use turnbridge_system::speech::{self, Silence};
 
 use crate::config;
+use crate::mcp::lines::{Line, read_line};
+use crate::mcp::protocol::{self, ToolResult};
 use crate::output;
-use lines::{Line, read_line};
-use protocol::ToolResult;
 
 /// Serve the voice to agents as an MCP tool, over stdin and stdout
 ///

@@ -1,23 +1,10 @@
 //! `turnbridge watch`: all sessions, live, on the terminal; with `--json`, for other programs.
-//! Reads our files only and works with the daemon dead; a reply waits for it then.
-
-mod bell;
-mod filter;
-mod json;
-mod key;
-mod last_turns;
-mod model;
-mod reply;
-mod run;
-#[cfg(test)]
-mod sample;
-mod terminal;
-mod text_box;
-mod view;
 
 use anyhow::Result;
 use clap::Args;
-use model::Shown;
+
+use crate::watch::model::Shown;
+use crate::watch::{json, run as terminal};
 
 /// Watch your agents live, and answer them
 ///
@@ -37,6 +24,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let shown = if arguments.all { Shown::All } else { Shown::Live };
     match arguments.json {
         true => json::run(paths, shown),
-        false => run::run(paths, shown),
+        false => terminal::run(paths, shown),
     }
 }

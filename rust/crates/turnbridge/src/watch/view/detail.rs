@@ -11,8 +11,8 @@ use turnbridge_core::timestamp::Timestamp;
 
 use super::wrap::wrap;
 use super::{bold, put};
-use crate::commands::sessions::table::{age, fit, state_text};
-use crate::commands::watch::model::Model;
+use crate::session_views::table::{age, fit, state_text};
+use crate::watch::model::Model;
 
 /// The lines that a long prompt may take from the answer.
 const PROMPT_LINES: usize = 12;

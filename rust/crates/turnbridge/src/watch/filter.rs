@@ -2,7 +2,7 @@
 
 use turnbridge_core::session::Session;
 
-use crate::commands::sessions::table::state_words;
+use crate::session_views::table::state_words;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {

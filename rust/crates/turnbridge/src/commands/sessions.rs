@@ -1,11 +1,6 @@
 //! `turnbridge sessions`: what every session is doing. Needs no daemon: what hooks cannot tell is
 //! looked up on the spot, and turns that a killed hook has left are written down.
 
-mod format;
-pub mod json;
-mod show;
-pub mod table;
-
 use std::io::Write;
 
 use anyhow::Result;
@@ -19,7 +14,8 @@ use turnbridge_store::state::recovery;
 use turnbridge_system::observe::current_sessions::{all_sessions, find_session, open_sessions};
 
 use crate::output;
-use format::{OfAll, OfEach, Template};
+use crate::session_views::format::{OfAll, OfEach, Template};
+use crate::session_views::{format, json, show, table};
 
 /// Show the sessions of your agents and what each is doing
 #[derive(Debug, Args)]

@@ -35,7 +35,7 @@ mod tests {
     use testkit::Hermetic;
 
     use super::*;
-    use crate::commands::watch::sample::{key, turn};
+    use crate::watch::sample::{key, turn};
 
     /// The prompts of what is read, when turns with answers of these lengths were recorded.
     fn read(lengths: &[usize]) -> Vec<String> {
