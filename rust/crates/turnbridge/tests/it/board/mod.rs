@@ -8,6 +8,7 @@ pub mod sign_in;
 pub mod site;
 
 use std::fs;
+use std::io::Write as _;
 
 use serde_json::{Value, json};
 use testkit::wait_until;
@@ -137,7 +138,7 @@ fn check_headers(head: &str) {
 }
 
 #[test]
-fn sessions_are_told_as_hooks_change_them() {
+fn kt_t5_tv_25_sessions_are_told_as_hooks_change_them() {
     let site = Site::start();
     let mut events = site.events();
     let snapshot = events.next("snapshot").unwrap();
@@ -153,6 +154,9 @@ fn sessions_are_told_as_hooks_change_them() {
     let states = std::iter::from_fn(|| events.next("session"));
     let last = states.into_iter().find(|card| card["state"] == "completed").unwrap();
     assert_eq!(last["detail"], "ok");
+    site.hook("SessionEnd", json!({ "reason": "other" }));
+    let mut states = std::iter::from_fn(|| events.next("session"));
+    states.find(|card| card["state"] == "stopped").unwrap();
     // A second one begins with what is there, and both end with the board.
     let mut second = site.events();
     let snapshot = second.next("snapshot").unwrap();
@@ -163,6 +167,40 @@ fn sessions_are_told_as_hooks_change_them() {
     let mut site = site;
     site.stop_daemon();
     assert!(events.next("nothing").is_none() && second.next("nothing").is_none());
+}
+
+/// Nothing but its rollout tells of it.
+#[test]
+fn kt_t6_sessions_are_told_as_a_rollout_of_codex_grows() {
+    let site = Site::start();
+    let mut events = site.events();
+    events.next("snapshot").unwrap();
+    let folder = site.world.hermetic.codex_home().join("sessions/2026/11/15");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("rollout-2026-11-15T18-22-08-{SESSION}.jsonl"));
+    let write = |kind: &str, payload: Value| {
+        let at = turnbridge_store::clock::now().to_string();
+        let line = json!({ "timestamp": at, "type": kind, "payload": payload });
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(&path).unwrap();
+        file.write_all(format!("{line}\n").as_bytes()).unwrap();
+    };
+    let mut next_state = || {
+        let card = events.next("session").unwrap();
+        assert_eq!((&card["tool"], &card["session_id"]), (&json!("codex"), &json!(SESSION)));
+        card["state"].as_str().unwrap().to_owned()
+    };
+    let cwd = site.world.hermetic.project();
+    write(
+        "session_meta",
+        json!({ "id": SESSION, "session_id": SESSION, "cwd": cwd, "cli_version": "0.169.0",
+            "source": "cli", "thread_source": "user" }),
+    );
+    write("event_msg", json!({ "type": "task_started", "turn_id": "t" }));
+    write("event_msg", json!({ "type": "user_message", "message": "fix it" }));
+    while next_state() != "working" {}
+    let question = json!({ "type": "function_call", "name": "request_user_input", "call_id": "q" });
+    write("response_item", question);
+    while next_state() != "waiting_user" {}
 }
 
 #[test]
