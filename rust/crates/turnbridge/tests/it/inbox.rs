@@ -386,6 +386,19 @@ fn a_thread_that_another_codex_has_open_gets_the_reply_through_its_queue() {
     assert!(calls.len() == 1 && calls[0].ends_with(&expected), "{calls:?}");
 }
 
+/// `codex queue` takes a message as an argument only.
+#[test]
+fn slv_53_a_reply_that_is_too_long_for_an_argument_is_an_error_and_goes_no_other_way() {
+    let inbox = Inbox::new();
+    inbox.behave(&format!("{QUEUE_BEGINS}{HELD}"));
+    inbox.codex_thread(&[turn_started("user")]);
+    let _terminal = inbox.hold_codex_thread();
+    inbox.add("r1", &"too long ".repeat(20_000), json!({"tool": "codex"}));
+    let result = inbox.result("r1");
+    assert_eq!((&result["outcome"], &result["reason"]), (&json!("failed"), &json!("too_long")));
+    assert_eq!(inbox.runs(), Vec::<String>::new());
+}
+
 /// Whoever had it open has gone before the second try: nobody would read what is queued.
 #[test]
 fn a_thread_that_was_open_for_a_moment_only_is_run_and_nothing_is_queued() {

@@ -96,6 +96,7 @@ fn x40_a_reply_that_goes_into_an_open_terminal_gets_the_receipt_that_says_so() {
     assert_eq!(steps(&[waiting("a"), waits]), "Run a, TellQueued b");
 }
 
+/// X12 takes SLV-55 back.
 #[test]
 fn replies_of_one_session_run_one_at_a_time_and_those_of_others_beside_them() {
     let mut other = waiting("c");

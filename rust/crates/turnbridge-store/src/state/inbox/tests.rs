@@ -39,7 +39,7 @@ fn progress(paths: &StatePaths, id: &str) -> Progress {
     entry(paths, id).unwrap().unwrap().progress
 }
 
-/// X12.
+/// X12 takes SLV-49 back: a message that Slack delivers again is dropped.
 #[test]
 fn a_message_is_taken_once_by_its_event_and_by_its_time_and_after_it_was_finished() {
     let (_folder, paths) = inbox();

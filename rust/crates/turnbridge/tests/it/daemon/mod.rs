@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::slack::SlackThread;
+use testkit::slack::{Fault, SlackThread, When};
 use testkit::{SlackApi, SlackSetup, wait_until};
 
 use crate::support::world::{World, payload};
@@ -228,6 +228,26 @@ fn slv_42_44_45_strangers_bots_edits_and_forgeries_start_nothing() {
     let fixed = threads.iter().find(|seen| seen.parent.ts == parent).unwrap();
     let ours = fixed.replies.iter().filter(|reply| reply.bot_id.is_some()).count();
     assert_eq!(ours, 2, "a stranger gets silence: {fixed:#?}");
+}
+
+/// X11, SLV-21, SLV-47: no call to Slack finds the session, only the routes of this machine.
+#[test]
+fn x11_whose_a_thread_is_stands_in_the_routes_and_slack_is_not_asked() {
+    let service = Service::start();
+    let thread = service.turn("fix it");
+    let reads = ["conversations.replies", "conversations.history"];
+    for method in reads {
+        let refused = || Fault::Error(When::Before, "internal_error".to_owned());
+        service.slack.fail(method, (0..1_000).map(|_| refused()));
+    }
+    service.slack.say(Some(&thread.parent.ts), "go on");
+    let call = wait_until(PATIENCE, "the agent", || service.calls().pop());
+    assert!(call.contains(SESSION), "{call}");
+    let asked = reads.map(|method| {
+        let calls = service.slack.calls_of(method);
+        calls.iter().filter(|call| format!("{call:?}").contains(&thread.parent.ts)).count()
+    });
+    assert_eq!(asked, [0, 0]);
 }
 
 #[test]
