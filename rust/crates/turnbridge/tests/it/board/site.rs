@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::wait_until;
@@ -234,7 +234,10 @@ impl Events {
     #[track_caller]
     pub fn next(&mut self, name: &str) -> Option<Value> {
         let mut event = String::new();
+        // The board sends a line now and then, so that no read takes too long.
+        let begun = Instant::now();
         loop {
+            assert!(begun.elapsed() < PATIENCE, "no `{name}` in {PATIENCE:?}");
             let mut line = String::new();
             if self.reader.read_line(&mut line).expect("an event") == 0 {
                 return None;

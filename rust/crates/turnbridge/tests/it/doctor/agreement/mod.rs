@@ -104,12 +104,17 @@ fn of_doctor(clinic: &Clinic) -> Words {
         found.and_then(|finding| finding["what"].as_str()).unwrap_or_default().to_owned()
     };
     let daemon = said("daemon");
-    let words = Words { gate: if said("gate").starts_with("on") { "on" } else { "off" }, ..UNSAID };
+    let words = Words { gate: on_or_off(&said("gate")), ..UNSAID };
     if has("daemon-suspended") {
         return Words { daemon: "suspended", ..words };
     }
     if daemon.starts_with("none runs") {
         return Words { daemon: "none", ..words };
+    }
+    // What is wrong with one that runs is a finding in place of the word.
+    let ill = ["daemon-mute", "daemon-refused", "daemon-connecting"];
+    if !daemon.starts_with("runs") && !ill.into_iter().any(has) {
+        return words;
     }
     let is_wrong = has("config-invalid") || has("config-untrusted");
     Words {
@@ -167,7 +172,7 @@ fn of_gate(clinic: &Clinic) -> Words {
     let output = clinic.run(&["gate", "explain", "--json"]);
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     schemas::check("gate", &said);
-    let gate = if said["gate"] == "on" { "on" } else { "off" };
+    let gate = on_or_off(said["gate"].as_str().unwrap());
     assert!(said["summary"].as_str().unwrap().starts_with(gate), "{said}");
     Words { gate, ..UNSAID }
 }
@@ -180,9 +185,18 @@ fn of_board(clinic: &Clinic) -> Words {
     let daemon = match () {
         () if error.contains("no daemon runs") => "none",
         () if error.contains("suspended") => "suspended",
-        () => "runs",
+        () if board == "served" || error.contains("the daemon serves no board") => "runs",
+        () => "-",
     };
     Words { daemon, board, ..UNSAID }
+}
+
+fn on_or_off(said: &str) -> &'static str {
+    match said.split([':', ' ']).next() {
+        Some("on") => "on",
+        Some("off") => "off",
+        _ => "-",
+    }
 }
 
 fn daemon(clinic: &Clinic) -> Value {
