@@ -22,7 +22,8 @@ Commands:
   tidy                         check the dependency rules, the purity of the core, and what is written down twice
   archive-manifests            write packaging/archive/ anew after a change of the plugin's manifests
   mutants [--shard K/N]        plant faults and name those that no test notices; see `mutants --help`
-  bench hooks [--runs N]       what a hook costs, against `/bin/true` and a shell script
+  bench hooks [--against BIN] [--runs N]
+                               what a hook costs, against `/bin/true`, a shell script and another build
   bench dispatcher [--runs N]  what the script before the marketplace's executables adds to a hook
   bench slack [--runs N]       what a Stop hook costs with Slack up, refusing and silent
   bench codex [--runs N]       what `turnbridge notify --tool codex` costs with a short and a long rollout

@@ -56,14 +56,67 @@ const GOALS: [Goal; 4] = [
     },
 ];
 
+/// `--against FOLDER` names the executables of another build, which take turns with ours.
 pub fn hooks(options: &[&str]) -> Result<String> {
+    let (against, options) = match options {
+        ["--against", folder, rest @ ..] => (Some(Path::new(*folder)), rest),
+        _ => (None, options),
+    };
     let runs = runs_of(options, RUNS)?;
     let status = executable("turnbridge-status")?;
     let gate = executable("turnbridge-stop-gate")?;
     let folder = tempfile::tempdir()?;
-    let candidates = candidates(folder.path(), &status, &gate)?;
+    let mut candidates = candidates(folder.path(), &status, &gate)?;
+    if let Some(against) = against {
+        candidates.extend(of_other_build(folder.path(), against)?);
+    }
     let measured = measure(&candidates, runs)?;
-    Ok(report(&measured, runs, &[status, gate]))
+    let mut text = report(&measured, runs, &[status, gate]);
+    if let Some(against) = against {
+        text.push_str(&comparison(&measured, against)?);
+    }
+    Ok(text)
+}
+
+/// What is measured of both builds: its name, the name for the other one, and its executable.
+const COMPARED: [(&str, &str, &str); 2] = [
+    ("status", "status, other", "turnbridge-status"),
+    ("gate sandbox", "gate, other", "turnbridge-stop-gate"),
+];
+
+fn of_other_build(folder: &Path, bin: &Path) -> Result<Vec<Candidate>> {
+    let home = folder.join("other-build");
+    let settings = folder.join("other-sandboxed");
+    std::fs::create_dir_all(&home)?;
+    std::fs::create_dir_all(&settings)?;
+    let settings = transcripts::sandboxed_settings(&settings)?;
+    let hook = |name: &'static str, program: &str, payload: String| {
+        Candidate::new(name, &bin.join(program), &["--origin", "plugin"], payload.into_bytes())
+            .env("HOME", &home)
+    };
+    let [(_, status, status_program), (_, gate, gate_program)] = COMPARED;
+    Ok(vec![
+        hook(status, status_program, payload("PreToolUse", "x", 300)),
+        hook(gate, gate_program, payload("Stop", "last_assistant_message", 300))
+            .env("CLAUDE_CONFIG_DIR", settings),
+    ])
+}
+
+fn comparison(measured: &[Measured], bin: &Path) -> Result<String> {
+    let find = |name: &str| measured.iter().find(|one| one.name == name);
+    let mut text = String::new();
+    for (name, other, program) in COMPARED {
+        let (Some(ours), Some(theirs)) = (find(name), find(other)) else { continue };
+        let size = |path: &Path| path.metadata().map(|metadata| metadata.len());
+        let (ours_size, theirs_size) = (size(&executable(program)?)?, size(&bin.join(program))?);
+        let _ = writeln!(
+            text,
+            "{name:<16} {:>5.2} x the other build by min, {:>5.2} x by quartile; {ours_size} B, other {theirs_size} B",
+            ours.min / theirs.min,
+            ours.quartile / theirs.quartile,
+        );
+    }
+    Ok(text)
 }
 
 pub fn slack(options: &[&str]) -> Result<String> {

@@ -5,6 +5,7 @@
 mod address;
 mod code_map;
 mod directions;
+mod module_files;
 mod workflows;
 
 use std::collections::BTreeSet;
@@ -90,6 +91,7 @@ pub fn run() -> Result<String> {
     problems.extend(workflows::problems(&repository())?);
     problems.extend(code_map::problems(&repository())?);
     problems.extend(directions::problems(&repository())?);
+    problems.extend(module_files::problems(&repository())?);
     if !problems.is_empty() {
         bail!("the workspace is not tidy:\n  {}", problems.join("\n  "));
     }
@@ -101,7 +103,7 @@ fn dependency_problems(workspace: &Workspace) -> Vec<String> {
     let ours: BTreeSet<&str> = workspace.names.keys().map(String::as_str).collect();
     for (package, names) in &workspace.names {
         let Some((_, allowed)) = MAY_NAME.iter().find(|(name, _)| name == package) else {
-            problems.push(format!("`{package}` has no line in the table of xtask/src/tidy.rs"));
+            problems.push(format!("`{package}` has no line in the table of xtask/src/tidy/mod.rs"));
             continue;
         };
         for name in names.iter().filter(|name| ours.contains(name.as_str())) {
@@ -223,12 +225,24 @@ fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The numbered lines before the file's tests.
+/// Returns the numbered lines before the file's tests.
 fn shipped_lines(path: &Path) -> Result<Vec<(usize, String)>> {
     let text =
         fs::read_to_string(path).with_context(|| format!("could not read `{}`", path.display()))?;
-    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
-    Ok(lines.enumerate().map(|(index, line)| (index + 1, line.to_owned())).collect())
+    Ok(lines_before_tests(&text))
+}
+
+/// The tests begin with the first item for tests that has a body; a module that lies in a file of its own
+/// (`mod sample;`) ends nothing.
+fn lines_before_tests(text: &str) -> Vec<(usize, String)> {
+    let lines: Vec<_> = text.lines().collect();
+    let begins_tests = |index: &usize| {
+        let next = lines.get(index + 1).copied().unwrap_or_default();
+        lines[*index].starts_with("#[cfg(test)]") && !next.ends_with(';')
+    };
+    let end = (0..lines.len()).find(begins_tests).unwrap_or(lines.len());
+    let numbered = lines[..end].iter().enumerate();
+    numbered.map(|(index, line)| (index + 1, (*line).to_owned())).collect()
 }
 
 fn at(path: &Path, number: usize, problem: &str) -> String {
@@ -242,6 +256,13 @@ fn at(path: &Path, number: usize, problem: &str) -> String {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn a_module_for_tests_in_a_file_of_its_own_does_not_end_what_is_shipped() {
+        let text = "#[cfg(test)]\nmod sample;\nuse a;\n#[cfg(test)]\nmod tests {\n    use b;\n}\n";
+        let lines: Vec<_> = lines_before_tests(text).into_iter().map(|(_, line)| line).collect();
+        assert_eq!(lines, ["#[cfg(test)]", "mod sample;", "use a;"]);
+    }
 
     #[test]
     fn the_workspace_keeps_to_its_rules() {
@@ -265,7 +286,7 @@ mod tests {
         assert_eq!(
             dependency_problems(&workspace),
             [
-                "`newcomer` has no line in the table of xtask/src/tidy.rs",
+                "`newcomer` has no line in the table of xtask/src/tidy/mod.rs",
                 "`turnbridge-core` may not depend on `turnbridge-store`",
                 "`turnbridge-slack` links `tokio`: no async runtime",
                 "`turnbridge-hooks` links `rustls`",
