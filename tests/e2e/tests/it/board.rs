@@ -305,6 +305,18 @@ fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
         return [own.animationName, mark.content !== 'none', own.outlineStyle].join(' ');
     })";
     assert_eq!(browser.run(look), json!(["none true none", "blink false none", "none false none"]));
+    // A colour is named by its channels: the green one blinks, and is mixed with the ground then.
+    let colours = "[...document.querySelectorAll('.card .dot')].map((dot) => {
+        const [r, g, b] = getComputedStyle(dot).backgroundColor.match(/[\\d.]+/g).map(Number);
+        if (g > r && g > b) return 'green';
+        if (b > r && b > g) return 'blue';
+        return r > g && g > r / 3 && b < g ? 'orange' : `${r} ${g} ${b}`;
+    })";
+    assert_eq!(
+        browser.run(colours),
+        json!(["orange", "green", "blue"]),
+        "KT-77, KT-78, KT-79, TV-29"
+    );
     assert_eq!(browser.run("document.title"), "(1) Turnbridge");
 
     // The stopped one is found by the filter, and unfolded and folded by hand.
