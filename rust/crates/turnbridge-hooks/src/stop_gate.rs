@@ -20,7 +20,7 @@ use turnbridge_store::foreign::{claude_settings, gate_files};
 use turnbridge_store::kill_point::kill_point;
 use turnbridge_store::log::Field;
 use turnbridge_store::state::folder_trust::trusted_state;
-use turnbridge_store::state::session_store;
+use turnbridge_store::state::{inbox, session_store};
 
 use crate::Program;
 use crate::announcement::is_told_before;
@@ -89,7 +89,7 @@ pub fn judge(event: &Event, options: &Options) -> Option<Judged> {
     let mut room = Room { event, options, answer: answer.as_deref(), session: None };
     let stop = Stop {
         is_continued: *stop_hook_active,
-        is_reply: std::env::var_os("TURNBRIDGE_REPLY_ID").is_some_and(|id| !id.is_empty()),
+        is_reply: std::env::var_os(inbox::REPLY_ID).is_some_and(|id| !id.is_empty()),
         is_headless: room.host().is_some_and(Host::is_headless),
     };
     let decision = decide_stop(stop, &mut room);

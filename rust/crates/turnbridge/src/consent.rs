@@ -84,15 +84,10 @@ impl Consent {
 pub struct Texts {
     /// Instead of anything else, when the file is as planned already.
     pub nothing_to_do: String,
-    /// When the change was made, before its outcome.
+    /// After the change, before the line that tells its outcome.
     pub also_done: Option<String>,
     /// How the agent comes to take it up.
     pub next: SetupText,
-}
-
-/// What is said when there is nothing of ours to take out.
-pub fn nothing_of_ours(path: &Path) -> String {
-    format!("there is nothing of ours in `{}`", path.display())
 }
 
 /// Asks at the terminal. Without one it is an error that says `unasked`, and which flag answers.

@@ -5,10 +5,12 @@ use turnbridge_config::codex_notify::Mode;
 use turnbridge_core::agents::claude::settings_edit::Registration;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_store::foreign::foreign_file::Change;
-use turnbridge_system::registration::{PlannedChange, claude_hooks, codex_notify, outcome_text};
+use turnbridge_system::registration::{
+    PlannedChange, claude_hooks, codex_notify, nothing_of_ours, outcome_text,
+};
 use turnbridge_system::wsl::Target;
 
-use crate::consent::{Consent, Texts, nothing_of_ours};
+use crate::consent::{Consent, Texts};
 use crate::failure::note;
 
 /// Returns whether the file is as it should be then: the user may have said no.
@@ -17,17 +19,17 @@ pub fn apply_hooks(consent: Consent, target: &Target, registration: &Registratio
     if claude_hooks::leaves_hooks_off(&change) {
         note("`disableAllHooks` is set in it: no hook will run");
     }
-    consent.carry_out(&change, unless_as_it_should_be(consent, &change, CLAUDE))
+    consent.carry_out(&change, texts_for_registering(consent, &change, CLAUDE))
 }
 
 pub fn remove_hooks(consent: Consent, target: &Target) -> Result<()> {
     let change = claude_hooks::plan_removal(target)?;
-    consent.carry_out(&change, unless_nothing_is_ours(&change, CLAUDE)).map(drop)
+    consent.carry_out(&change, texts_for_removing(&change, CLAUDE)).map(drop)
 }
 
 pub fn restore_hooks(consent: Consent, target: &Target) -> Result<()> {
     let change = claude_hooks::plan_restoring(target)?;
-    consent.carry_out(&change, unless_as_it_should_be(consent, &change, CLAUDE)).map(drop)
+    consent.carry_out(&change, texts_for_registering(consent, &change, CLAUDE)).map(drop)
 }
 
 pub fn apply_notify(consent: Consent, target: &Target, mode: Mode) -> Result<()> {
@@ -35,24 +37,24 @@ pub fn apply_notify(consent: Consent, target: &Target, mode: Mode) -> Result<()>
     let also_done = planned
         .chained
         .map(|argv| SetupText::RunBehindOurs.filled(consent.language, &[&argv.join(" ")]));
-    let texts = unless_as_it_should_be(consent, &planned.change, CODEX);
+    let texts = texts_for_registering(consent, &planned.change, CODEX);
     consent.carry_out(&planned.change, Texts { also_done, ..texts }).map(drop)
 }
 
 pub fn remove_notify(consent: Consent, target: &Target) -> Result<()> {
     let change = codex_notify::plan_removal(target)?;
-    consent.carry_out(&change, unless_nothing_is_ours(&change, CODEX)).map(drop)
+    consent.carry_out(&change, texts_for_removing(&change, CODEX)).map(drop)
 }
 
 /// KT-16: Claude Code reads its hooks when it starts.
 const CLAUDE: SetupText = SetupText::ClaudeTakesItUp;
 const CODEX: SetupText = SetupText::CodexTakesItUp;
 
-fn unless_as_it_should_be(consent: Consent, change: &PlannedChange<'_>, next: SetupText) -> Texts {
+fn texts_for_registering(consent: Consent, change: &PlannedChange<'_>, next: SetupText) -> Texts {
     let nothing_to_do = outcome_text(consent.language, Change::Unchanged, change.path());
     Texts { nothing_to_do, also_done: None, next }
 }
 
-fn unless_nothing_is_ours(change: &PlannedChange<'_>, next: SetupText) -> Texts {
+fn texts_for_removing(change: &PlannedChange<'_>, next: SetupText) -> Texts {
     Texts { nothing_to_do: nothing_of_ours(change.path()), also_done: None, next }
 }

@@ -1,9 +1,30 @@
 //! An error as the page shows it: what failed, and what can be done about it.
 
 use serde_json::{Value, json};
+use turnbridge_core::text::token_mask::without_tokens;
+use turnbridge_core::text::visible_text::visible;
 use turnbridge_system::failure::Hinted;
 
 pub fn failure_json(error: &anyhow::Error) -> Value {
-    let hint = error.downcast_ref::<Hinted>().map(|hinted| hinted.hint.as_str());
-    json!({ "ok": false, "error": format!("{error:#}"), "hint": hint })
+    let hint = error.downcast_ref::<Hinted>().map(|hinted| safe(&hinted.hint));
+    json!({ "ok": false, "error": safe(&format!("{error:#}")), "hint": hint })
+}
+
+/// Folders and files of other people are named in it: tokens are masked, and nothing is invisible.
+fn safe(text: &str) -> String {
+    visible(&without_tokens(text)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnbridge_system::failure::hinted;
+
+    #[test]
+    fn an_error_shows_no_token_and_nothing_that_cannot_be_seen() {
+        let error = hinted("`gone\u{202e}xoxb-1234-abcd` is gone", "look at `xoxb-1234-abcd`");
+        let shown = failure_json(&error);
+        assert_eq!(shown["error"], "`gone\\u202exoxb-***` is gone");
+        assert_eq!(shown["hint"], "look at `xoxb-***`");
+    }
 }

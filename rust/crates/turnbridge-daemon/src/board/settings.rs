@@ -11,7 +11,7 @@ use turnbridge_core::text::visible_text::visible;
 use turnbridge_store::foreign::foreign_file::Change;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::registration::claude_hooks::{self, Wanted};
-use turnbridge_system::registration::{Basis, PlannedChange, outcome_text};
+use turnbridge_system::registration::{Basis, PlannedChange, nothing_of_ours, outcome_text};
 use turnbridge_system::wsl::Target;
 
 use super::failure::failure_json;
@@ -59,11 +59,19 @@ pub fn set_claude_hooks(enabled: bool, language: Language) -> Response {
 
 fn register(language: Language) -> Result<String> {
     let registration = registration()?;
-    make(&claude_hooks::plan_registering(&Target::Here, &registration)?, language)
+    let change = claude_hooks::plan_registering(&Target::Here, &registration)?;
+    match change.changes_nothing() {
+        true => Ok(outcome_text(language, Change::Unchanged, change.path())),
+        false => make(&change, language),
+    }
 }
 
 fn remove(language: Language) -> Result<String> {
-    make(&claude_hooks::plan_removal(&Target::Here)?, language)
+    let change = claude_hooks::plan_removal(&Target::Here)?;
+    match change.changes_nothing() {
+        true => Ok(nothing_of_ours(change.path())),
+        false => make(&change, language),
+    }
 }
 
 /// Returns what was changed, and how Claude Code comes to take it up.

@@ -1,6 +1,6 @@
 //! `pending/`: turns whose end a hook has seen and not yet dealt with wholly. The hook writes the
 //! file first and removes it last, so that nothing is lost with a hook that is killed or that does
-//! not get the session's lock. `session_store` completes what others have left.
+//! not get the session's lock. `turn_completion` completes what others have left.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

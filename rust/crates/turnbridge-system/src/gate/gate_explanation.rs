@@ -11,6 +11,7 @@ use turnbridge_core::gate::gate_switches::Switch;
 use turnbridge_core::gate::speak::SpeakOutcome;
 use turnbridge_core::gate::{Decision, Look, Rule, Stop, decide_stop};
 use turnbridge_core::text::visible_text::visible_line;
+use turnbridge_store::foreign::foreign_text::read_json;
 use turnbridge_store::foreign::{claude_settings, gate_files};
 use turnbridge_store::paths::claude_config_dir;
 
@@ -216,9 +217,7 @@ fn plugin_options() -> Vec<NamedSwitch> {
     let Some(path) = claude_config_dir().map(|folder| folder.join("settings.json")) else {
         return Vec::new();
     };
-    let settings = std::fs::read(&path).unwrap_or_default();
-    let settings = settings.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&settings);
-    let settings: Value = serde_json::from_slice(settings).unwrap_or_default();
+    let settings = read_json(&path);
     let plugins = settings["pluginConfigs"].as_object().into_iter().flatten();
     plugins
         .filter(|(plugin, _)| plugin.starts_with("turnbridge@"))

@@ -12,7 +12,7 @@ use turnbridge_core::agents::claude::settings_edit::{
 };
 use turnbridge_core::session::event::HookEventName;
 use turnbridge_core::system::wsl::Environment;
-use turnbridge_store::foreign::foreign_file::{Applied, Current, ForeignFile};
+use turnbridge_store::foreign::foreign_file::{Current, ForeignFile};
 use turnbridge_store::paths::claude_config_dir;
 
 use super::planned_change::{Edit, PlannedChange};
@@ -62,7 +62,10 @@ pub fn plan_registering<'a>(
     target: &'a Target,
     registration: &'a Registration,
 ) -> Result<PlannedChange<'a>> {
-    let edit = Edit::Apply(Box::new(|current| registered(current, registration)));
+    let edit = Edit::Apply {
+        with_us: Box::new(|current| with_us(current, registration)),
+        without_us: Box::new(without_us),
+    };
     PlannedChange::new(settings_file_of(target)?, edit)
 }
 
@@ -75,10 +78,10 @@ pub fn plan_restoring(target: &Target) -> Result<PlannedChange<'_>> {
     PlannedChange::new(settings_file_of(target)?, Edit::Restore)
 }
 
-fn registered(current: &Current, registration: &Registration) -> Result<Applied, String> {
+fn with_us(current: &Current, registration: &Registration) -> Result<String, String> {
     let text = current.text_or_empty();
     let plan = plan_apply(text, registration).map_err(|refusal| refusal.to_string())?;
-    Ok(Applied { text: plan.applied_to(text), without_us: without_us(current)? })
+    Ok(plan.applied_to(text))
 }
 
 fn without_us(current: &Current) -> Result<String, String> {

@@ -9,7 +9,7 @@ use turnbridge_config::codex_notify::{
     self as notify_key, Mode, Outcome, Plan, Status, our_argv, plan_apply, plan_remove,
 };
 use turnbridge_core::system::wsl::Environment;
-use turnbridge_store::foreign::foreign_file::{Applied, Current, ForeignFile};
+use turnbridge_store::foreign::foreign_file::{Current, ForeignFile};
 use turnbridge_store::paths::{StatePaths, codex_home};
 use turnbridge_store::state::codex_chain;
 
@@ -72,19 +72,25 @@ pub fn plan_registering(target: &Target, mode: Mode) -> Result<Registering<'_>> 
     };
     let edit = {
         let (paths, argv) = (paths.clone(), argv.clone());
-        Edit::Apply(Box::new(move |current| {
-            let text = current.text_or_empty();
-            let without_us = removal(&paths, current)?.applied_to(text);
-            Ok(Applied { text: planned(current, &argv, mode)?.applied_to(text), without_us })
-        }))
+        Edit::Apply {
+            with_us: Box::new(move |current| {
+                Ok(planned(current, &argv, mode)?.applied_to(current.text_or_empty()))
+            }),
+            // Reads the chain's file, which is written anew before: a damaged one keeps nobody from registering.
+            without_us: Box::new(move |current| {
+                Ok(removal(&paths, current)?.applied_to(current.text_or_empty()))
+            }),
+        }
     };
     let needs_folder = chained.is_some();
     let change = PlannedChange::new(target_file, edit)?
-        .first(move || match target {
+        .before_everything(move || match target {
             Target::Wsl(distribution) if needs_folder => distribution.make_state_folder(),
             _ => Ok(()),
         })
-        .keep(move |current| keep_chain(&paths, &planned(current, &argv, mode)?.outcome));
+        .before_replacing(move |current| {
+            keep_chain(&paths, &planned(current, &argv, mode)?.outcome)
+        });
     Ok(Registering { change, chained })
 }
 
@@ -100,15 +106,15 @@ pub fn plan_removal(target: &Target) -> Result<PlannedChange<'_>> {
     };
     let forget =
         move || codex_chain::forget(&paths).context("could not forget the earlier program");
-    Ok(PlannedChange::new(target_file, edit)?.last(forget))
+    Ok(PlannedChange::new(target_file, edit)?.afterwards(forget))
 }
 
 fn planned(current: &Current, argv: &[String], mode: Mode) -> Result<Plan, String> {
     plan_apply(current.text_or_empty(), argv, mode).map_err(|problem| problem.to_string())
 }
 
-/// Before the config names us: whoever is killed in between leaves a chain that nobody asks for,
-/// and not a program that nobody runs.
+/// Keeps the user's program before the config names us: a kill in between leaves an unused note, and the
+/// program is not lost.
 fn keep_chain(paths: &StatePaths, outcome: &Outcome) -> Result<(), String> {
     let kept = match outcome {
         Outcome::Chained(existing) => codex_chain::write(paths, existing),

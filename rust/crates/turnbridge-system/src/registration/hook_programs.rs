@@ -31,7 +31,7 @@ pub fn paths(target: &Target, remark: Remark) -> Result<[String; 3]> {
     }
 }
 
-/// The one that knows no `args` would run our programs without them. One that does not tell its
+/// A Claude Code that is too old for `args` would run our programs without arguments, so it gets a command line. One that does not tell its
 /// version, or is not there, is taken for a new one.
 pub fn form_of_installed_claude(target: &Target, config: &Config) -> Result<Form> {
     let version = match target {

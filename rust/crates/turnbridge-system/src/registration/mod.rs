@@ -9,4 +9,4 @@ pub mod hook_programs;
 mod planned_change;
 
 pub use failures::{explain, refused};
-pub use planned_change::{Basis, PlannedChange, outcome_text, shown_diff};
+pub use planned_change::{Basis, PlannedChange, nothing_of_ours, outcome_text, shown_diff};

@@ -29,8 +29,12 @@ type Step<'a> = Box<dyn Fn() -> Result<()> + 'a>;
 
 /// How the new text is made.
 pub(super) enum Edit<'a> {
-    Apply(FromCurrent<'a, Applied>),
-    /// Says how the file is without us, if others have changed it since we did.
+    Apply {
+        with_us: FromCurrent<'a, String>,
+        /// Is called only when the change is made, after what `before_replacing` does.
+        without_us: FromCurrent<'a, String>,
+    },
+    /// Makes the text without our entries; used if others changed the file after us.
     Remove(FromCurrent<'a, String>),
     /// Puts the backup back.
     Restore,
@@ -41,9 +45,9 @@ pub struct PlannedChange<'a> {
     shown: Current,
     after: Option<String>,
     edit: Edit<'a>,
-    first: Option<Step<'a>>,
-    keep: Option<FromCurrent<'a, ()>>,
-    last: Option<Step<'a>>,
+    before_everything: Option<Step<'a>>,
+    before_replacing: Option<FromCurrent<'a, ()>>,
+    afterwards: Option<Step<'a>>,
 }
 
 impl<'a> PlannedChange<'a> {
@@ -52,33 +56,40 @@ impl<'a> PlannedChange<'a> {
         let failed = |failure| explain::<String>(failure, file.path());
         let shown = file.current().map_err(failed)?;
         let after = match &edit {
-            Edit::Apply(plan) => plan(&shown).map(|applied| Some(applied.text)),
+            Edit::Apply { with_us, .. } => with_us(&shown).map(Some),
             Edit::Remove(plan) => removed(plan, &shown),
             Edit::Restore => Ok(Some(file.backup().map_err(failed)?)),
         };
         let after = after.map_err(|reason| refused(&reason, file.path()))?;
-        let (first, keep, last) = (None, None, None);
-        Ok(PlannedChange { target_file, shown, after, edit, first, keep, last })
+        Ok(PlannedChange {
+            target_file,
+            shown,
+            after,
+            edit,
+            before_everything: None,
+            before_replacing: None,
+            afterwards: None,
+        })
     }
 
     /// Adds a step before anything else.
-    pub(super) fn first(mut self, step: impl Fn() -> Result<()> + 'a) -> PlannedChange<'a> {
-        self.first = Some(Box::new(step));
+    pub(super) fn before_everything(mut self, step: impl Fn() -> Result<()> + 'a) -> Self {
+        self.before_everything = Some(Box::new(step));
         self
     }
 
     /// Adds what must be on the disk before the file is replaced.
-    pub(super) fn keep(
+    pub(super) fn before_replacing(
         mut self,
         keep: impl Fn(&Current) -> Result<(), String> + 'a,
-    ) -> PlannedChange<'a> {
-        self.keep = Some(Box::new(keep));
+    ) -> Self {
+        self.before_replacing = Some(Box::new(keep));
         self
     }
 
     /// Adds a step after the change.
-    pub(super) fn last(mut self, step: impl Fn() -> Result<()> + 'a) -> PlannedChange<'a> {
-        self.last = Some(Box::new(step));
+    pub(super) fn afterwards(mut self, step: impl Fn() -> Result<()> + 'a) -> Self {
+        self.afterwards = Some(Box::new(step));
         self
     }
 
@@ -96,19 +107,23 @@ impl<'a> PlannedChange<'a> {
         self.after.as_deref()
     }
 
+    pub fn changes_nothing(&self) -> bool {
+        self.before() == self.after()
+    }
+
     /// Returns what will change, line by line; empty if nothing will.
     pub fn diff(&self) -> String {
         shown_diff(self.path(), self.before(), self.after())
     }
 
     pub fn make(&self, basis: Basis) -> Result<Change> {
-        self.first.as_ref().map_or(Ok(()), |step| step())?;
+        self.before_everything.as_ref().map_or(Ok(()), |step| step())?;
         let file = &self.target_file.file;
         let change = match &self.edit {
-            Edit::Apply(plan) => file.apply(|current| {
+            Edit::Apply { with_us, without_us } => file.apply(|current| {
                 self.check(basis, current)?;
-                self.keep.as_ref().map_or(Ok(()), |keep| keep(current))?;
-                plan(current)
+                self.before_replacing.as_ref().map_or(Ok(()), |keep| keep(current))?;
+                Ok(Applied { text: with_us(current)?, without_us: without_us(current)? })
             }),
             Edit::Remove(plan) => file.remove(|current| {
                 self.check(basis, current)?;
@@ -117,7 +132,7 @@ impl<'a> PlannedChange<'a> {
             Edit::Restore => file.restore(),
         };
         let change = change.map_err(|failure| explain(failure, file.path()))?;
-        self.last.as_ref().map_or(Ok(()), |step| step())?;
+        self.afterwards.as_ref().map_or(Ok(()), |step| step())?;
         self.target_file.settle(change)?;
         Ok(change)
     }
@@ -136,6 +151,11 @@ pub fn shown_diff(path: &Path, before: Option<&str>, after: Option<&str>) -> Str
     without_tokens(&diff(&path, before.unwrap_or_default(), after.unwrap_or_default())).into_owned()
 }
 
+/// Says that there is nothing to take out.
+pub fn nothing_of_ours(path: &Path) -> String {
+    format!("there is nothing of ours in `{}`", path.display())
+}
+
 /// Returns the outcome of a change in words.
 pub fn outcome_text(language: Language, change: Change, path: &Path) -> String {
     let text = match change {
@@ -146,7 +166,7 @@ pub fn outcome_text(language: Language, change: Change, path: &Path) -> String {
     text.filled(language, &[&path.display().to_string()])
 }
 
-/// Returns what removing comes to, and `None` in it for no file.
+/// Returns the text after the removal; `None` inside: the file will be deleted.
 fn removed(plan: &FromCurrent<'_, String>, current: &Current) -> Result<Option<String>, String> {
     match (&current.text, &current.before) {
         (None, _) => Ok(None),

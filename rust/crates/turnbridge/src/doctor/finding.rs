@@ -143,7 +143,7 @@ pub fn told(what: impl Into<String>, why: impl Into<String>, fix: impl Into<Stri
 }
 
 /// What others say may have several lines, or worse: a key of the config may be a token.
-fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     visible_line(&without_tokens(text)).into_owned()
 }
 

@@ -16,7 +16,7 @@ use turnbridge_system::service;
 use turnbridge_system::state_folder::state_paths;
 use turnbridge_system::wsl::Target;
 
-use super::finding::{Finding, Repair, counted};
+use super::finding::{Finding, Repair, counted, one_line};
 use super::in_time::Pending;
 
 /// Delivering a backlog takes the longest.
@@ -72,7 +72,10 @@ fn named(paths: &[PathBuf]) -> String {
 fn perform(repair: &Repair) -> Result<(), String> {
     let (repair, deadline) = (repair.clone(), Instant::now() + TIMEOUT);
     let performed = Pending::start(move || act(&repair)).until(deadline);
-    performed.unwrap_or_else(|| Err(format!("not done after {} s", TIMEOUT.as_secs())))
+    performed.unwrap_or_else(|| match Instant::now() < deadline {
+        true => Err("it could not be started, or did not come to its end".to_owned()),
+        false => Err(format!("not done after {} s", TIMEOUT.as_secs())),
+    })
 }
 
 fn act(repair: &Repair) -> Result<(), String> {
@@ -86,7 +89,7 @@ fn act(repair: &Repair) -> Result<(), String> {
         Repair::MakePrivate(paths) => return each(paths, make_private),
         Repair::Remove(paths) => return each(paths, |path| std::fs::remove_file(path)),
     };
-    done.map_err(|error| format!("{error:#}"))
+    done.map_err(|error| one_line(&format!("{error:#}")))
 }
 
 fn restart_daemon() -> anyhow::Result<()> {

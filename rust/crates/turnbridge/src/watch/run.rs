@@ -12,7 +12,7 @@ use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::pane_store;
 use turnbridge_system::focus::{Done, Focused};
-use turnbridge_system::observe::current_sessions::find_session;
+use turnbridge_system::observe::current_sessions::current_session;
 use turnbridge_system::observe::session_follower::{Change, Schedule, SessionFollower, SessionKey};
 
 use super::bell::Bell;
@@ -227,11 +227,11 @@ impl Watch {
     }
 
     /// In a thread of its own: terminals may take their time.
-    fn focus(&mut self, (_, id): SessionKey) {
+    fn focus(&mut self, key: SessionKey) {
         let (said, paths) = (self.events.clone(), self.paths.clone());
         let focus = move || {
             // Nobody listens any more when the view has ended meanwhile.
-            let _ = said.send(Event::Say(focus(&paths, id.as_str())));
+            let _ = said.send(Event::Say(focus(&paths, &key)));
         };
         let started = std::thread::Builder::new().name("focus".to_owned()).spawn(focus);
         if let Err(error) = started {
@@ -241,9 +241,11 @@ impl Watch {
 }
 
 /// Goes to a session's terminal, and says in one line what was done.
-fn focus(paths: &StatePaths, id: &str) -> String {
-    let session = find_session(paths, id, clock::now());
-    match session.and_then(|session| Focused::go(paths, session, |_| {})) {
+fn focus(paths: &StatePaths, (tool, id): &SessionKey) -> String {
+    let Some(session) = current_session(paths, *tool, id, clock::now()) else {
+        return "error: its file is gone".to_owned();
+    };
+    match Focused::go(paths, session, |_| {}) {
         Err(error) => format!("error: {error:#}"),
         Ok(focused) => what_was_done(&focused),
     }

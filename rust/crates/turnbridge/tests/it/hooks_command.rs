@@ -197,6 +197,23 @@ fn x1_an_existing_program_is_left_or_chained_and_comes_back() {
     assert_eq!((&status["notify"], &status["chained"]), (&"foreign".into(), &Value::Null));
 }
 
+/// What stands in it is written anew before anything reads it.
+#[test]
+fn a_damaged_note_of_the_earlier_program_keeps_nobody_from_registering() {
+    let world = World::new();
+    fs::write(world.codex_config(), "notify = [\"beep\"]\n").unwrap();
+    fs::create_dir_all(world.hermetic.state_dir()).unwrap();
+    let note = world.hermetic.state_dir().join("codex-notify.json");
+    fs::write(&note, "garbage{").unwrap();
+    let shown = world.turnbridge(&["codex", "notify", "apply", "--chain", "--dry-run"]);
+    assert!(shown.contains("-notify = [\"beep\"]"), "{shown}");
+    assert_eq!(fs::read_to_string(&note).unwrap(), "garbage{");
+    world.turnbridge(&["codex", "notify", "apply", "--chain", "--yes"]);
+    let status = world.turnbridge(&["codex", "notify", "status", "--json"]);
+    let status: Value = serde_json::from_str(&status).unwrap();
+    assert_eq!((&status["notify"], &status["chained"][0]), (&"registered".into(), &"beep".into()));
+}
+
 /// An older one would run our programs without their arguments.
 #[cfg(unix)]
 #[test]
