@@ -1,9 +1,10 @@
 //! The architecture as checks: what may not depend on what, and that the core is pure. And what is
 //! written down twice because it must be: the repository's address, and a release's manifests. And
-//! what workflows keep to.
+//! what workflows keep to, and the pages of decisions.
 
 mod address;
 mod code_map;
+mod decisions;
 mod directions;
 mod module_files;
 mod workflows;
@@ -90,6 +91,7 @@ pub fn run() -> Result<String> {
     problems.extend(archive_manifests::problems(&workspace.address));
     problems.extend(workflows::problems(&repository())?);
     problems.extend(code_map::problems(&repository())?);
+    problems.extend(decisions::problems(&repository())?);
     problems.extend(directions::problems(&repository())?);
     problems.extend(module_files::problems(&repository())?);
     if !problems.is_empty() {
