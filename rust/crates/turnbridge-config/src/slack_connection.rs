@@ -21,10 +21,14 @@ pub fn account(slack: &Slack) -> String {
 pub fn connection(slack: &Slack) -> Connection {
     let url = test_switch::value(TestSwitch::SlackApiUrl);
     let usual = Connection::default();
-    Connection { api_url: url.or(slack.api_url.clone()), timeout: usual.timeout / haste(), ..usual }
+    Connection {
+        api_url: url.or(slack.api_url.clone()),
+        timeout: usual.timeout / speed_up(),
+        ..usual
+    }
 }
 
 /// Returns how many times faster than Slack wants it: once, but in tests.
-pub fn haste() -> u32 {
+pub fn speed_up() -> u32 {
     test_switch::parsed(TestSwitch::SlackHaste).unwrap_or(1).max(1)
 }

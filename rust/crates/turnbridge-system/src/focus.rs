@@ -22,7 +22,7 @@ pub enum Done {
     Switched(Pane),
     Opened(Pane),
     /// Nothing: a person can run the command.
-    Printed,
+    OnlyCommand,
 }
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Focused {
 impl Focused {
     /// Finds the command, and goes nowhere.
     pub fn without_going(paths: &StatePaths, session: Session) -> Result<Focused> {
-        Plan::of(paths, session).map(|plan| plan.ended(Done::Printed))
+        Plan::of(paths, session).map(|plan| plan.ended(Done::OnlyCommand))
     }
 
     /// Goes to the session's pane, or opens a new one.
@@ -67,14 +67,14 @@ impl Focused {
         match self.done {
             Done::Switched(_) => "switched",
             Done::Opened(_) => "opened",
-            Done::Printed => "printed",
+            Done::OnlyCommand => "printed",
         }
     }
 
     pub fn terminal(&self) -> Option<&'static str> {
         match &self.done {
             Done::Switched(pane) | Done::Opened(pane) => Some(pane.terminal()),
-            Done::Printed => None,
+            Done::OnlyCommand => None,
         }
     }
 }
@@ -114,7 +114,7 @@ impl Plan {
                 remark(
                     "Codex has it open in a pane that is not known: go there, or close it there first",
                 );
-                return Ok(Done::Printed);
+                return Ok(Done::OnlyCommand);
             }
             Tool::Claude if self.is_open => {
                 remark("its pane is not known; what is done here, an open one does not see");
@@ -139,7 +139,7 @@ impl Plan {
                 Err(error) => remark(&format!("{error:#}")),
             }
         }
-        Ok(Done::Printed)
+        Ok(Done::OnlyCommand)
     }
 }
 

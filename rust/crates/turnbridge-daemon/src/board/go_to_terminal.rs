@@ -20,7 +20,7 @@ pub fn go(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Response> {
 
 fn shown(focused: &Focused) -> Value {
     let mut answer = focused.to_json();
-    let is_done = !matches!(focused.done, Done::Printed);
+    let is_done = !matches!(focused.done, Done::OnlyCommand);
     let mut shown = json!({
         "ok": is_done, "done": answer["done"].take(), "terminal": answer["terminal"].take(),
     });

@@ -1,6 +1,6 @@
 //! Delivers what is queued to Slack, by one config.
 
-use turnbridge_config::slack_connection::{account, haste, web_api};
+use turnbridge_config::slack_connection::{account, speed_up, web_api};
 use turnbridge_config::{Config, Problem, Slack as SlackConfig};
 use turnbridge_slack::WebApi;
 use turnbridge_store::paths::StatePaths;
@@ -36,7 +36,7 @@ pub struct Deliverer {
 
 impl Deliverer {
     pub fn new(config: Config) -> Deliverer {
-        Deliverer { config, api: None, pace: RealPace::hasty(haste()) }
+        Deliverer { config, api: None, pace: RealPace::hasty(speed_up()) }
     }
 
     pub fn deliver(&mut self, paths: &StatePaths) -> Result<Drained, Obstacle> {

@@ -39,6 +39,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     say(&match &focused.done {
         Done::Switched(pane) => format!("switched to its pane in {}", pane.terminal()),
         Done::Opened(pane) => format!("resumed in a new tab or window of {}", pane.terminal()),
-        Done::Printed => focused.command.line(),
+        Done::OnlyCommand => focused.command.line(),
     })
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use turnbridge_config::slack_connection::{haste, web_api};
+use turnbridge_config::slack_connection::{speed_up, web_api};
 use turnbridge_config::{Slack, check_user_id};
 use turnbridge_core::replies::reply_wire::{Reported, read_event};
 use turnbridge_core::slack::owner_code::{OwnerCode, Verdict};
@@ -209,7 +209,7 @@ impl SlackStep<'_> {
             pass_on(envelope, &sender);
             Accept::Kept
         };
-        let timing = Timing::hastened(haste());
+        let timing = Timing::hastened(speed_up());
         let (socket, events) = SocketMode::start(Arc::clone(api), app.clone(), timing, keep)?;
         self.dialogue.say(SetupText::WriteToTheApp, &[app_name, &code.words()])?;
         let found = self.wait_for_owner(code, &messages, &events);

@@ -259,13 +259,13 @@ fn what_was_done(focused: &Focused) -> String {
         (Done::Opened(pane), _) => {
             return format!("resumed in a new tab or window of {}", pane.terminal());
         }
-        (Done::Printed, _) if !focused.is_open => {
+        (Done::OnlyCommand, _) if !focused.is_open => {
             "no terminal could be told to open it; y copies the command that resumes it"
         }
-        (Done::Printed, Tool::Codex) => {
+        (Done::OnlyCommand, Tool::Codex) => {
             "its pane is not known: go there, or close Codex there; y copies the command that resumes it"
         }
-        (Done::Printed, Tool::Claude) => {
+        (Done::OnlyCommand, Tool::Claude) => {
             "its pane is not known; y copies the command that resumes it"
         }
     };
@@ -298,12 +298,12 @@ mod tests {
         assert_eq!(switched, "switched to its pane in tmux");
         let opened = said(Done::Opened(pane()), Tool::Claude, true);
         assert_eq!(opened, "resumed in a new tab or window of tmux");
-        let printed = said(Done::Printed, Tool::Claude, true);
+        let printed = said(Done::OnlyCommand, Tool::Claude, true);
         assert_eq!(printed, "its pane is not known; y copies the command that resumes it");
-        assert!(said(Done::Printed, Tool::Codex, true).contains("close Codex there"));
+        assert!(said(Done::OnlyCommand, Tool::Codex, true).contains("close Codex there"));
         // One that has ended is in no pane.
         for tool in Tool::ALL {
-            let ended = said(Done::Printed, tool, false);
+            let ended = said(Done::OnlyCommand, tool, false);
             assert!(ended.starts_with("no terminal could be told to open it;"), "{ended}");
         }
     }

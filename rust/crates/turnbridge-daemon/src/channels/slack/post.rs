@@ -101,24 +101,24 @@ pub trait Pace {
 /// As Slack wants it, or so many times faster.
 pub struct RealPace {
     pacer: Pacer,
-    haste: u32,
+    speed_up: u32,
     begun: Instant,
 }
 
 impl RealPace {
-    pub fn hasty(haste: u32) -> RealPace {
-        RealPace { pacer: Pacer::default(), haste, begun: Instant::now() }
+    pub fn hasty(speed_up: u32) -> RealPace {
+        RealPace { pacer: Pacer::default(), speed_up, begun: Instant::now() }
     }
 }
 
 impl Pace for RealPace {
     fn sleep(&self, time: Duration) {
-        std::thread::sleep(time / self.haste);
+        std::thread::sleep(time / self.speed_up);
     }
 
     fn before_post(&mut self) {
         // All of its time passes faster, not only what is slept through.
-        let now = self.begun + self.begun.elapsed() * self.haste;
+        let now = self.begun + self.begun.elapsed() * self.speed_up;
         let wait = self.pacer.wait_before(now);
         self.sleep(wait);
     }

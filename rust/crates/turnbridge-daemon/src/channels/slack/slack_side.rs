@@ -5,7 +5,7 @@ use std::io;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 
-use turnbridge_config::slack_connection::{haste, web_api};
+use turnbridge_config::slack_connection::{speed_up, web_api};
 use turnbridge_config::{Config, Slack as SlackConfig};
 use turnbridge_core::system::daemon_wire::SlackStatus;
 use turnbridge_slack::{Envelope, SocketEvent, SocketMode, SocketWarning, Timing, Token};
@@ -124,7 +124,7 @@ impl SlackSide {
         let events = self.events.clone();
         let connection = self.connection;
         let tell = move |event| drop(events.send(Event::Socket { connection, event }));
-        let timing = Timing::hastened(haste());
+        let timing = Timing::hastened(speed_up());
         let socket = SocketMode::start_telling(api, app_token, timing, keep, tell);
         Ok(Open { hearing, asker: orders, _socket: socket.map_err(threads)? })
     }

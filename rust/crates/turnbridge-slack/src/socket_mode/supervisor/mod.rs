@@ -84,7 +84,7 @@ pub(crate) struct Supervisor {
     pending: Option<SocketId>,
     open_at: Option<Instant>,
     not_before: Option<Instant>,
-    /// Slack's own wish, which no haste of the caller's overrides.
+    /// Slack's own wish, which no speed_up of the caller's overrides.
     limited_until: Option<Instant>,
     failures: u32,
     is_stuck: bool,

@@ -34,10 +34,10 @@ pub type SessionKey = (Tool, SessionId);
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
     tools: &'static [Tool],
-    /// How long a session is looked at again after Claude has written something about it: what it writes proves
-    /// nothing in its first moments. Longer than two passes are apart.
+    /// How long every pass looks at a session after Claude has written something about it: what Claude writes
+    /// proves nothing in its first moments. Must be longer than the time between two passes.
     settling: Duration,
-    at_rest: AtRest,
+    idle_check: IdleCheck,
 }
 
 impl Schedule {
@@ -47,20 +47,20 @@ impl Schedule {
     pub const DAEMON: Schedule = Schedule {
         tools: &[Tool::Claude],
         settling: Duration::from_secs(1),
-        at_rest: AtRest::Files,
+        idle_check: IdleCheck::Files,
     };
 
     /// `turnbridge watch` makes a pass each second.
     pub const WATCH: Schedule = Schedule {
         tools: &Tool::ALL,
         settling: Duration::from_millis(2_500),
-        at_rest: AtRest::Processes,
+        idle_check: IdleCheck::Processes,
     };
 }
 
-/// What is looked at of a session of Claude that neither works nor waits.
+/// What a pass checks of a Claude session that neither works nor waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AtRest {
+enum IdleCheck {
     /// The times of Claude's files in each pass, and everything in a thorough one.
     Files,
     /// Whether its processes are alive, in a thorough pass.
@@ -110,15 +110,15 @@ struct SessionFile {
 
 #[derive(Debug)]
 struct Known {
-    /// As its file has it.
+    /// The session as its file says.
     written: Session,
-    /// As it was found, for one who does not write.
+    /// The session as the last look found it; `None` for the daemon, which writes what it finds.
     current: Option<Session>,
-    /// Nobody has looked since its file was read.
-    is_new: bool,
+    /// No pass has looked at the session since its file was read.
+    is_unchecked: bool,
     /// The stamps of what Claude writes about it.
     traces: Vec<Option<Stamp>>,
-    /// To be looked at until then.
+    /// Every pass looks at the session until then.
     restless_until: Timestamp,
 }
 
@@ -139,7 +139,7 @@ impl SessionFollower {
         }
     }
 
-    /// Makes a pass. Returns the sessions that have become others since the last one.
+    /// Makes a pass. Returns how the sessions have changed since the last one.
     pub fn changes(&mut self, now: Timestamp) -> Vec<Change> {
         let (mut changes, due) = self.pass(now);
         for key in due {
@@ -148,7 +148,7 @@ impl SessionFollower {
         changes
     }
 
-    /// Reads one session's file, if it is another than the one that was read.
+    /// Reads one session's file, if it has changed since it was read.
     pub fn read(&mut self, key: &SessionKey, now: Timestamp) -> Option<Change> {
         let Some(stamp) = stamp_of(&self.paths.session_file(key.0, &key.1)) else {
             return self.forget(key.clone());
@@ -157,7 +157,7 @@ impl SessionFollower {
             return None;
         }
         self.load(key, stamp).or_else(|| {
-            self.live.get_mut(key)?.is_new = false;
+            self.live.get_mut(key)?.is_unchecked = false;
             self.look(key, now)
         })
     }
@@ -191,7 +191,7 @@ impl SessionFollower {
         }
     }
 
-    /// Returns what has become of sessions without a process, and the others that are worth a look.
+    /// Returns the changes of sessions without a process, and the sessions with one that are worth a look.
     fn pass(&mut self, now: Timestamp) -> (Vec<Change>, Vec<SessionKey>) {
         // Also when the clock was set back.
         let since = self.thorough_at.filter(|at| *at <= now).map(|at| now.since(at));
@@ -247,14 +247,16 @@ impl SessionFollower {
         Some(stamps.collect())
     }
 
-    /// Reads a file. Returns the session if it has no process: then there is nothing to look for.
+    /// Reads a session file. Returns the session if it has no process; a session with a process is kept, and the
+    /// next look tells how it has changed.
     fn load(&mut self, key: &SessionKey, stamp: Stamp) -> Option<Change> {
         let session = session_store::read(&self.paths, key.0, &key.1);
         let is_readable = session.is_some();
         self.files.insert(key.clone(), SessionFile { stamp, is_readable });
         let before = self.live.remove(key);
         let Some(session) = session else {
-            // What a reader has found stays. A writer must not go on: it would begin the file anew.
+            // `watch` keeps what it found last. The daemon forgets the session: writing it would replace the
+            // unreadable file.
             let found = before.filter(|known| known.current.is_some());
             self.live.extend(found.map(|known| (key.clone(), known)));
             return None;
@@ -266,8 +268,8 @@ impl SessionFollower {
             written: session,
             restless_until: before.as_ref().map_or_else(Timestamp::default, |it| it.restless_until),
             current: before.and_then(|known| known.current),
-            is_new: true,
-            // What was seen before may mean something else now.
+            is_unchecked: true,
+            // The same files may mean something else for the session as it is now.
             traces: Vec::new(),
         };
         self.live.insert(key.clone(), known);
@@ -311,20 +313,20 @@ impl Known {
         is_thorough: bool,
         now: Timestamp,
     ) -> bool {
-        let is_awake = std::mem::take(&mut self.is_new) || self.is_busy();
+        let is_awake = std::mem::take(&mut self.is_unchecked) || self.is_busy();
         if self.written.tool == Tool::Codex {
-            // Its lock has no time, and may be taken again.
+            // A rollout's lock has no modification time, and another process may take it.
             return is_awake || is_thorough;
         }
-        let has_files = is_awake || schedule.at_rest == AtRest::Files;
-        if has_files {
+        let checks_files = is_awake || schedule.idle_check == IdleCheck::Files;
+        if checks_files {
             let traces = traces(&self.written, config_dir);
             if traces != self.traces {
                 self.traces = traces;
                 self.restless_until = now.plus(schedule.settling);
             }
         }
-        has_files && (is_thorough || now <= self.restless_until)
+        checks_files && (is_thorough || now <= self.restless_until)
             || (is_awake || is_thorough) && self.has_lost_a_process()
     }
 }

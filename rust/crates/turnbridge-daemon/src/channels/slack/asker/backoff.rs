@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use turnbridge_config::slack_connection::haste;
+use turnbridge_config::slack_connection::speed_up;
 use turnbridge_slack::CallError;
 
 use super::Trouble;
@@ -40,7 +40,7 @@ impl Backoff {
 
     /// A pause never ends earlier because of another failure: Slack may have asked for it.
     pub fn fail(&mut self, now: Instant, trouble: &Trouble) {
-        let until = now + pause(trouble, self.failures) / haste();
+        let until = now + pause(trouble, self.failures) / speed_up();
         self.until = self.until.max(Some(until));
         self.failures = self.failures.saturating_add(1);
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use turnbridge_config::slack_connection::haste;
+use turnbridge_config::slack_connection::speed_up;
 use turnbridge_core::slack::listening::{Parent, look_every, share, sweep_every};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey, begin_listening};
@@ -200,7 +200,7 @@ impl Asker {
     }
 
     fn share(&self) -> Duration {
-        share(&self.hearing.company()) / haste()
+        share(&self.hearing.company()) / speed_up()
     }
 
     /// Does what is due. What was heard for a thread of ours waits until the threads were looked at,
@@ -210,7 +210,7 @@ impl Asker {
         let hold = self.held.left(now);
         let asked = if hold.is_zero() { self.ask(now) } else { Ok(Asked::Later) };
         self.hearing.state().is_caught_up = self.is_swept && !self.waits_for_threads();
-        let is_long = hold > LONGEST_PAUSE / haste();
+        let is_long = hold > LONGEST_PAUSE / speed_up();
         let may_take = is_long || self.hearing.hears_in_order() || self.is_waited_out(&asked);
         let judged = self.judge(may_take);
         match asked.and_then(|asked| judged.map(|()| asked)) {
@@ -270,7 +270,7 @@ impl Asker {
         let is_sweep = is_sweep_due && (is_first || !is_look_due || self.was_look);
         self.was_look = !is_sweep;
         self.history.take(now, share);
-        let every = look_every(&self.hearing.company()) / haste();
+        let every = look_every(&self.hearing.company()) / speed_up();
         if is_sweep {
             // Its first page has the newest parents.
             let is_look = self.sweep.is_none();
@@ -298,7 +298,7 @@ impl Asker {
         if is_over {
             self.sweep = None;
             self.is_swept = true;
-            self.sweep_at = Instant::now() + sweep_every(&self.hearing.company()) / haste();
+            self.sweep_at = Instant::now() + sweep_every(&self.hearing.company()) / speed_up();
         }
     }
 

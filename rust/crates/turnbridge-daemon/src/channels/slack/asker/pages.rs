@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use turnbridge_config::slack_connection::haste;
+use turnbridge_config::slack_connection::speed_up;
 use turnbridge_core::slack::listening::Parent;
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{ThreadKey, ThreadMarks};
@@ -137,7 +137,7 @@ impl Asker {
     }
 
     fn is_unreached(&mut self, thread: &ThreadKey, latest: SlackTs) -> bool {
-        let within = SHOWN_WITHIN / haste();
+        let within = SHOWN_WITHIN / speed_up();
         self.unreached.retain(|_, (_, at)| at.elapsed() < within);
         self.unreached.get(thread).is_some_and(|(asked, _)| *asked == latest)
     }
