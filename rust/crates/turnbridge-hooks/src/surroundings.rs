@@ -5,22 +5,7 @@ use std::ffi::OsString;
 
 use turnbridge_core::session::{Host, Plugin};
 use turnbridge_core::terminals::pane_id::OWN_SESSION;
-
-/// Kept whole: what a host application hands to its panes.
-const PREFIXES: [&str; 3] = ["TVINE_", "KAWAII_", "ZELLIJ"];
-
-/// How to find the pane again, and how to talk to the terminal that has it.
-const NAMES: [&str; 9] = [
-    OWN_SESSION,
-    "TMUX",
-    "TMUX_PANE",
-    "WEZTERM_PANE",
-    "WEZTERM_UNIX_SOCKET",
-    "KITTY_WINDOW_ID",
-    "KITTY_LISTEN_ON",
-    "ITERM_SESSION_ID",
-    "WT_SESSION",
-];
+use turnbridge_core::terminals::terminal_table::is_kept;
 
 /// What Codex's background server has in its PATH (seen with 0.166, the only trace of it in a hook's
 /// environment). It serves every terminal, but has the variables of the first that started it.
@@ -48,9 +33,7 @@ pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>)
             // Claude exports what the user has set, never a default.
             "CLAUDE_PLUGIN_OPTION_GATE" => plugin_gate = value().filter(|text| text.len() <= 16),
             "CLAUDE_PLUGIN_DATA" => plugin_data = value().unwrap_or_default(),
-            _ if NAMES.contains(&name)
-                || PREFIXES.iter().any(|prefix| name.starts_with(prefix)) =>
-            {
+            _ if name == OWN_SESSION || is_kept(name) => {
                 if let Some(value) = value().filter(|value| value.len() <= MAX_VALUE) {
                     env.insert(name.to_owned(), value);
                 }

@@ -8,7 +8,9 @@
 //! The names are those that Claude Code 2.1.197 and 2.1.326 and Codex 0.166.0 give to what they
 //! start (`CLAUDE_CODE_*` are settings and facts of a session alike, so those are named one by one).
 
-const NAMES: [&str; 58] = [
+use crate::terminals::terminal_table::is_of_a_terminal;
+
+const NAMES: [&str; 46] = [
     // Another Claude Code's session.
     "CLAUDECODE",
     "CLAUDE_AGENT_SDK_CLIENT_APP",
@@ -54,19 +56,6 @@ const NAMES: [&str; 58] = [
     "CODEX_TURN_ID",
     "PLUGIN_DATA",
     "PLUGIN_ROOT",
-    // The terminal in which the daemon was started.
-    "ALACRITTY_WINDOW_ID",
-    "ITERM_SESSION_ID",
-    "STY",
-    "TERM_PROGRAM",
-    "TERM_PROGRAM_VERSION",
-    "TERM_SESSION_ID",
-    "TMUX",
-    "TMUX_PANE",
-    "WINDOW",
-    "WINDOWID",
-    "WT_PROFILE_ID",
-    "WT_SESSION",
     // Our own: the reply that runs, the mark against calling Codex's notify program in a circle, and
     // what `turnbridge run` has set.
     "TURNBRIDGE_NOTIFY_CHAINED",
@@ -74,7 +63,7 @@ const NAMES: [&str; 58] = [
     "TURNBRIDGE_RUN",
 ];
 
-const PREFIXES: [&str; 21] = [
+const PREFIXES: [&str; 15] = [
     "CLAUDE_AGENTS_",
     "CLAUDE_BG_",
     "CLAUDE_BRIDGE_",
@@ -91,20 +80,15 @@ const PREFIXES: [&str; 21] = [
     "CODEX_INTERNAL_",
     "CODEX_NETWORK_PROXY_",
     "CODEX_SANDBOX",
-    "KAWAII_",
-    "KITTY_",
-    "TVINE_",
-    // The editor in whose terminal the daemon was started.
-    "VSCODE_",
-    "WEZTERM_",
-    "ZELLIJ",
 ];
 
 /// Whether the variable speaks of another agent's session, or of the daemon's own terminal.
 pub fn is_anothers(name: &str) -> bool {
     // Windows does not tell the cases of names apart.
     let name = name.to_ascii_uppercase();
-    NAMES.contains(&name.as_str()) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    NAMES.contains(&name.as_str())
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || is_of_a_terminal(&name)
 }
 
 #[cfg(test)]
@@ -173,6 +157,7 @@ mod tests {
         for name in NAMES {
             let is_covered = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
             assert!(!is_covered, "{name} is one of a prefix");
+            assert!(!is_of_a_terminal(name), "{name} is in the table of terminals");
             assert_eq!(NAMES.iter().filter(|other| **other == name).count(), 1, "{name}");
         }
     }

@@ -7,3 +7,4 @@ pub mod pane_id;
 pub mod pane_wire;
 pub mod panes;
 pub mod terminal_calls;
+pub mod terminal_table;

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use super::terminal_table::{TERMINALS, Terminal};
+
 /// No terminal's own name is longer, paths of sockets included.
 const MAX_LENGTH: usize = 512;
 
@@ -51,17 +53,6 @@ fn is_unprintable(letter: char) -> bool {
         || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Programs that show panes and stand alone, the innermost first. A host application may have been
-/// started from a shell in another terminal, whose variables its panes then have, too.
-const HOSTS: [(&str, &str); 6] = [
-    ("kawaii", "KAWAII_PANE_ID"),
-    ("tvine", "TVINE_SESSION_ID"),
-    ("wezterm", "WEZTERM_PANE"),
-    ("kitty", "KITTY_WINDOW_ID"),
-    ("iterm", "ITERM_SESSION_ID"),
-    ("wt", "WT_SESSION"),
-];
-
 /// Set by `turnbridge run` to the `TVINE_SESSION_ID` that it has set itself: such an id names no pane.
 pub const OWN_SESSION: &str = "TURNBRIDGE_RUN";
 
@@ -82,10 +73,11 @@ pub fn pane_of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<PaneId>
     };
     let host = || {
         let is_own = |value: &&str| variable(OWN_SESSION) == Some(*value);
-        let named = |(host, name): &(&str, &str)| {
-            Some(joined(host, None, variable(name).filter(|value| !is_own(value))?))
+        let named = |terminal: &Terminal| {
+            let pane = variable(terminal.pane?).filter(|value| !is_own(value))?;
+            Some(joined(terminal.name, None, pane))
         };
-        HOSTS.iter().find_map(named)
+        TERMINALS.iter().find_map(named)
     };
     PaneId::parse(&name.or_else(host)?)
 }

@@ -1,0 +1,112 @@
+//! Lists the terminals and host applications that we know, with their environment variables. It is the only
+//! place that does: hooks, panes and the runner of replies go by it. How a terminal is told something is in
+//! `terminal_calls`.
+
+/// The environment variables of one terminal.
+#[derive(Debug)]
+pub struct Terminal {
+    /// The names of its panes begin with this: `kitty:1`.
+    pub name: &'static str,
+    /// The variable that names a pane alone. `None` if the terminal names none, or needs more than one variable
+    /// (`pane_id`).
+    pub pane: Option<&'static str>,
+    /// Hooks keep these: how to find the pane again, and how to reach the terminal that has it.
+    kept: &'static [Variable],
+    /// Hooks drop these. An agent that we start elsewhere must not inherit them either.
+    dropped: &'static [Variable],
+}
+
+#[derive(Debug)]
+enum Variable {
+    Named(&'static str),
+    /// All whose names begin with it.
+    Prefix(&'static str),
+}
+
+use Variable::{Named, Prefix};
+
+/// Terminals that show panes by themselves, the innermost first: a host application may have been started from
+/// a shell in another terminal, whose variables its panes have, too. Behind them the multiplexers, which run
+/// inside of any of these, and the terminals that name no pane.
+pub static TERMINALS: [Terminal; 13] = [
+    row("kawaii", Some("KAWAII_PANE_ID"), &[Prefix("KAWAII_")], &[]),
+    row("tvine", Some("TVINE_SESSION_ID"), &[Prefix("TVINE_")], &[]),
+    row(
+        "wezterm",
+        Some("WEZTERM_PANE"),
+        &[Named("WEZTERM_PANE"), Named("WEZTERM_UNIX_SOCKET")],
+        &[Prefix("WEZTERM_")],
+    ),
+    row(
+        "kitty",
+        Some("KITTY_WINDOW_ID"),
+        &[Named("KITTY_WINDOW_ID"), Named("KITTY_LISTEN_ON")],
+        &[Prefix("KITTY_")],
+    ),
+    row("iterm", Some("ITERM_SESSION_ID"), &[Named("ITERM_SESSION_ID")], &[]),
+    row("wt", Some("WT_SESSION"), &[Named("WT_SESSION")], &[Named("WT_PROFILE_ID")]),
+    row("tmux", None, &[Named("TMUX"), Named("TMUX_PANE")], &[]),
+    row("zellij", None, &[Prefix("ZELLIJ")], &[]),
+    row("screen", None, &[], &[Named("STY"), Named("WINDOW")]),
+    row("alacritty", None, &[], &[Named("ALACRITTY_WINDOW_ID")]),
+    row("apple", None, &[], &[Named("TERM_SESSION_ID")]),
+    row("vscode", None, &[], &[Prefix("VSCODE_")]),
+    // What many terminals set.
+    row(
+        "any",
+        None,
+        &[],
+        &[Named("TERM_PROGRAM"), Named("TERM_PROGRAM_VERSION"), Named("WINDOWID")],
+    ),
+];
+
+const fn row(
+    name: &'static str,
+    pane: Option<&'static str>,
+    kept: &'static [Variable],
+    dropped: &'static [Variable],
+) -> Terminal {
+    Terminal { name, pane, kept, dropped }
+}
+
+impl Variable {
+    fn is(&self, name: &str) -> bool {
+        match self {
+            Named(own) => *own == name,
+            Prefix(prefix) => name.starts_with(prefix),
+        }
+    }
+}
+
+/// Returns whether a hook keeps the variable in the session's file.
+pub fn is_kept(name: &str) -> bool {
+    TERMINALS.iter().flat_map(|terminal| terminal.kept).any(|variable| variable.is(name))
+}
+
+/// Returns whether the variable speaks of the terminal that a process was started in. `name` is in capitals.
+pub fn is_of_a_terminal(name: &str) -> bool {
+    let mut variables =
+        TERMINALS.iter().flat_map(|terminal| terminal.kept.iter().chain(terminal.dropped));
+    variables.any(|variable| variable.is(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pane_that_is_named_by_a_variable_can_be_found_again() {
+        for Terminal { name, pane, .. } in &TERMINALS {
+            assert!(pane.is_none_or(is_kept), "a hook drops the pane of {name}");
+        }
+    }
+
+    #[test]
+    fn whatever_a_hook_keeps_an_agent_elsewhere_does_not_inherit() {
+        for name in ["TMUX", "TMUX_PANE", "ZELLIJ", "ZELLIJ_SESSION_NAME", "WEZTERM_UNIX_SOCKET"] {
+            assert!(is_kept(name) && is_of_a_terminal(name), "{name}");
+        }
+        assert!(is_of_a_terminal("KITTY_PUBLIC_KEY") && !is_kept("KITTY_PUBLIC_KEY"));
+        assert!(!is_of_a_terminal("TERM") && !is_of_a_terminal("MY_TVINE_X"));
+    }
+}
