@@ -5,27 +5,27 @@ use std::fmt;
 
 /// The agent program that a session belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tool {
+pub enum Agent {
     Claude,
     Codex,
 }
 
-impl Tool {
-    pub const ALL: [Tool; 2] = [Tool::Claude, Tool::Codex];
+impl Agent {
+    pub const ALL: [Agent; 2] = [Agent::Claude, Agent::Codex];
 
     pub const fn as_str(self) -> &'static str {
         match self {
-            Tool::Claude => "claude",
-            Tool::Codex => "codex",
+            Agent::Claude => "claude",
+            Agent::Codex => "codex",
         }
     }
 
-    pub fn parse(text: &str) -> Option<Tool> {
-        Tool::ALL.into_iter().find(|tool| tool.as_str() == text)
+    pub fn parse(text: &str) -> Option<Agent> {
+        Agent::ALL.into_iter().find(|agent| agent.as_str() == text)
     }
 }
 
-impl fmt::Display for Tool {
+impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

@@ -2,7 +2,7 @@
 //! later moment, or a session whose lock is not to be had, loses nothing: whoever changes the
 //! session next, and the daemon, complete what this hook leaves (`turn_completion`).
 
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::notices::notice_wire::{Notice, notice_id};
 use turnbridge_core::session::Session;
 use turnbridge_core::session::advance::advance;
@@ -34,9 +34,9 @@ pub fn announce(event: &Event, claim: &Claim) -> Option<Announced> {
         _ => return None,
     };
     let paths = trusted_state()?;
-    let known = session_store::read(&paths, event.tool, &event.session_id);
+    let known = session_store::read(&paths, event.agent, &event.session_id);
     let session =
-        known.unwrap_or_else(|| Session::new(event.tool, event.session_id.clone(), event.at));
+        known.unwrap_or_else(|| Session::new(event.agent, event.session_id.clone(), event.at));
     let tell = !is_told_before(&session, event, stop_hook_active);
     let session = advance(session, event).0;
     let id = notice_id(event, claim.payload);
@@ -66,7 +66,7 @@ pub fn announce(event: &Event, claim: &Claim) -> Option<Announced> {
 pub fn is_told_before(session: &Session, event: &Event, stop_hook_active: bool) -> bool {
     let is_reminded =
         session.run(event.process).is_some_and(|run| run.turn.is_reminded && !run.turn.is_over);
-    event.tool == Tool::Claude && stop_hook_active && !is_reminded
+    event.agent == Agent::Claude && stop_hook_active && !is_reminded
 }
 
 impl Announced {
@@ -105,12 +105,12 @@ impl Announced {
     /// The other registration may have blocked this very Stop, and noted so, before we have looked.
     fn is_blocked_just_now(&self) -> bool {
         let turn = &self.pending.turn;
-        let Some((tool, id)) = turn.session() else { return false };
-        let session = session_store::read(&self.paths, tool, &id);
+        let Some((agent, id)) = turn.session() else { return false };
+        let session = session_store::read(&self.paths, agent, &id);
         let is_reminded = session.is_some_and(|session| {
             let run = session.run(turn.agent.key());
             run.is_some_and(|run| run.turn.is_reminded && !run.turn.is_over)
         });
-        tool == Tool::Claude && is_reminded && !turn.stop_hook_active
+        agent == Agent::Claude && is_reminded && !turn.stop_hook_active
     }
 }

@@ -4,7 +4,7 @@
 use std::env::consts;
 use std::ffi::OsString;
 
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::version_wire::ProgramVersion;
 
 use crate::Program;
@@ -12,7 +12,7 @@ use crate::Program;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Whose hook this is.
-    pub tool: Tool,
+    pub agent: Agent,
     /// Which registration calls: `plugin`, `settings`.
     pub origin: String,
     /// Stop is only recorded; the gate asks for nothing.
@@ -34,7 +34,7 @@ pub enum Text {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { tool: Tool::Claude, origin: "hand".to_owned(), no_gate: false }
+        Options { agent: Agent::Claude, origin: "hand".to_owned(), no_gate: false }
     }
 }
 
@@ -50,12 +50,12 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Command {
             "-V" | "--version" => return Command::Print(Text::Version),
             "--no-gate" => options.no_gate = true,
             "--origin" => options.origin = origin(arguments.next().unwrap_or_default()),
-            "--tool" => options.tool = tool(&arguments.next().unwrap_or_default()),
+            "--tool" => options.agent = agent(&arguments.next().unwrap_or_default()),
             other => {
                 if let Some(value) = other.strip_prefix("--origin=") {
                     options.origin = origin(value.to_owned());
                 } else if let Some(value) = other.strip_prefix("--tool=") {
-                    options.tool = tool(value);
+                    options.agent = agent(value);
                 }
             }
         }
@@ -63,8 +63,8 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Command {
     Command::Hook(options)
 }
 
-fn tool(name: &str) -> Tool {
-    Tool::parse(name).unwrap_or(Tool::Claude)
+fn agent(name: &str) -> Agent {
+    Agent::parse(name).unwrap_or(Agent::Claude)
 }
 
 /// The name stands in every session file, so it is kept short and plain.
@@ -141,7 +141,7 @@ mod tests {
         let origin = "settings".to_owned();
         let no_gate = Options { origin, no_gate: true, ..Options::default() };
         assert_eq!(options(&["--no-gate", "--origin", "settings"]), Command::Hook(no_gate));
-        let codex = Options { tool: Tool::Codex, ..Options::default() };
+        let codex = Options { agent: Agent::Codex, ..Options::default() };
         assert_eq!(options(&["--tool", "codex"]), Command::Hook(codex.clone()));
         assert_eq!(options(&["--tool=codex"]), Command::Hook(codex));
         assert_eq!(options(&["--tool", "other"]), hook("hand"));

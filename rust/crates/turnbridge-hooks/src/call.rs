@@ -7,7 +7,7 @@ use std::path::Path;
 use turnbridge_core::agents::hook_wire::{
     CallContext, Unusable, interpret, needs_reviewer, reviewed_by,
 };
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::session::claim::Claim;
 use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::timestamp::Timestamp;
@@ -73,12 +73,12 @@ pub fn receive(program: Program, options: &Options, at: Timestamp) -> Option<Rec
             return None;
         }
     };
-    let tool = options.tool;
-    let process = match tool {
-        Tool::Claude => process::calling_agent(),
-        Tool::Codex => ProcessKey::UNKNOWN,
+    let agent = options.agent;
+    let process = match agent {
+        Agent::Claude => process::calling_agent(),
+        Agent::Codex => ProcessKey::UNKNOWN,
     };
-    let context = CallContext { tool, at, process, host };
+    let context = CallContext { agent, at, process, host };
     let (event, mut wrong_fields) = match interpret(payload, context) {
         Ok(interpreted) => interpreted,
         Err(Unusable::OtherEvent) => return None,

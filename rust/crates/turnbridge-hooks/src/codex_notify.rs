@@ -13,7 +13,7 @@ use turnbridge_core::agents::codex::codex_notify_wire::{
 };
 use turnbridge_core::agents::codex::rollout_prompt::Prompt;
 use turnbridge_core::agents::codex::rollout_wire::ThreadKind;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::notices::notice_wire::{Cause, Notice, NoticeKind, codex_turn_id};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::foreign::codex_rollouts;
@@ -82,14 +82,14 @@ fn notice_of(report: &TurnReport, at: Timestamp) -> Result<Notice, Silence> {
     let prompt = read_prompt(&rollout, report)?;
     let id = codex_turn_id(&report.thread_id, report.turn_id.as_deref()).unwrap_or_else(|| {
         let at = prompt.at.unwrap_or_default();
-        format!("{}-{}-{:x}", Tool::Codex, report.thread_id, at.as_micros())
+        format!("{}-{}-{:x}", Agent::Codex, report.thread_id, at.as_micros())
     });
     Ok(Notice {
         version: 1,
         id,
         kind: NoticeKind::Turn,
         created_at: at.to_string(),
-        tool: Tool::Codex.as_str().to_owned(),
+        agent: Agent::Codex.as_str().to_owned(),
         session_id: report.thread_id.clone(),
         turn_id: report.turn_id.clone(),
         cwd: report.cwd.clone(),
@@ -145,17 +145,17 @@ fn run_chained(paths: &StatePaths, json: &[u8]) -> Result<(), String> {
 
 fn tell_failure(paths: &StatePaths, at: Timestamp, cause: Option<Cause>, error: &str) {
     let fields =
-        [("tool", Field::Text(Tool::Codex.to_string())), ("error", Field::Text(error.to_owned()))];
+        [("tool", Field::Text(Agent::Codex.to_string())), ("error", Field::Text(error.to_owned()))];
     log::write_log(&paths.notify_log(), at, "error", "the report could not be dealt with", &fields);
     let Some(cause) = cause else { return };
     let day = at.to_string();
     let day = day.split('T').next().unwrap_or_default();
     let notice = Notice {
         version: 1,
-        id: format!("{}-{}-{day}", Tool::Codex, cause.as_str()),
+        id: format!("{}-{}-{day}", Agent::Codex, cause.as_str()),
         kind: NoticeKind::Problem,
         created_at: at.to_string(),
-        tool: Tool::Codex.as_str().to_owned(),
+        agent: Agent::Codex.as_str().to_owned(),
         session_id: String::new(),
         turn_id: None,
         cwd: None,
@@ -177,7 +177,7 @@ fn log_report(
     reason: &str,
 ) {
     let fields = [
-        ("tool", Field::Text(Tool::Codex.to_string())),
+        ("tool", Field::Text(Agent::Codex.to_string())),
         ("session_id", Field::Text(report.thread_id.clone())),
         ("turn_id", Field::Text(report.turn_id.clone().unwrap_or_default())),
         ("reason", Field::Text(reason.to_owned())),

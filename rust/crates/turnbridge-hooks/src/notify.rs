@@ -56,7 +56,7 @@ pub fn finished(options: &Options, at: Timestamp) {
     let (Some(judged), Some(paths)) = (judge(event, options), trusted_state()) else {
         return;
     };
-    let session = session_store::read(&paths, event.tool, &event.session_id);
+    let session = session_store::read(&paths, event.agent, &event.session_id);
     let has_gate = session.is_some_and(|session| session.run(event.process).is_some());
     let is_blocked = !judged.decision.rule.allows() || is_blocked_just_now(&judged, event);
     if judged.tell == Tell::No || has_gate && is_blocked {
@@ -74,7 +74,7 @@ fn is_blocked_just_now(judged: &Judged, event: &Event) -> bool {
 
 /// What can be told of the turn without ending it.
 fn notice_of(paths: &StatePaths, event: &Event, payload: u64) -> Notice {
-    let session = session_store::read(paths, event.tool, &event.session_id);
+    let session = session_store::read(paths, event.agent, &event.session_id);
     let session = session.filter(|session| is_its_turn(session, event));
     let answer = match &event.kind {
         EventKind::TurnEnded { answer, .. } => answer.clone(),
@@ -88,7 +88,7 @@ fn notice_of(paths: &StatePaths, event: &Event, payload: u64) -> Notice {
         id: notice_id(event, payload),
         kind: NoticeKind::Turn,
         created_at: event.at.to_string(),
-        tool: event.tool.as_str().to_owned(),
+        agent: event.agent.as_str().to_owned(),
         session_id: event.session_id.to_string(),
         turn_id: event.facts.prompt_id.clone(),
         cwd: event.facts.cwd.clone(),

@@ -11,7 +11,7 @@ use turnbridge_core::gate::speak::SpeakOutcome;
 use turnbridge_core::gate::turn_speech::TurnKey;
 use turnbridge_core::gate::{Decision, Look, Rule, SANDBOX_LOG, SANDBOX_NOTE, Stop};
 use turnbridge_core::gate::{decide_stop, reminder, shown_sandbox_note};
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::session::{Host, Plugin, Run, Session};
 use turnbridge_core::timestamp::Timestamp;
@@ -67,7 +67,7 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
 /// cannot be written down, it is not told: once is enough, and each time is too often.
 fn is_first_note(session: &SessionId) -> bool {
     let Some(paths) = trusted_state() else { return false };
-    let mark = paths.sandbox_note(Tool::Claude, session);
+    let mark = paths.sandbox_note(Agent::Claude, session);
     open_making_folders(&mark, OpenOptions::new().write(true).create_new(true)).is_ok()
 }
 
@@ -82,7 +82,7 @@ pub struct Judged {
 
 /// `None` for an event that ends no turn, or one of Codex, which has no gate.
 pub fn judge(event: &Event, options: &Options) -> Option<Judged> {
-    if event.tool != Tool::Claude {
+    if event.agent != Agent::Claude {
         return None;
     }
     let EventKind::TurnEnded { answer, stop_hook_active, .. } = &event.kind else { return None };
@@ -136,7 +136,7 @@ impl Room<'_> {
         let event = self.event;
         let read = || {
             let paths = trusted_state()?;
-            session_store::read(&paths, event.tool, &event.session_id)
+            session_store::read(&paths, event.agent, &event.session_id)
         };
         self.session.get_or_insert_with(read).as_ref()
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 
 /// The folder of our state and, on macOS, the other one of our logs.
 #[derive(Debug, Clone)]
@@ -28,37 +28,37 @@ impl StatePaths {
         self.state.join("sessions")
     }
 
-    pub fn session_file(&self, tool: Tool, id: &SessionId) -> PathBuf {
-        self.sessions_dir().join(format!("{tool}-{id}.json"))
+    pub fn session_file(&self, agent: Agent, id: &SessionId) -> PathBuf {
+        self.sessions_dir().join(format!("{agent}-{id}.json"))
     }
 
-    pub fn session_lock(&self, tool: Tool, id: &SessionId) -> PathBuf {
-        self.sessions_dir().join(format!("{tool}-{id}.lock"))
+    pub fn session_lock(&self, agent: Agent, id: &SessionId) -> PathBuf {
+        self.sessions_dir().join(format!("{agent}-{id}.lock"))
     }
 
     pub fn turns_dir(&self) -> PathBuf {
         self.state.join("turns")
     }
 
-    pub fn turns_file(&self, tool: Tool, id: &SessionId) -> PathBuf {
-        self.turns_dir().join(format!("{tool}-{id}.jsonl"))
+    pub fn turns_file(&self, agent: Agent, id: &SessionId) -> PathBuf {
+        self.turns_dir().join(format!("{agent}-{id}.jsonl"))
     }
 
     /// The whole of a prompt that is too long for the session file, one per process: a side
     /// run has its own.
-    pub fn prompt_file(&self, tool: Tool, id: &SessionId, pid: u32) -> PathBuf {
-        self.turns_dir().join(format!("{tool}-{id}.{pid}.prompt"))
+    pub fn prompt_file(&self, agent: Agent, id: &SessionId, pid: u32) -> PathBuf {
+        self.turns_dir().join(format!("{agent}-{id}.{pid}.prompt"))
     }
 
     /// The answer of a Stop that the gate blocked, until the turn ends; one per process.
-    pub fn answer_file(&self, tool: Tool, id: &SessionId, pid: u32) -> PathBuf {
-        self.turns_dir().join(format!("{tool}-{id}.{pid}.answer"))
+    pub fn answer_file(&self, agent: Agent, id: &SessionId, pid: u32) -> PathBuf {
+        self.turns_dir().join(format!("{agent}-{id}.{pid}.answer"))
     }
 
     /// There once the person was told in this session that the sandbox switches the gate off. Goes with
     /// the session's turns.
-    pub fn sandbox_note(&self, tool: Tool, id: &SessionId) -> PathBuf {
-        self.turns_dir().join(format!("{tool}-{id}.sandbox.noted"))
+    pub fn sandbox_note(&self, agent: Agent, id: &SessionId) -> PathBuf {
+        self.turns_dir().join(format!("{agent}-{id}.sandbox.noted"))
     }
 
     /// Turns whose end a hook has seen and not yet dealt with; see `pending_turns`.
@@ -191,11 +191,11 @@ impl StatePaths {
 
 /// Returns the session whose file has this name, as `StatePaths::session_file` makes it. Returns `None` for
 /// a lock, a file that is being written, and any other name.
-pub fn session_of_file(name: &str) -> Option<(Tool, SessionId)> {
+pub fn session_of_file(name: &str) -> Option<(Agent, SessionId)> {
     let stem = name.strip_suffix(".json")?;
-    Tool::ALL.into_iter().find_map(|tool| {
-        let id = stem.strip_prefix(tool.as_str())?.strip_prefix('-')?;
-        Some((tool, SessionId::parse(id)?))
+    Agent::ALL.into_iter().find_map(|agent| {
+        let id = stem.strip_prefix(agent.as_str())?.strip_prefix('-')?;
+        Some((agent, SessionId::parse(id)?))
     })
 }
 
@@ -266,10 +266,10 @@ mod tests {
     fn names_that_are_no_sessions_are_passed_over() {
         let id = SessionId::parse("825c8529-ee09-4cb8-8902-000000000001").unwrap();
         let paths = StatePaths::below(Path::new("state"));
-        for tool in Tool::ALL {
-            let file = paths.session_file(tool, &id);
+        for agent in Agent::ALL {
+            let file = paths.session_file(agent, &id);
             let name = file.file_name().and_then(|name| name.to_str()).unwrap();
-            assert_eq!(session_of_file(name), Some((tool, id.clone())));
+            assert_eq!(session_of_file(name), Some((agent, id.clone())));
         }
         for name in ["claude-x.lock", ".claude-x.json.tmp", "other-x.json", "claude-.json", "x", ""]
         {

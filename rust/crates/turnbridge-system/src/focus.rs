@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::terminal_calls::Pane;
 use turnbridge_store::foreign::codex_lock::{self, Writer};
@@ -31,7 +31,7 @@ pub struct Focused {
     pub command: ResumeCommand,
     /// An agent has the session open.
     pub is_open: bool,
-    pub tool: Tool,
+    pub agent: Agent,
     pub session_id: SessionId,
 }
 
@@ -55,7 +55,7 @@ impl Focused {
             "done": self.word(),
             "terminal": self.terminal(),
             "session_id": self.session_id.as_str(),
-            "tool": self.tool.as_str(),
+            "tool": self.agent.as_str(),
             "open": self.is_open,
             "folder": self.command.folder,
             "argv": self.command.argv,
@@ -98,7 +98,7 @@ impl Plan {
 
     fn ended(self, done: Done) -> Focused {
         let Plan { session, command, is_open, .. } = self;
-        Focused { done, command, is_open, tool: session.tool, session_id: session.id }
+        Focused { done, command, is_open, agent: session.agent, session_id: session.id }
     }
 
     /// KT-74: (1) to the pane that is there; (2) otherwise a new tab.
@@ -108,15 +108,15 @@ impl Plan {
                 return Ok(Done::Switched(pane.clone()));
             }
         }
-        match self.session.tool {
+        match self.session.agent {
             // KT-85: two that have one thread open would get in each other's way.
-            Tool::Codex if self.is_open => {
+            Agent::Codex if self.is_open => {
                 remark(
                     "Codex has it open in a pane that is not known: go there, or close it there first",
                 );
                 return Ok(Done::OnlyCommand);
             }
-            Tool::Claude if self.is_open => {
+            Agent::Claude if self.is_open => {
                 remark("its pane is not known; what is done here, an open one does not see");
             }
             _ => {}
@@ -146,7 +146,7 @@ impl Plan {
 /// Returns whether a Codex has the thread open. One that has opened it, and has begun no turn there yet, is
 /// in no session file.
 fn is_held_by_codex(session: &Session) -> bool {
-    if session.tool != Tool::Codex {
+    if session.agent != Agent::Codex {
         return false;
     }
     let id = session.id.as_str();

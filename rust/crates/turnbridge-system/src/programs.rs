@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use turnbridge_config::Config;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 
 use crate::failure::hinted;
 
@@ -32,12 +32,12 @@ pub fn find(name: &str, chosen: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// An agent's program, as `config.toml` or the PATH says.
-pub fn agent(tool: Tool, config: &Config) -> Option<PathBuf> {
-    let chosen = match tool {
-        Tool::Claude => &config.resume.claude,
-        Tool::Codex => &config.resume.codex,
+pub fn agent(agent: Agent, config: &Config) -> Option<PathBuf> {
+    let chosen = match agent {
+        Agent::Claude => &config.resume.claude,
+        Agent::Codex => &config.resume.codex,
     };
-    find(tool.as_str(), chosen.as_deref())
+    find(agent.as_str(), chosen.as_deref())
 }
 
 /// The first in the folders of such a list.

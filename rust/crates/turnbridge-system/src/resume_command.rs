@@ -1,7 +1,7 @@
 //! The command with which a person goes on with a session in a shell of their own.
 
 use turnbridge_core::agents::resume::in_terminal;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::session::Session;
 use turnbridge_core::terminals::terminal_calls::shell_words;
 use turnbridge_core::text::visible_text::visible_line;
@@ -21,11 +21,11 @@ impl ResumeCommand {
         let plugin = session.runs.iter().rev().find_map(|run| run.host.plugin.as_ref());
         let plugin = plugin.filter(|plugin| plugin.by_plugin_dir);
         let plugin_dir = plugin.map(|plugin| to_load_again(&plugin.root));
-        let argv = in_terminal(session.tool, &session.id, plugin_dir.as_deref())?;
+        let argv = in_terminal(session.agent, &session.id, plugin_dir.as_deref())?;
         // Claude finds a session only in the folder in which it was started.
-        let folder = match session.tool {
-            Tool::Claude => session.project_dir(),
-            Tool::Codex => session.cwd.as_deref(),
+        let folder = match session.agent {
+            Agent::Claude => session.project_dir(),
+            Agent::Codex => session.cwd.as_deref(),
         };
         Some(ResumeCommand { folder: folder.unwrap_or(".").to_owned(), argv })
     }
@@ -77,20 +77,20 @@ mod tests {
     #[test]
     fn folders_are_quoted_when_they_must_be() {
         const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
-        let line = |tool: Tool, folder: Option<&str>| {
+        let line = |agent: Agent, folder: Option<&str>| {
             let id = SessionId::parse(ID).unwrap();
-            let mut session = Session::new(tool, id, Timestamp::default());
+            let mut session = Session::new(agent, id, Timestamp::default());
             session.cwd = folder.map(str::to_owned);
             ResumeCommand::of(&session).unwrap().line()
         };
-        assert_eq!(line(Tool::Codex, None), format!("cd . && codex resume {ID}"));
-        assert_eq!(line(Tool::Claude, Some("/a/b")), format!("cd /a/b && claude -r {ID}"));
+        assert_eq!(line(Agent::Codex, None), format!("cd . && codex resume {ID}"));
+        assert_eq!(line(Agent::Claude, Some("/a/b")), format!("cd /a/b && claude -r {ID}"));
         let folder = "/日本/it's; $(rm -rf ~)";
         let quoted = "'/日本/it'\\''s; $(rm -rf ~)'";
-        assert_eq!(line(Tool::Claude, Some(folder)), format!("cd {quoted} && claude -r {ID}"));
+        assert_eq!(line(Agent::Claude, Some(folder)), format!("cd {quoted} && claude -r {ID}"));
         let folder = "/a\u{1b}日\u{202e}'\\\n";
         let quoted = r"$'/a\033日\342\200\256\047\134\012'";
-        assert_eq!(line(Tool::Claude, Some(folder)), format!("cd {quoted} && claude -r {ID}"));
+        assert_eq!(line(Agent::Claude, Some(folder)), format!("cd {quoted} && claude -r {ID}"));
         let echoed = std::process::Command::new("bash")
             .args(["-c", &format!("printf %s {quoted}")])
             .output();
@@ -108,6 +108,6 @@ mod tests {
     #[test]
     fn what_is_no_uuid_is_not_resumed() {
         let id = SessionId::parse("session-1").unwrap();
-        assert_eq!(ResumeCommand::of(&Session::new(Tool::Codex, id, Timestamp::default())), None);
+        assert_eq!(ResumeCommand::of(&Session::new(Agent::Codex, id, Timestamp::default())), None);
     }
 }

@@ -6,7 +6,7 @@
 //! 2.1.197 takes the same from there as from an argument: commands, `@` files, `!`, `#`, blank lines.
 //! Only `codex queue` has no other way than an argument.
 
-use crate::ids::{SessionId, Tool, is_uuid};
+use crate::ids::{Agent, SessionId, is_uuid};
 
 /// What a person's open terminal on the session means for a reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -85,16 +85,16 @@ const MODES: [&str; 5] = ["default", "plan", "acceptEdits", "dontAsk", "auto"];
 const BYPASS: &str = "bypassPermissions";
 
 /// Whether the text is a command that cannot be run from afar.
-pub fn is_refused(tool: Tool, text: &str) -> bool {
+pub fn is_refused(agent: Agent, text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
-    tool == Tool::Claude && REFUSED.iter().any(|command| first.eq_ignore_ascii_case(command))
+    agent == Agent::Claude && REFUSED.iter().any(|command| first.eq_ignore_ascii_case(command))
 }
 
 pub fn claude(session: &ClaudeSession<'_>, prompt: &str) -> Result<Invocation, Refusal> {
     if !is_uuid(session.id.as_str()) {
         return Err(Refusal::NoSessionId);
     }
-    if is_refused(Tool::Claude, prompt) {
+    if is_refused(Agent::Claude, prompt) {
         return Err(Refusal::Command);
     }
     let mut arguments = Vec::new();
@@ -139,17 +139,17 @@ pub fn codex(thread: &CodexThread<'_>, prompt: &str) -> Result<Invocation, Refus
 
 /// The command that opens a session in a terminal, to be run in its folder. `None`: the agent would
 /// take the id for a name.
-pub fn in_terminal(tool: Tool, id: &SessionId, plugin_dir: Option<&str>) -> Option<Vec<String>> {
+pub fn in_terminal(agent: Agent, id: &SessionId, plugin_dir: Option<&str>) -> Option<Vec<String>> {
     if !is_uuid(id.as_str()) {
         return None;
     }
-    let mut arguments = vec![tool.as_str().to_owned()];
-    match tool {
-        Tool::Claude => {
+    let mut arguments = vec![agent.as_str().to_owned()];
+    match agent {
+        Agent::Claude => {
             arguments.extend(plugin_dir.map(|folder| format!("--plugin-dir={folder}")));
             arguments.extend(["-r".to_owned(), id.to_string()]);
         }
-        Tool::Codex => arguments.extend(["resume".to_owned(), id.to_string()]),
+        Agent::Codex => arguments.extend(["resume".to_owned(), id.to_string()]),
     }
     Some(arguments)
 }
@@ -273,17 +273,17 @@ mod tests {
 
     #[test]
     fn a_session_is_opened_in_a_terminal_by_its_id_and_by_nothing_else() {
-        let words = |tool, id: &str, plugin_dir| {
-            let words = in_terminal(tool, &SessionId::parse(id).unwrap(), plugin_dir);
+        let words = |agent, id: &str, plugin_dir| {
+            let words = in_terminal(agent, &SessionId::parse(id).unwrap(), plugin_dir);
             words.map(|words| words.join("|"))
         };
         let plugin = Some("/plug in");
         let claude = format!("claude|--plugin-dir=/plug in|-r|{ID}");
-        assert_eq!(words(Tool::Claude, ID, plugin), Some(claude));
-        assert_eq!(words(Tool::Claude, ID, None), Some(format!("claude|-r|{ID}")));
-        assert_eq!(words(Tool::Codex, ID, plugin), Some(format!("codex|resume|{ID}")));
-        for tool in [Tool::Claude, Tool::Codex] {
-            assert_eq!(words(tool, "last", None), None, "the agent takes it for a name");
+        assert_eq!(words(Agent::Claude, ID, plugin), Some(claude));
+        assert_eq!(words(Agent::Claude, ID, None), Some(format!("claude|-r|{ID}")));
+        assert_eq!(words(Agent::Codex, ID, plugin), Some(format!("codex|resume|{ID}")));
+        for agent in [Agent::Claude, Agent::Codex] {
+            assert_eq!(words(agent, "last", None), None, "the agent takes it for a name");
         }
     }
 
@@ -323,11 +323,11 @@ mod tests {
     #[test]
     fn commands_that_end_or_empty_a_session_are_refused_for_claude() {
         for text in ["/clear", " /exit ", "/QUIT", "/clear now"] {
-            assert!(is_refused(Tool::Claude, text), "{text}");
-            assert!(!is_refused(Tool::Codex, text), "{text}");
+            assert!(is_refused(Agent::Claude, text), "{text}");
+            assert!(!is_refused(Agent::Codex, text), "{text}");
         }
         for text in ["/compact", "/clearance", "clear", "what does /clear do"] {
-            assert!(!is_refused(Tool::Claude, text), "{text}");
+            assert!(!is_refused(Agent::Claude, text), "{text}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{Tool, is_safe_component, is_uuid};
+use crate::ids::{Agent, is_safe_component, is_uuid};
 use crate::session::event::{Event, EventKind};
 use crate::session::turn_wire::TurnRecord;
 
@@ -15,7 +15,8 @@ pub struct Notice {
     pub id: String,
     pub kind: NoticeKind,
     pub created_at: String,
-    pub tool: String,
+    #[serde(rename = "tool")]
+    pub agent: String,
     pub session_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
@@ -68,7 +69,7 @@ impl Notice {
             id,
             kind: if record.error.is_some() { NoticeKind::Failed } else { NoticeKind::Turn },
             created_at: record.ended_at.clone(),
-            tool: record.tool.clone(),
+            agent: record.agent.clone(),
             session_id: record.session_id.clone(),
             turn_id: record.turn_id.clone(),
             cwd: record.cwd.clone(),
@@ -85,20 +86,21 @@ impl Notice {
 /// `notify` program, its rollout). `None` for versions that do not name their turns.
 pub fn codex_turn_id(thread_id: &str, turn_id: Option<&str>) -> Option<String> {
     let turn_id = turn_id.filter(|id| is_uuid(id) && is_uuid(thread_id))?;
-    Some(format!("{}-{thread_id}-{turn_id}", Tool::Codex))
+    Some(format!("{}-{thread_id}-{turn_id}", Agent::Codex))
 }
 
 /// The id of the notice that `event` makes; `payload` is its hash. Its second report makes the same
 /// id, and no second notice.
 pub fn notice_id(event: &Event, payload: u64) -> String {
-    codex_event_id(event).unwrap_or_else(|| format!("{}-{payload:016x}", event.tool))
+    codex_event_id(event).unwrap_or_else(|| format!("{}-{payload:016x}", event.agent))
 }
 
 /// The id that needs no payload: of a Codex turn that has ended and has a name.
 pub fn codex_event_id(event: &Event) -> Option<String> {
     let ends_turn =
         matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. });
-    let turn = event.facts.prompt_id.as_deref().filter(|_| event.tool == Tool::Codex && ends_turn);
+    let turn =
+        event.facts.prompt_id.as_deref().filter(|_| event.agent == Agent::Codex && ends_turn);
     codex_turn_id(event.session_id.as_str(), turn)
 }
 
@@ -208,7 +210,8 @@ pub struct Route {
     pub ts: String,
     pub channel: String,
     pub thread_ts: String,
-    pub tool: String,
+    #[serde(rename = "tool")]
+    pub agent: String,
     pub session_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,

@@ -1,13 +1,13 @@
 //! What a step of the plan says in the thread.
 
 use crate::agents::codex::rollout_tail::Obstacle;
-use crate::ids::Tool;
+use crate::ids::Agent;
 use crate::replies::reply_plan::Step;
 use crate::replies::reply_wire::Reason;
 use crate::text::texts::{Language, Text, failure_reason, interrupted, resume_failed};
 
-/// `None`: the step says nothing. `tool` is the reply's, when it has one.
-pub fn text_of(step: &Step, tool: Option<Tool>, language: Language) -> Option<String> {
+/// `None`: the step says nothing. `agent` is the reply's, when it has one.
+pub fn text_of(step: &Step, agent: Option<Agent>, language: Language) -> Option<String> {
     let text = match step {
         Step::Receipt(_) => Text::ReplyReceived,
         Step::TerminalReceipt(_) => Text::ReplyReceivedForTerminal,
@@ -24,12 +24,12 @@ pub fn text_of(step: &Step, tool: Option<Tool>, language: Language) -> Option<St
         Step::TellOutput(_, output) => return Some(output.clone()),
         Step::TellFailed(_, result) => {
             let reason = result.reason.unwrap_or(Reason::NotStarted);
-            let reason = failure_reason(language, tool, reason, result.code);
+            let reason = failure_reason(language, agent, reason, result.code);
             return Some(resume_failed(language, &reason));
         }
         Step::TellInterrupted(_, result) => {
             let reason = result.reason;
-            let reason = reason.map(|reason| failure_reason(language, tool, reason, result.code));
+            let reason = reason.map(|reason| failure_reason(language, agent, reason, result.code));
             return Some(interrupted(language, reason.as_deref()));
         }
         Step::Run(_) | Step::Stop(_) | Step::FindOut(_) | Step::Finish(_) => return None,
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn slv_84_86_x40_what_is_said_is_the_fixed_text_and_a_failure_has_its_reason() {
         let id = || "a".to_owned();
-        let say = |step: Step| text_of(&step, Some(Tool::Claude), Language::English);
+        let say = |step: Step| text_of(&step, Some(Agent::Claude), Language::English);
         let receipt = Text::ReplyReceived.text(Language::English);
         assert_eq!(say(Step::Receipt(id())).as_deref(), Some(receipt));
         let receipt = Text::ReplyReceivedForTerminal.text(Language::English);

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ids::{SessionId, Tool, is_safe_component, is_uuid};
+use crate::ids::{Agent, SessionId, is_safe_component, is_uuid};
 use crate::notices::notice_wire::Route;
 use crate::slack::slack_ts::SlackTs;
 use crate::timestamp::Timestamp;
@@ -29,8 +29,8 @@ pub struct Reply {
     pub text: String,
     pub received_at: String,
     /// These three only when the thread is known (SLV-48).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
+    #[serde(rename = "tool", default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub struct Reply {
 /// The session that a reply on the board is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyTo {
-    pub tool: Tool,
+    pub agent: Agent,
     pub id: SessionId,
     pub cwd: Option<String>,
 }
@@ -66,7 +66,7 @@ impl Reply {
             user: Some(message.user),
             text: message.text,
             received_at,
-            tool: route.map(|route| route.tool.clone()),
+            agent: route.map(|route| route.agent.clone()),
             session_id: route.map(|route| route.session_id.clone()),
             cwd: route.and_then(|route| route.cwd.clone()),
         }
@@ -91,17 +91,17 @@ impl Reply {
             user: None,
             text,
             received_at: now.to_string(),
-            tool: Some(session.tool.to_string()),
+            agent: Some(session.agent.to_string()),
             session_id: Some(session.id.to_string()),
             cwd: session.cwd,
         }
     }
 
     /// The session that it is for. Checked again by whoever reads the file: it becomes an argument.
-    pub fn session(&self) -> Option<(Tool, SessionId)> {
-        let tool = Tool::parse(self.tool.as_deref()?)?;
+    pub fn session(&self) -> Option<(Agent, SessionId)> {
+        let agent = Agent::parse(self.agent.as_deref()?)?;
         let id = self.session_id.as_deref().filter(|id| is_uuid(id))?;
-        Some((tool, SessionId::parse(id)?))
+        Some((agent, SessionId::parse(id)?))
     }
 
     /// Orders replies: by Slack's time.
@@ -392,7 +392,7 @@ mod tests {
             ["999999999.5", "1700000002.000100", "1700000002.9", "1700000010.000001"]
         );
         let to = || ReplyTo {
-            tool: Tool::Codex,
+            agent: Agent::Codex,
             id: SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap(),
             cwd: None,
         };
@@ -400,7 +400,7 @@ mod tests {
         let board = Reply::from_board("b".into(), "x".into(), to(), now);
         assert!(board.order() > reply("1700000002.000100").order(), "{board:?}");
         assert!(board.order() < reply("1700000002.9").order(), "{board:?}");
-        assert_eq!(board.session().unwrap(), (to().tool, to().id));
+        assert_eq!(board.session().unwrap(), (to().agent, to().id));
         assert!(is_slack_ts("1700000000.000100"));
         for bad in ["", "1", ".1", "1.", "-1.0", "1.0.0", "../x.1", "1.0000000001"] {
             assert!(!is_slack_ts(bad), "{bad}");
@@ -409,12 +409,12 @@ mod tests {
 
     #[test]
     fn a_session_that_is_no_uuid_or_of_no_known_tool_is_none() {
-        let session = |tool: &str, id: &str| {
+        let session = |agent: &str, id: &str| {
             let route = Route {
                 ts: String::new(),
                 channel: "D1".into(),
                 thread_ts: "1.0".into(),
-                tool: tool.into(),
+                agent: agent.into(),
                 session_id: id.into(),
                 turn_id: None,
                 cwd: None,
@@ -431,7 +431,7 @@ mod tests {
             Reply::from_slack(message, Some(&route), String::new()).session()
         };
         let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
-        assert_eq!(session("claude", id).unwrap().0, Tool::Claude);
+        assert_eq!(session("claude", id).unwrap().0, Agent::Claude);
         assert_eq!(session("codex", id).unwrap().1.as_str(), id);
         assert!(session("rm", id).is_none());
         assert!(session("codex", "../../x").is_none());

@@ -2,7 +2,7 @@
 //! what an observer saw of the process. One `Event` type, so that there is one state table.
 
 use crate::gate::speak::SpeakCall;
-use crate::ids::{SessionId, Tool};
+use crate::ids::{Agent, SessionId};
 use crate::session::Host;
 use crate::timestamp::Timestamp;
 
@@ -65,10 +65,10 @@ impl HookEventName {
         HookEventName::SessionEnd,
     ];
 
-    pub const fn of(tool: Tool) -> &'static [HookEventName] {
-        match tool {
-            Tool::Claude => HookEventName::OF_CLAUDE,
-            Tool::Codex => HookEventName::OF_CODEX,
+    pub const fn of(agent: Agent) -> &'static [HookEventName] {
+        match agent {
+            Agent::Claude => HookEventName::OF_CLAUDE,
+            Agent::Codex => HookEventName::OF_CODEX,
         }
     }
 
@@ -94,8 +94,8 @@ impl HookEventName {
         }
     }
 
-    pub fn parse(text: &str, tool: Tool) -> Option<HookEventName> {
-        HookEventName::of(tool).iter().copied().find(|name| name.as_str() == text)
+    pub fn parse(text: &str, agent: Agent) -> Option<HookEventName> {
+        HookEventName::of(agent).iter().copied().find(|name| name.as_str() == text)
     }
 }
 
@@ -116,7 +116,7 @@ impl ProcessKey {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    pub tool: Tool,
+    pub agent: Agent,
     pub session_id: SessionId,
     pub at: Timestamp,
     pub process: ProcessKey,
@@ -257,13 +257,13 @@ mod tests {
 
     #[test]
     fn every_event_name_reads_back_as_itself() {
-        for tool in [Tool::Claude, Tool::Codex] {
-            for name in HookEventName::of(tool) {
-                assert_eq!(HookEventName::parse(name.as_str(), tool), Some(*name));
+        for agent in [Agent::Claude, Agent::Codex] {
+            for name in HookEventName::of(agent) {
+                assert_eq!(HookEventName::parse(name.as_str(), agent), Some(*name));
             }
-            assert_eq!(HookEventName::parse("WorktreeCreate", tool), None);
-            assert_eq!(HookEventName::parse("stop", tool), None);
+            assert_eq!(HookEventName::parse("WorktreeCreate", agent), None);
+            assert_eq!(HookEventName::parse("stop", agent), None);
         }
-        assert_eq!(HookEventName::parse("Interrupt", Tool::Claude), None);
+        assert_eq!(HookEventName::parse("Interrupt", Agent::Claude), None);
     }
 }

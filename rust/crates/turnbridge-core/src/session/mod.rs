@@ -15,7 +15,7 @@ pub mod turn_wire;
 use std::collections::BTreeMap;
 
 use crate::gate::speak::{SpeakCall, SpeakOutcome};
-use crate::ids::{SessionId, Tool};
+use crate::ids::{Agent, SessionId};
 use crate::session::claim::Claims;
 use crate::session::event::ProcessKey;
 use crate::timestamp::Timestamp;
@@ -76,7 +76,7 @@ impl Detail {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    pub tool: Tool,
+    pub agent: Agent,
     pub id: SessionId,
     pub created_at: Timestamp,
     pub cwd: Option<String>,
@@ -277,9 +277,9 @@ pub struct Ended {
 }
 
 impl Session {
-    pub fn new(tool: Tool, id: SessionId, created_at: Timestamp) -> Session {
+    pub fn new(agent: Agent, id: SessionId, created_at: Timestamp) -> Session {
         Session {
-            tool,
+            agent,
             id,
             created_at,
             cwd: None,

@@ -11,7 +11,8 @@ use crate::version_wire::VERSION;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRecord {
     pub version: u32,
-    pub tool: String,
+    #[serde(rename = "tool")]
+    pub agent: String,
     pub session_id: String,
     pub turn_id: Option<String>,
     /// The id of the notice that tells of it, whether anybody wanted one or not. Records of 0.1
@@ -116,7 +117,7 @@ fn record(
 ) -> TurnRecord {
     TurnRecord {
         version: VERSION,
-        tool: session.tool.as_str().to_owned(),
+        agent: session.agent.as_str().to_owned(),
         session_id: session.id.as_str().to_owned(),
         turn_id: turn.prompt_id.clone(),
         notice_id: None,

@@ -36,7 +36,7 @@ pub fn kawaii_line(
     instance_id: Option<&str>,
 ) -> Option<String> {
     let state = session.state();
-    let always = match (&event.kind, HookEventName::parse(&event.name, event.tool)) {
+    let always = match (&event.kind, HookEventName::parse(&event.name, event.agent)) {
         (EventKind::Notified { kind }, _) => {
             *kind == NotificationKind::DialogOpen && state == State::WaitingUser
         }
@@ -56,7 +56,7 @@ pub fn kawaii_line(
         return None;
     }
     let line = Line {
-        source: session.tool.as_str(),
+        source: session.agent.as_str(),
         event: state.as_str(),
         session_id: session.id.as_str(),
         pane_id,

@@ -14,7 +14,8 @@ struct Status<'a> {
     session_id: &'a str,
     /// The agent's own id, which changes with `/clear` while the host's stays.
     agent_session_id: &'a str,
-    tool: &'static str,
+    #[serde(rename = "tool")]
+    agent: &'static str,
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<&'static str>,
@@ -44,7 +45,7 @@ pub fn tvine_message(session: &Session, event: &Event, tvine_session_id: &str) -
         updated_at: event.at.to_string(),
         session_id: tvine_session_id,
         agent_session_id: session.id.as_str(),
-        tool: session.tool.as_str(),
+        agent: session.agent.as_str(),
         state: session.state().as_str(),
         detail: session.detail().map(Detail::as_str),
         error: session.detail().and_then(Detail::error),

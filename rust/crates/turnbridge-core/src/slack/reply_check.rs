@@ -4,7 +4,7 @@
 //! The order is the order of the requirements: an empty text is nothing at all, before anybody is
 //! asked who wrote it (SLV-45). A stranger gets silence, the owner an answer (SLV-85).
 
-use crate::ids::{Tool, is_safe_component, is_uuid};
+use crate::ids::{Agent, is_safe_component, is_uuid};
 use crate::notices::notice_wire::Route;
 use crate::replies::reply_wire::{Reported, SlackMessage, is_slack_ts};
 use crate::slack::slack_decode::decode;
@@ -141,7 +141,7 @@ pub fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<Sla
 
 /// SLV-48. The id becomes an argument; both agents name their sessions by UUIDs.
 pub fn is_valid(route: &Route) -> bool {
-    Tool::parse(&route.tool).is_some() && is_uuid(&route.session_id)
+    Agent::parse(&route.agent).is_some() && is_uuid(&route.session_id)
 }
 
 #[cfg(test)]
@@ -152,12 +152,12 @@ mod tests {
 
     const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 
-    fn route(tool: &str, session_id: &str) -> Route {
+    fn route(agent: &str, session_id: &str) -> Route {
         Route {
             ts: "2026-01-01T00:00:00Z".into(),
             channel: "D1".into(),
             thread_ts: "1700000000.000100".into(),
-            tool: tool.into(),
+            agent: agent.into(),
             session_id: session_id.into(),
             turn_id: None,
             cwd: Some("/home/user/project".into()),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::agents::codex::codex_binding::{Bindings, Expected, Marker, Pane};
-use crate::ids::{SessionId, Tool};
+use crate::ids::{Agent, SessionId};
 use crate::terminals::pane_id::PaneId;
 use crate::terminals::panes::{Launched, Panes};
 use crate::timestamp::Timestamp;
@@ -26,7 +26,8 @@ struct File {
 #[derive(Debug, Serialize, Deserialize)]
 struct PaneEntry {
     id: String,
-    tool: String,
+    #[serde(rename = "tool")]
+    agent: String,
     launched_at: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     env: BTreeMap<String, String>,
@@ -86,7 +87,7 @@ pub fn write_panes(panes: &Panes) -> Vec<u8> {
         };
         PaneEntry {
             id: id.as_str().to_owned(),
-            tool: launched.tool.as_str().to_owned(),
+            agent: launched.agent.as_str().to_owned(),
             launched_at: launched.at.to_string(),
             env: launched.env.clone(),
             output_stopped_at: launched.output_stopped_at.map(|at| at.to_string()),
@@ -108,7 +109,7 @@ pub fn write_panes(panes: &Panes) -> Vec<u8> {
 
 fn launched(entry: PaneEntry) -> Option<Launched> {
     Some(Launched {
-        tool: Tool::parse(&entry.tool)?,
+        agent: Agent::parse(&entry.agent)?,
         at: Timestamp::parse(&entry.launched_at)?,
         env: entry.env,
         output_stopped_at: entry.output_stopped_at.as_deref().and_then(Timestamp::parse),
@@ -143,14 +144,14 @@ mod tests {
     fn kt_73_what_is_kept_of_panes_reads_back_as_it_was() {
         let mut panes = Panes::default();
         let thread = "0199a213-81c0-7800-8aa1-bbab2a035a53";
-        for (pane, tool, line, at) in [
-            ("kitty:1", Tool::Codex, format!("codex resume {thread}"), 1_000),
-            ("kitty:2", Tool::Codex, "codex".to_owned(), 2_000),
-            ("kitty:3", Tool::Claude, "claude".to_owned(), 3_000),
-            ("kitty:4", Tool::Codex, "codex resume".to_owned(), 4_000),
+        for (pane, agent, line, at) in [
+            ("kitty:1", Agent::Codex, format!("codex resume {thread}"), 1_000),
+            ("kitty:2", Agent::Codex, "codex".to_owned(), 2_000),
+            ("kitty:3", Agent::Claude, "claude".to_owned(), 3_000),
+            ("kitty:4", Agent::Codex, "codex resume".to_owned(), 4_000),
         ] {
             let launch = Launch {
-                tool,
+                agent,
                 argv: line.split(' ').collect(),
                 cwd: "/home/user".to_owned(),
                 env: [("KITTY_WINDOW_ID".to_owned(), "1".to_owned())].into(),

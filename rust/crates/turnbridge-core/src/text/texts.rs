@@ -3,7 +3,7 @@
 //! The Japanese ones are fixed to the letter (SLV-12, 30, 59, 72, 84–86) as far as a requirement
 //! gives them. What the Stop gate tells the agent is not here: it is never translated.
 
-use crate::ids::Tool;
+use crate::ids::Agent;
 use crate::notices::notice_wire::{Cause, Notice};
 use crate::replies::reply_wire::Reason;
 use crate::session::folder_name;
@@ -171,7 +171,7 @@ catalogue! {
 pub fn answer_missing(language: Language, notice: &Notice) -> String {
     let project = notice.cwd.as_deref().and_then(folder_name);
     let facts = [
-        (Text::Agent, Some(notice.tool.as_str())),
+        (Text::Agent, Some(notice.agent.as_str())),
         (Text::Project, project),
         (Text::SessionId, Some(notice.session_id.as_str())),
         (Text::EndedAt, Some(notice.created_at.as_str())),
@@ -219,12 +219,12 @@ pub fn interrupted(language: Language, reason: Option<&str>) -> String {
 /// What stands behind "Reason" in `resume_failed` and `interrupted`; `code` is the exit code or the signal.
 pub fn failure_reason(
     language: Language,
-    tool: Option<Tool>,
+    agent: Option<Agent>,
     reason: Reason,
     code: Option<i64>,
 ) -> String {
     let value = match reason {
-        Reason::ProgramMissing | Reason::NotStarted => tool.map(|tool| tool.to_string()),
+        Reason::ProgramMissing | Reason::NotStarted => agent.map(|agent| agent.to_string()),
         Reason::ExitCode | Reason::Signal => code.map(|code| code.to_string()),
         _ => None,
     };
@@ -248,8 +248,8 @@ pub fn turn_failed(language: Language, kind: Option<&str>) -> String {
     with_code(language, Text::TurnFailed, kind)
 }
 
-pub fn waiting_for_you(language: Language, tool: &str) -> String {
-    with_code(language, Text::WaitingForYou, Some(tool))
+pub fn waiting_for_you(language: Language, agent: &str) -> String {
+    with_code(language, Text::WaitingForYou, Some(agent))
 }
 
 fn with_code(language: Language, text: Text, code: Option<&str>) -> String {
@@ -337,7 +337,7 @@ mod tests {
             id: "a".into(),
             kind: crate::notices::notice_wire::NoticeKind::Turn,
             created_at: "2026-01-01T12:00:00.000000Z".into(),
-            tool: "claude".into(),
+            agent: "claude".into(),
             session_id: "825c8529-ee09-4cb8-8902-dd785b12ca0a".into(),
             turn_id: None,
             cwd: Some("/home/me/shop/".into()),
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn slv_80_every_reason_of_a_failure_is_one_line_in_both_languages() {
         let shown = [Language::Japanese, Language::English].map(|language| {
-            let reason = |reason| failure_reason(language, Some(Tool::Codex), reason, Some(1));
+            let reason = |reason| failure_reason(language, Some(Agent::Codex), reason, Some(1));
             Reason::ALL.map(reason).join("\n")
         });
         insta::assert_snapshot!(shown.join("\n"), @"

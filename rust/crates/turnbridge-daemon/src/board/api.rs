@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::text::texts::Language;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{pane_store, session_store};
@@ -53,7 +53,7 @@ impl Desk {
         let parts: Vec<&str> = head.path.split('/').skip(1).collect();
         match (head.method.as_str(), parts.as_slice()) {
             ("GET", ["api", "sessions"]) => ok(&cards::snapshot(&self.paths, self.language())),
-            ("GET", ["api", "sessions", tool, id]) => self.session(head, tool, id),
+            ("GET", ["api", "sessions", agent, id]) => self.session(head, agent, id),
             ("GET", ["api", "settings"]) => ok(&settings::settings(&self.paths, self.language())),
             ("POST", action) => self.act(head, action, body),
             ("GET", _) => static_files::find(&head.path)
@@ -62,11 +62,11 @@ impl Desk {
         }
     }
 
-    fn session(&self, head: &Head, tool: &str, id: &str) -> Response {
-        let Some((tool, id)) = session_key(Some(tool), Some(id)) else {
+    fn session(&self, head: &Head, agent: &str, id: &str) -> Response {
+        let Some((agent, id)) = session_key(Some(agent), Some(id)) else {
             return no_session();
         };
-        let Some(session) = session_store::read(&self.paths, tool, &id) else {
+        let Some(session) = session_store::read(&self.paths, agent, &id) else {
             return no_session();
         };
         let page = turns::page(&self.paths, &session, head.number("before"), head.number("limit"));
@@ -77,7 +77,7 @@ impl Desk {
             "turns": page.turns,
             "first": page.first,
             "total": page.total,
-            "replies": board_replies::of_session(&self.paths, tool, &id),
+            "replies": board_replies::of_session(&self.paths, agent, &id),
         }))
     }
 
@@ -101,7 +101,7 @@ impl Desk {
             },
             ["api", "focus"] => {
                 let key = session_key(order["tool"].as_str(), order["session_id"].as_str());
-                let gone = key.and_then(|(tool, id)| go_to_terminal::go(&self.paths, tool, &id));
+                let gone = key.and_then(|(agent, id)| go_to_terminal::go(&self.paths, agent, &id));
                 gone.unwrap_or_else(no_session)
             }
             _ => Response::error(404, "there is no such thing to do"),
@@ -109,8 +109,8 @@ impl Desk {
     }
 }
 
-pub fn session_key(tool: Option<&str>, id: Option<&str>) -> Option<(Tool, SessionId)> {
-    Some((Tool::parse(tool?)?, SessionId::parse(id?)?))
+pub fn session_key(agent: Option<&str>, id: Option<&str>) -> Option<(Agent, SessionId)> {
+    Some((Agent::parse(agent?)?, SessionId::parse(id?)?))
 }
 
 pub fn no_session() -> Response {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use turnbridge_core::agents::resume;
-use turnbridge_core::ids::{SessionId, Tool, is_uuid};
+use turnbridge_core::ids::{Agent, SessionId, is_uuid};
 use turnbridge_core::replies::reply_plan::{Progress, Told, is_stop};
 use turnbridge_core::replies::reply_wire::{Outcome, Reply, ReplySource, ReplyTo, RunResult};
 use turnbridge_store::clock;
@@ -29,17 +29,17 @@ pub fn accept(desk: &Desk, order: &Value) -> Response {
     if text.chars().nth(LONGEST).is_some() {
         return Response::error(413, "a reply has 40,000 characters at most");
     }
-    let Some((tool, session_id)) =
+    let Some((agent, session_id)) =
         session_key(order["tool"].as_str(), order["session_id"].as_str())
     else {
         return no_session();
     };
-    let Some(session) = session_store::read(&desk.paths, tool, &session_id) else {
+    let Some(session) = session_store::read(&desk.paths, agent, &session_id) else {
         return no_session();
     };
     let cwd = session.project_dir().map(str::to_owned);
     let now = clock::now();
-    let to = ReplyTo { tool, id: session_id, cwd };
+    let to = ReplyTo { agent, id: session_id, cwd };
     let reply = Reply::from_board(id.to_ascii_lowercase(), text.to_owned(), to, now);
     if reply.session().is_none() {
         return Response::error(422, "a session without a UUID cannot be resumed");
@@ -67,9 +67,9 @@ pub fn all(paths: &StatePaths) -> Vec<Value> {
     done.chain(pending(paths)).collect()
 }
 
-pub fn of_session(paths: &StatePaths, tool: Tool, id: &SessionId) -> Vec<Value> {
+pub fn of_session(paths: &StatePaths, agent: Agent, id: &SessionId) -> Vec<Value> {
     let is_own =
-        |reply: &Value| reply["tool"] == tool.as_str() && reply["session_id"] == id.as_str();
+        |reply: &Value| reply["tool"] == agent.as_str() && reply["session_id"] == id.as_str();
     all(paths).into_iter().filter(is_own).collect()
 }
 
@@ -100,7 +100,7 @@ fn standing(entry: &Entry) -> Standing {
 /// One without a result was no prompt, or is of 0.1, which wrote none for a run whose runner was killed.
 fn end(reply: &Reply, result: Option<&RunResult>) -> Standing {
     let is_refused =
-        || reply.session().is_some_and(|(tool, _)| resume::is_refused(tool, &reply.text));
+        || reply.session().is_some_and(|(agent, _)| resume::is_refused(agent, &reply.text));
     let word = match result {
         Some(result) => result.outcome.as_str(),
         None if is_refused() => "refused",
@@ -116,7 +116,7 @@ fn shown(reply: &Reply, standing: &Standing) -> Value {
     json!({
         "id": reply.id,
         "source": match reply.source { ReplySource::Slack => "slack", ReplySource::Board => "board" },
-        "tool": reply.tool,
+        "tool": reply.agent,
         "session_id": reply.session_id,
         "text": reply.text,
         "received_at": reply.received_at,

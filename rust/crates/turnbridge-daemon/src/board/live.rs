@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use serde_json::{Value, json};
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::text::texts::Language;
 use turnbridge_store::files::atomic_file::make_private_folder;
 use turnbridge_store::paths::StatePaths;
@@ -95,7 +95,7 @@ fn watch(paths: &StatePaths, orders: Sender<Order>) -> Option<RecommendedWatcher
     Some(watcher)
 }
 
-type Key = (Tool, SessionId);
+type Key = (Agent, SessionId);
 
 struct Watch {
     paths: StatePaths,
@@ -183,7 +183,9 @@ impl Watch {
         }
         if touched.is_all {
             let sessions = session_store::read_all(&self.paths).unwrap_or_default();
-            touched.sessions.extend(sessions.into_iter().map(|session| (session.tool, session.id)));
+            touched
+                .sessions
+                .extend(sessions.into_iter().map(|session| (session.agent, session.id)));
             touched.sessions.extend(self.cards.keys().cloned());
         }
         for key in touched.sessions {
@@ -234,8 +236,8 @@ fn known_reply(reply: &Value) -> (String, u64) {
 }
 
 fn key_of(card: &Value) -> Option<Key> {
-    let tool = Tool::parse(card["tool"].as_str()?)?;
-    Some((tool, SessionId::parse(card["session_id"].as_str()?)?))
+    let agent = Agent::parse(card["tool"].as_str()?)?;
+    Some((agent, SessionId::parse(card["session_id"].as_str()?)?))
 }
 
 fn hash_of(value: &Value) -> u64 {
@@ -255,8 +257,8 @@ fn session_of(path: &Path) -> Option<Key> {
     if extension != "json" && extension != "jsonl" {
         return None;
     }
-    let (tool, id) = path.file_stem()?.to_str()?.split_once('-')?;
-    Some((Tool::parse(tool)?, SessionId::parse(id)?))
+    let (agent, id) = path.file_stem()?.to_str()?.split_once('-')?;
+    Some((Agent::parse(agent)?, SessionId::parse(id)?))
 }
 
 #[cfg(test)]
@@ -268,8 +270,8 @@ mod tests {
         let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
         let key = |name: &str| session_of(&Path::new("/state/sessions").join(name));
         for name in [format!("codex-{id}.json"), format!("codex-{id}.jsonl")] {
-            let (tool, found) = key(&name).unwrap();
-            assert_eq!((tool, found.as_str()), (Tool::Codex, id));
+            let (agent, found) = key(&name).unwrap();
+            assert_eq!((agent, found.as_str()), (Agent::Codex, id));
         }
         for name in [
             format!("codex-{id}.lock"),

@@ -28,7 +28,7 @@ pub fn page(
     before: Option<usize>,
     limit: Option<usize>,
 ) -> Page {
-    let bytes = fs::read(paths.turns_file(session.tool, &session.id)).unwrap_or_default();
+    let bytes = fs::read(paths.turns_file(session.agent, &session.id)).unwrap_or_default();
     // The last one may not be written to its end; it is no JSON then.
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let lines: Vec<&[u8]> = lines.collect();

@@ -10,7 +10,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use turnbridge_core::agents::resume::Live;
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::notices::notice_wire::{Notice, NoticeKind, ThreadPlace};
 use turnbridge_core::replies::reply_plan::{self, Pending, Step, Surroundings, Told, plan};
 use turnbridge_core::replies::reply_texts::text_of;
@@ -99,14 +99,14 @@ impl Replies {
                 self.launched.contains_key(id) || self.again_at.get(id).is_some_and(is_later)
             };
             let now = clock::now();
-            let is_open = |tool: Tool, id: &SessionId| match self.live {
-                Live::Pane => runs::is_open_and_busy(&self.paths, tool, id, now),
-                Live::Run | Live::Hold => runs::is_open(&self.paths, tool, id, now),
+            let is_open = |agent: Agent, id: &SessionId| match self.live {
+                Live::Pane => runs::is_open_and_busy(&self.paths, agent, id, now),
+                Live::Run | Live::Hold => runs::is_open(&self.paths, agent, id, now),
             };
-            let goes_into_terminal = |tool: Tool, id: &SessionId| {
-                runs::goes_into_terminal(&self.paths, tool, id, self.live, now)
+            let goes_into_terminal = |agent: Agent, id: &SessionId| {
+                runs::goes_into_terminal(&self.paths, agent, id, self.live, now)
             };
-            let obstacle = |tool: Tool, id: &SessionId| runs::obstacle(&self.paths, tool, id);
+            let obstacle = |agent: Agent, id: &SessionId| runs::obstacle(&self.paths, agent, id);
             let around = Surroundings {
                 is_launched: &is_launched,
                 is_open: &is_open,
@@ -128,8 +128,8 @@ impl Replies {
 
     fn take(&mut self, step: &Step, entry: &Entry) -> io::Result<Progress> {
         let id = entry.reply.id.as_str();
-        let tool = entry.reply.session().map(|(tool, _)| tool);
-        if let (Some(told), Some(text)) = (step.told(), text_of(step, tool, self.language)) {
+        let agent = entry.reply.session().map(|(agent, _)| agent);
+        if let (Some(told), Some(text)) = (step.told(), text_of(step, agent, self.language)) {
             return self.tell(entry, told, text);
         }
         match step {
@@ -199,7 +199,7 @@ impl Replies {
             id: word_id(id, told),
             kind: NoticeKind::Word,
             created_at: clock::now().to_string(),
-            tool: entry.reply.tool.clone().unwrap_or_default(),
+            agent: entry.reply.agent.clone().unwrap_or_default(),
             session_id: entry.reply.session_id.clone().unwrap_or_default(),
             turn_id: None,
             cwd: None,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use turnbridge_core::agents::claude::transcript_text;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::notices::notice_wire::{Notice, NoticeKind, Progress, Route};
 use turnbridge_core::notices::retry_plan::{postpone, time_until_due};
 use turnbridge_core::timestamp::Timestamp;
@@ -129,12 +129,12 @@ fn due(paths: &StatePaths, unreadable: &BTreeSet<String>) -> std::io::Result<Vec
 fn prepare(notice: &Notice, progress: &mut Progress, settings: &Settings) -> bool {
     progress.version = 1;
     if progress.messages.is_empty() {
-        let (prompt, answer) = match Tool::parse(&notice.tool) {
-            Some(Tool::Codex) => (from_rollout(notice), None),
+        let (prompt, answer) = match Agent::parse(&notice.agent) {
+            Some(Agent::Codex) => (from_rollout(notice), None),
             _ => from_transcript(notice),
         };
         let is_turn = !matches!(notice.kind, NoticeKind::Problem | NoticeKind::Word);
-        let is_codex_turn = notice.tool == Tool::Codex.as_str() && is_turn;
+        let is_codex_turn = notice.agent == Agent::Codex.as_str() && is_turn;
         if is_codex_turn && notice.prompt.is_none() && prompt.is_none() {
             return false;
         }
@@ -225,7 +225,7 @@ pub fn keep_route(
         ts: clock::now().to_string(),
         channel: channel.to_owned(),
         thread_ts: thread_ts.to_owned(),
-        tool: notice.tool.clone(),
+        agent: notice.agent.clone(),
         session_id: notice.session_id.clone(),
         turn_id: notice.turn_id.clone(),
         cwd: notice.cwd.clone(),
@@ -237,7 +237,7 @@ pub fn keep_route(
 fn log_untold(paths: &StatePaths, notice: &Notice) {
     let fields = [
         ("notice", Field::Text(notice.id.clone())),
-        ("tool", Field::Text(notice.tool.clone())),
+        ("tool", Field::Text(notice.agent.clone())),
         ("session_id", Field::Text(notice.session_id.clone())),
     ];
     let message = "notify.user_text_missing";
@@ -256,7 +256,7 @@ fn log_outcome(
     let number = |value: usize| Field::Number(value as u64);
     let mut fields = vec![
         ("notice", Field::Text(notice.id.clone())),
-        ("tool", Field::Text(notice.tool.clone())),
+        ("tool", Field::Text(notice.agent.clone())),
         ("session_id", Field::Text(notice.session_id.clone())),
         ("destinations", number(1)),
         ("posted", number(progress.posted.len())),

@@ -44,7 +44,7 @@ mod tests {
     use std::io::Read;
     use std::os::unix::net::UnixListener;
 
-    use turnbridge_core::ids::{SessionId, Tool};
+    use turnbridge_core::ids::{Agent, SessionId};
     use turnbridge_core::session::event::{EventKind, Facts, ProcessKey};
     use turnbridge_core::timestamp::Timestamp;
 
@@ -70,7 +70,7 @@ mod tests {
         let host = Host { env: env.into(), ..Host::default() };
         let (id, at) = (SessionId::parse("s").unwrap(), Timestamp::from_millis(1));
         let event = Event {
-            tool: Tool::Claude,
+            agent: Agent::Claude,
             session_id: id.clone(),
             at,
             process: ProcessKey::UNKNOWN,
@@ -84,7 +84,7 @@ mod tests {
                 stop_hook_active: false,
             },
         };
-        publish(&Session::new(Tool::Claude, id, at), &event, &host).unwrap();
+        publish(&Session::new(Agent::Claude, id, at), &event, &host).unwrap();
         let (told, file) = reader.join().unwrap();
         assert_eq!(told, format!("{file}\n"));
     }

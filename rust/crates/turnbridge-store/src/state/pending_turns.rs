@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::session::pending_turn_wire::{PendingTurn, read_pending};
 
 use crate::files::atomic_file::{open_making_folders, write_atomically};
@@ -30,7 +30,7 @@ pub fn announce(paths: &StatePaths, turn: &PendingTurn) -> io::Result<PathBuf> {
     let record = &turn.record;
     let name = format!(
         "{}-{}.{}-{:016x}.json",
-        record.tool, record.session_id, turn.writer.pid, turn.payload
+        record.agent, record.session_id, turn.writer.pid, turn.payload
     );
     let path = paths.pending_dir().join(name);
     let mut options = OpenOptions::new();
@@ -51,17 +51,17 @@ pub fn note_told(pending: &mut Pending) -> io::Result<()> {
 }
 
 /// The turns of one session that their hooks have left, oldest first.
-pub fn of_session(paths: &StatePaths, tool: Tool, id: &SessionId) -> Vec<Pending> {
-    let prefix = format!("{tool}-{id}.");
+pub fn of_session(paths: &StatePaths, agent: Agent, id: &SessionId) -> Vec<Pending> {
+    let prefix = format!("{agent}-{id}.");
     let mut left = left_behind(paths, |name| name.starts_with(&prefix));
     left.retain(|pending| {
-        pending.turn.session().is_some_and(|session| session == (tool, id.clone()))
+        pending.turn.session().is_some_and(|session| session == (agent, id.clone()))
     });
     left
 }
 
 /// The sessions that have such turns.
-pub fn sessions(paths: &StatePaths) -> Vec<(Tool, SessionId)> {
+pub fn sessions(paths: &StatePaths) -> Vec<(Agent, SessionId)> {
     let left = left_behind(paths, |_| true);
     let mut sessions: Vec<_> = left.iter().filter_map(|pending| pending.turn.session()).collect();
     sessions.sort();

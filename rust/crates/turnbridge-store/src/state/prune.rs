@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::session::Session;
 use turnbridge_core::session::pending_turn_wire::read_pending;
 use turnbridge_core::session::session_wire::read_session;
@@ -109,7 +109,7 @@ fn remove_session(paths: &StatePaths, path: &Path) -> io::Result<bool> {
     };
     fs::remove_file(path)?;
     if let Some(session) = session {
-        let _ = fs::remove_file(paths.turns_file(session.tool, &session.id));
+        let _ = fs::remove_file(paths.turns_file(session.agent, &session.id));
     }
     let _ = fs::remove_file(&lock);
     drop(held);
@@ -119,9 +119,9 @@ fn remove_session(paths: &StatePaths, path: &Path) -> io::Result<bool> {
 /// Returns whether a process carries the session. Codex has a lock that tells.
 fn is_alive(session: &Session) -> bool {
     let mut runs = session.live_runs();
-    match session.tool {
-        Tool::Claude => runs.any(|run| liveness(run.process) == Liveness::Alive),
-        Tool::Codex => {
+    match session.agent {
+        Agent::Claude => runs.any(|run| liveness(run.process) == Liveness::Alive),
+        Agent::Codex => {
             let rollout = session.transcript_path.as_deref().map(Path::new);
             let home = rollout.and_then(codex_rollouts::home_of);
             let writer = home.map(|home| codex_lock::writer(&home, session.id.as_str()));
@@ -209,7 +209,7 @@ fn timestamp(time: SystemTime) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::ids::{SessionId, Tool};
+    use turnbridge_core::ids::{Agent, SessionId};
     use turnbridge_core::session::event::ProcessKey;
     use turnbridge_core::session::session_wire::write_session;
     use turnbridge_core::timestamp::Timestamp;
@@ -246,12 +246,12 @@ mod tests {
 
         fn session(&self, id: &str, days_old: u64) -> [PathBuf; 3] {
             let id = SessionId::parse(id).unwrap();
-            let session = Session::new(Tool::Claude, id.clone(), Timestamp::from_millis(0));
+            let session = Session::new(Agent::Claude, id.clone(), Timestamp::from_millis(0));
             let write = |path, bytes: &[u8]| self.write(path, bytes, days_old);
             [
-                write(self.paths.session_file(Tool::Claude, &id), &write_session(&session)),
-                write(self.paths.session_lock(Tool::Claude, &id), b""),
-                write(self.paths.turns_file(Tool::Claude, &id), b"{}\n"),
+                write(self.paths.session_file(Agent::Claude, &id), &write_session(&session)),
+                write(self.paths.session_lock(Agent::Claude, &id), b""),
+                write(self.paths.turns_file(Agent::Claude, &id), b"{}\n"),
             ]
         }
     }
@@ -280,7 +280,7 @@ mod tests {
         let [locked, lock, _] = files.session("locked", 99);
         let _held = FileLock::try_acquire(&lock).unwrap().unwrap();
         let text = String::from_utf8(write_session(&Session::new(
-            Tool::Claude,
+            Agent::Claude,
             SessionId::parse("alive").unwrap(),
             Timestamp::from_millis(0),
         )))

@@ -67,7 +67,7 @@ mod tests {
             ts: "2026-01-01T00:00:00Z".into(),
             channel: "D1".into(),
             thread_ts: thread_ts.into(),
-            tool: "claude".into(),
+            agent: "claude".into(),
             session_id: "s".into(),
             turn_id: None,
             cwd: Some("/home/user".into()),

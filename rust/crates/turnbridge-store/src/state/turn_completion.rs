@@ -1,7 +1,7 @@
 //! Completes the turns in `pending/` that their hooks have left: notice, record, state. Under the
 //! session's lock, and as often as anybody likes: what exists is not made again.
 
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::notices::notice_wire::Notice;
 use turnbridge_core::session::Session;
 use turnbridge_core::session::advance::advance;
@@ -29,22 +29,22 @@ pub struct Completed {
 /// Completes what is left of every session whose lock is free now.
 pub fn complete_all(paths: &StatePaths) -> Completed {
     let mut completed = Completed::default();
-    for (tool, id) in pending_turns::sessions(paths) {
-        complete_of(paths, tool, &id, &mut completed);
+    for (agent, id) in pending_turns::sessions(paths) {
+        complete_of(paths, agent, &id, &mut completed);
     }
     completed
 }
 
-fn complete_of(paths: &StatePaths, tool: Tool, id: &SessionId, completed: &mut Completed) {
-    let lock = match FileLock::try_acquire(&paths.session_lock(tool, id)) {
+fn complete_of(paths: &StatePaths, agent: Agent, id: &SessionId, completed: &mut Completed) {
+    let lock = match FileLock::try_acquire(&paths.session_lock(agent, id)) {
         Ok(Some(lock)) => lock,
         // Whoever holds it completes them, or the next one who looks.
         Ok(None) => return,
         Err(error) => return completed.problems.push(format!("session lock: {error}")),
     };
-    let session = match session_store::load(paths, tool, id, &mut completed.problems) {
+    let session = match session_store::load(paths, agent, id, &mut completed.problems) {
         Loaded::Known(session) => *session,
-        Loaded::Nothing => Session::new(tool, id.clone(), clock::now()),
+        Loaded::Nothing => Session::new(agent, id.clone(), clock::now()),
         Loaded::Newer => return,
     };
     complete_left(paths, session, completed);
@@ -58,7 +58,7 @@ pub fn complete_left(
     mut session: Session,
     completed: &mut Completed,
 ) -> Session {
-    let left = pending_turns::of_session(paths, session.tool, &session.id);
+    let left = pending_turns::of_session(paths, session.agent, &session.id);
     if left.is_empty() {
         return session;
     }

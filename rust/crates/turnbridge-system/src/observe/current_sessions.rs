@@ -2,7 +2,7 @@
 //! daemon and writes nothing.
 
 use anyhow::{Context, Result};
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
@@ -25,11 +25,11 @@ pub fn open_sessions(paths: &StatePaths, now: Timestamp) -> Result<(Vec<Session>
 /// Returns `None` if there is no such session.
 pub fn current_session(
     paths: &StatePaths,
-    tool: Tool,
+    agent: Agent,
     id: &SessionId,
     now: Timestamp,
 ) -> Option<Session> {
-    let session = session_store::read(paths, tool, id)?;
+    let session = session_store::read(paths, agent, id)?;
     Some(with_signals(session, claude_config_dir().as_deref(), now))
 }
 

@@ -13,7 +13,7 @@ use turnbridge_core::agents::claude::claude_process_wire::{
     Observation, observe_claude_process, shows_something_else,
 };
 use turnbridge_core::agents::claude::transcript_wire::last_interruption;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::session::advance::advance;
 use turnbridge_core::session::event::{Event, EventKind, Facts};
 use turnbridge_core::session::{Run, Session, State};
@@ -53,7 +53,7 @@ fn signal_of(
     config_dir: Option<&Path>,
     now: Timestamp,
 ) -> Option<(EventKind, Timestamp)> {
-    if session.tool == Tool::Codex {
+    if session.agent == Agent::Codex {
         return codex_signal(session, run);
     }
     if liveness(run.process) == Liveness::Gone {
@@ -140,7 +140,7 @@ fn event(session: &Session, run: &Run, kind: EventKind, at: Timestamp) -> Event 
         _ => "Interrupted",
     };
     Event {
-        tool: session.tool,
+        agent: session.agent,
         session_id: session.id.clone(),
         at,
         process: run.process,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use turnbridge_config::Config;
 use turnbridge_core::agents::claude::settings_edit::Form;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 
 use crate::failure::Remark;
 use crate::programs::{self, FIRST_WITH_ARGS};
@@ -36,7 +36,7 @@ pub fn paths(target: &Target, remark: Remark) -> Result<[String; 3]> {
 pub fn form_of_installed_claude(target: &Target, config: &Config) -> Result<Form> {
     let version = match target {
         Target::Here => {
-            let claude = programs::agent(Tool::Claude, config);
+            let claude = programs::agent(Agent::Claude, config);
             claude.and_then(|claude| programs::version_of(&claude))
         }
         Target::Wsl(distribution) => distribution.claude_version()?,

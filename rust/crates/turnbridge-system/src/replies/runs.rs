@@ -7,7 +7,7 @@ use std::process::Child;
 
 use turnbridge_core::agents::codex::rollout_tail::{self, Obstacle};
 use turnbridge_core::agents::resume::Live;
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::replies::reply_wire::{Reply, Way};
 use turnbridge_core::replies::run_end::{Evidence, judge};
 use turnbridge_core::replies::turn_trace::{Through, Trace, TurnEnd, in_rollout, in_transcript};
@@ -64,8 +64,8 @@ pub fn find_out(paths: &StatePaths, reply: &Reply) -> io::Result<FoundOut> {
 /// A Codex has the thread open in the turn of this reply. What was started for it may have been only
 /// the wrapper that npm installs.
 fn is_thread_in_work(paths: &StatePaths, reply: &Reply, evidence: &Evidence) -> bool {
-    let Some((Tool::Codex, id)) = reply.session() else { return false };
-    let rollout = record_of(paths, Tool::Codex, &id);
+    let Some((Agent::Codex, id)) = reply.session() else { return false };
+    let rollout = record_of(paths, Agent::Codex, &id);
     evidence.trace == Trace::Open
         && rollout.is_some_and(|rollout| codex_rollouts::is_held(&rollout, id.as_str()))
 }
@@ -75,12 +75,12 @@ pub fn evidence(paths: &StatePaths, reply: &Reply) -> Evidence {
     let id = reply.id.as_str();
     let acks = inbox::acks(paths, id);
     let streams = Streams::of(paths, id);
-    let tool = reply.session().map(|(tool, _)| tool);
+    let agent = reply.session().map(|(agent, _)| agent);
     let printed = streams.map(|streams| streams.read_stdout(LONGEST_OUTPUT)).unwrap_or_default();
     let way = inbox::way(paths, id);
     Evidence {
         // Codex's turns are told by its rollouts.
-        printed: if tool == Some(Tool::Claude) || way == Some(Way::Queue) {
+        printed: if agent == Some(Agent::Claude) || way == Some(Way::Queue) {
             printed
         } else {
             String::new()
@@ -90,17 +90,17 @@ pub fn evidence(paths: &StatePaths, reply: &Reply) -> Evidence {
         seen_end: acks.end.or_else(|| recorded_end(paths, reply)),
         trace: trace(paths, reply),
         is_stop_requested: inbox::is_stop_requested(paths, id),
-        is_command: tool == Some(Tool::Claude) && reply.text.trim_start().starts_with('/'),
+        is_command: agent == Some(Agent::Claude) && reply.text.trim_start().starts_with('/'),
     }
 }
 
 /// How its turn ended, if a hook has recorded it, or has left it to be recorded: the hook may have been
 /// killed before its acknowledgement.
 fn recorded_end(paths: &StatePaths, reply: &Reply) -> Option<TurnEnd> {
-    let (tool, id) = reply.session()?;
+    let (agent, id) = reply.session()?;
     let since = inbox::claimed_at(paths, &reply.id)?;
-    let left = pending_turns::of_session(paths, tool, &id).into_iter();
-    let turns = turn_store::read_turns(paths, tool, &id).into_iter();
+    let left = pending_turns::of_session(paths, agent, &id).into_iter();
+    let turns = turn_store::read_turns(paths, agent, &id).into_iter();
     let own = turns.chain(left.map(|pending| pending.turn.record)).find(|turn| {
         let started_at = turn.started_at.as_deref().and_then(Timestamp::parse);
         started_at.is_some_and(|at| at >= since)
@@ -114,15 +114,15 @@ fn recorded_end(paths: &StatePaths, reply: &Reply) -> Option<TurnEnd> {
 }
 
 fn trace(paths: &StatePaths, reply: &Reply) -> Trace {
-    let (Some((tool, id)), Some(since)) = (reply.session(), inbox::claimed_at(paths, &reply.id))
+    let (Some((agent, id)), Some(since)) = (reply.session(), inbox::claimed_at(paths, &reply.id))
     else {
         return Trace::Absent;
     };
-    let Some(record) = record_of(paths, tool, &id) else { return Trace::Absent };
+    let Some(record) = record_of(paths, agent, &id) else { return Trace::Absent };
     let Ok((tail, _)) = bounded_file::read_tail(&record, TAIL) else { return Trace::Absent };
-    match tool {
-        Tool::Claude => in_transcript(&tail, &reply.text, since),
-        Tool::Codex => {
+    match agent {
+        Agent::Claude => in_transcript(&tail, &reply.text, since),
+        Agent::Codex => {
             let is_queued = inbox::way(paths, &reply.id) == Some(Way::Queue);
             let through = if is_queued { Through::Queue } else { Through::Anything };
             in_rollout(&tail, &reply.text, through, since)
@@ -132,11 +132,11 @@ fn trace(paths: &StatePaths, reply: &Reply) -> Trace {
 
 /// Why the Codex that has the thread open must not be given a reply now. Returns `None` if nobody has
 /// it open, or it cannot be told.
-pub fn obstacle(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Obstacle> {
-    if tool != Tool::Codex {
+pub fn obstacle(paths: &StatePaths, agent: Agent, id: &SessionId) -> Option<Obstacle> {
+    if agent != Agent::Codex {
         return None;
     }
-    let rollout = record_of(paths, tool, id)?;
+    let rollout = record_of(paths, agent, id)?;
     let home = codex_rollouts::home_of(&rollout)?;
     // Nothing is read of a thread that is free.
     if codex_lock::writer(&home, id.as_str()) != Writer::Held {
@@ -148,7 +148,7 @@ pub fn obstacle(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Obstac
 
 /// Returns whether the Codex that has a thread open runs a turn in it. What cannot be told is no turn.
 pub fn is_turn_running(paths: &StatePaths, id: &SessionId) -> bool {
-    let rollout = record_of(paths, Tool::Codex, id);
+    let rollout = record_of(paths, Agent::Codex, id);
     let last_turn = rollout.as_deref().and_then(codex_rollouts::last_turn);
     let home = rollout.as_deref().and_then(codex_rollouts::home_of);
     let open_since = home.and_then(|home| codex_lock::opened_at(&home, id.as_str()));
@@ -156,12 +156,12 @@ pub fn is_turn_running(paths: &StatePaths, id: &SessionId) -> bool {
 }
 
 /// The agent's own record of the session.
-fn record_of(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<PathBuf> {
-    let session = session_store::read(paths, tool, id);
+fn record_of(paths: &StatePaths, agent: Agent, id: &SessionId) -> Option<PathBuf> {
+    let session = session_store::read(paths, agent, id);
     let known = session.and_then(|session| session.transcript_path).map(PathBuf::from);
-    match tool {
-        Tool::Claude => known,
-        Tool::Codex => known
+    match agent {
+        Agent::Claude => known,
+        Agent::Codex => known
             .filter(|path| path.exists())
             .or_else(|| codex_home().and_then(|home| codex_rollouts::find(&home, id.as_str()))),
     }
@@ -169,38 +169,38 @@ fn record_of(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<PathBuf> 
 
 /// Whether a person has the session open in a terminal that would not see a run beside it. A Codex
 /// that has the thread open is handed the reply, so it is in nobody's way.
-pub fn is_open(paths: &StatePaths, tool: Tool, id: &SessionId, now: Timestamp) -> bool {
-    is_open_with(paths, tool, id, claude_config_dir().as_deref(), now)
+pub fn is_open(paths: &StatePaths, agent: Agent, id: &SessionId, now: Timestamp) -> bool {
+    is_open_with(paths, agent, id, claude_config_dir().as_deref(), now)
 }
 
 /// The same, and nothing can be typed there now: the agent works or asks something, it does not have
 /// its terminal for itself, or its pane is not known.
-pub fn is_open_and_busy(paths: &StatePaths, tool: Tool, id: &SessionId, now: Timestamp) -> bool {
-    is_open(paths, tool, id, now)
-        && place_to_type_into(paths, tool, id, claude_config_dir().as_deref(), now).is_none()
+pub fn is_open_and_busy(paths: &StatePaths, agent: Agent, id: &SessionId, now: Timestamp) -> bool {
+    is_open(paths, agent, id, now)
+        && place_to_type_into(paths, agent, id, claude_config_dir().as_deref(), now).is_none()
 }
 
 /// Whether a reply goes into the terminal that has the session open (X40), now or as soon as it can be
 /// typed there; else a process of its own is started for it.
 pub fn goes_into_terminal(
     paths: &StatePaths,
-    tool: Tool,
+    agent: Agent,
     id: &SessionId,
     live: Live,
     now: Timestamp,
 ) -> bool {
-    match tool {
-        Tool::Claude => {
+    match agent {
+        Agent::Claude => {
             let config_dir = claude_config_dir();
             live == Live::Pane && has_pane(paths, id, config_dir.as_deref(), now)
         }
-        Tool::Codex => is_open_in_codex(paths, id),
+        Agent::Codex => is_open_in_codex(paths, id),
     }
 }
 
 /// A person's Claude has the session open in a pane that can be pasted into.
 fn has_pane(paths: &StatePaths, id: &SessionId, config_dir: Option<&Path>, now: Timestamp) -> bool {
-    let Some(session) = session_store::read(paths, Tool::Claude, id) else { return false };
+    let Some(session) = session_store::read(paths, Agent::Claude, id) else { return false };
     let session = with_signals(session, config_dir, now);
     let mut open = session.live_runs().filter(|run| is_a_persons(run));
     open.any(|run| pane_of(run).is_some())
@@ -208,9 +208,9 @@ fn has_pane(paths: &StatePaths, id: &SessionId, config_dir: Option<&Path>, now: 
 
 /// An interface of Codex has the thread open, and not a `codex exec`.
 fn is_open_in_codex(paths: &StatePaths, id: &SessionId) -> bool {
-    let Some(rollout) = record_of(paths, Tool::Codex, id) else { return false };
+    let Some(rollout) = record_of(paths, Agent::Codex, id) else { return false };
     codex_rollouts::is_held(&rollout, id.as_str())
-        && obstacle(paths, Tool::Codex, id) != Some(Obstacle::Exec)
+        && obstacle(paths, Agent::Codex, id) != Some(Obstacle::Exec)
 }
 
 /// Whether a person has it in a terminal. Nothing is inferred from what cannot be told, or a reply
@@ -238,12 +238,12 @@ pub struct TypingPlace {
 /// it shows its list of agents or another session.
 pub fn place_to_type_into(
     paths: &StatePaths,
-    tool: Tool,
+    agent: Agent,
     id: &SessionId,
     config_dir: Option<&Path>,
     now: Timestamp,
 ) -> Option<TypingPlace> {
-    let session = with_signals(session_store::read(paths, tool, id)?, config_dir, now);
+    let session = with_signals(session_store::read(paths, agent, id)?, config_dir, now);
     let is_ready = |run: &&Run| {
         is_a_persons(run)
             && run.state() == State::Completed
@@ -259,15 +259,15 @@ pub fn place_to_type_into(
 
 fn is_open_with(
     paths: &StatePaths,
-    tool: Tool,
+    agent: Agent,
     id: &SessionId,
     config_dir: Option<&Path>,
     now: Timestamp,
 ) -> bool {
-    if tool == Tool::Codex {
+    if agent == Agent::Codex {
         return false;
     }
-    let Some(session) = session_store::read(paths, tool, id) else { return false };
+    let Some(session) = session_store::read(paths, agent, id) else { return false };
     let session = with_signals(session, config_dir, now);
     session.live_runs().any(is_a_persons)
 }
@@ -291,7 +291,7 @@ mod tests {
     fn begin(paths: &StatePaths, process: ProcessKey, entrypoint: &str, transcript: &Path) {
         let transcript_path = Some(transcript.to_str().unwrap().to_owned());
         let event = Event {
-            tool: Tool::Claude,
+            agent: Agent::Claude,
             session_id: id(),
             at: clock::now(),
             process,
@@ -316,7 +316,7 @@ mod tests {
             user: None,
             text: "go on".into(),
             received_at: String::new(),
-            tool: Some("claude".into()),
+            agent: Some("claude".into()),
             session_id: Some(ID.into()),
             cwd: None,
         }
@@ -333,9 +333,9 @@ mod tests {
             let paths = StatePaths::below(folder.path());
             begin(&paths, process, entrypoint, Path::new("/nowhere"));
             let is_open =
-                |tool| is_open_with(&paths, tool, &id(), Some(folder.path()), clock::now());
-            assert_eq!(is_open(Tool::Claude), expected, "{entrypoint}");
-            assert!(!is_open(Tool::Codex));
+                |agent| is_open_with(&paths, agent, &id(), Some(folder.path()), clock::now());
+            assert_eq!(is_open(Agent::Claude), expected, "{entrypoint}");
+            assert!(!is_open(Agent::Codex));
         }
     }
 

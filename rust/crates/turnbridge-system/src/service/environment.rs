@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use turnbridge_config::Config;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::system::service_files::{Environment, Job};
 
 use crate::programs;
@@ -68,7 +68,7 @@ fn set(name: &str) -> Option<(String, String)> {
 
 /// SLV-96.
 fn search_path(program: &str, config: &Config) -> String {
-    let agents = [Tool::Claude, Tool::Codex].map(|tool| programs::agent(tool, config));
+    let agents = [Agent::Claude, Agent::Codex].map(|agent| programs::agent(agent, config));
     let found = agents.into_iter().flatten().chain([PathBuf::from(program)]);
     let found = found.filter_map(|program| program.parent().map(Path::to_owned)).collect();
     let current = std::env::var_os("PATH").unwrap_or_default();
@@ -107,8 +107,8 @@ pub fn as_installed(mut job: Job, installed: Environment) -> Job {
     let now =
         job.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
     let is_in =
-        |agent: Tool, path: &str| programs::find_in(agent.as_str(), path.as_ref()).is_some();
-    let finds_all = [Tool::Claude, Tool::Codex].into_iter().all(|agent| {
+        |agent: Agent, path: &str| programs::find_in(agent.as_str(), path.as_ref()).is_some();
+    let finds_all = [Agent::Claude, Agent::Codex].into_iter().all(|agent| {
         path.is_some_and(|path| is_in(agent, path)) || !now.is_some_and(|now| is_in(agent, now))
     });
     if finds_all {

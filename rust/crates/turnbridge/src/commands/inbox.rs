@@ -110,7 +110,7 @@ fn to_json(shown: &Shown) -> Value {
         "id": reply.id,
         "source": reply.source,
         "state": state,
-        "tool": reply.tool,
+        "tool": reply.agent,
         "session_id": reply.session_id,
         "thread_ts": reply.thread_ts,
         "received_at": reply.received_at,

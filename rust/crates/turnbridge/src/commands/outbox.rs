@@ -125,7 +125,7 @@ fn to_json(entry: &Entry) -> Value {
     json!({
         "id": notice.id,
         "kind": notice.kind,
-        "tool": notice.tool,
+        "tool": notice.agent,
         "session_id": notice.session_id,
         "created_at": notice.created_at,
         "posted": progress.posted.len(),

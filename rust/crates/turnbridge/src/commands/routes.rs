@@ -63,9 +63,9 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
         writeln!(out, "no thread yet")?;
     }
     for route in routes.iter().filter(|_| !as_json) {
-        let Route { ts, channel, thread_ts, tool, session_id, cwd, .. } = route;
+        let Route { ts, channel, thread_ts, agent, session_id, cwd, .. } = route;
         let cwd = cwd.as_deref().unwrap_or("-");
-        let line = format!("{ts} {channel} {thread_ts} {tool} {session_id} {cwd}");
+        let line = format!("{ts} {channel} {thread_ts} {agent} {session_id} {cwd}");
         writeln!(out, "{}", visible_line(&line))?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use clap::Args;
 use turnbridge_core::agents::claude::claude_launch::{Additions, additions, named_session};
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::sinks::tvine_project::project_id;
 use turnbridge_core::terminals::command_line::agent;
 use turnbridge_core::terminals::pane_id::OWN_SESSION;
@@ -42,13 +42,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let words: Vec<_> = arguments.argv.iter().map(|word| word.to_string_lossy()).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     // Not behind `env` and the like: they would have to be run, too.
-    let tool = agent(&words).filter(|(_, argv)| argv.len() == words.len()).map(|(tool, _)| tool);
-    let tool = tool.ok_or_else(|| {
+    let agent = agent(&words).filter(|(_, argv)| argv.len() == words.len()).map(|(agent, _)| agent);
+    let agent = agent.ok_or_else(|| {
         let given = words.first().copied().unwrap_or_default();
         hinted(format!("`{given}` is no agent"), "run `turnbridge run -- claude` or `… -- codex`")
     })?;
-    let mut command = Command::new(program(tool, &arguments.argv[0])?);
-    if tool == Tool::Claude {
+    let mut command = Command::new(program(agent, &arguments.argv[0])?);
+    if agent == Agent::Claude {
         let wanted = additions(&words[1..]);
         let new_session = wanted.session_id.then(random_uuid).transpose()?;
         command.args(added_arguments(wanted, new_session.as_deref()));
@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     command.args(&arguments.argv[1..]);
     // An agent that cannot be found again later is better than none.
     if is_shown()
-        && let Err(error) = pane::record(tool, &words)
+        && let Err(error) = pane::record(agent, &words)
     {
         note(&format!("{error:#}; going on"));
     }
@@ -73,14 +73,14 @@ fn is_shown() -> bool {
 }
 
 /// The one that was named by a path, else as `config.toml` or the PATH says.
-fn program(tool: Tool, given: &OsString) -> Result<PathBuf> {
+fn program(agent: Agent, given: &OsString) -> Result<PathBuf> {
     let path = PathBuf::from(given);
     if path.components().count() > 1 {
         return Ok(path);
     }
-    programs::agent(tool, &config::read_or_default()).ok_or_else(|| {
-        let hint = format!("install it, or set `resume.{tool}` in config.toml to its path");
-        hinted(format!("could not find `{tool}`"), hint)
+    programs::agent(agent, &config::read_or_default()).ok_or_else(|| {
+        let hint = format!("install it, or set `resume.{agent}` in config.toml to its path");
+        hinted(format!("could not find `{agent}`"), hint)
     })
 }
 

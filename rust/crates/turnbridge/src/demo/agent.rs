@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{claude_config_dir, codex_home};
 
@@ -21,8 +21,8 @@ pub enum Seat {
     Headless,
 }
 
-pub struct Agent {
-    tool: Tool,
+pub struct DemoAgent {
+    agent: Agent,
     session_id: String,
     cwd: PathBuf,
     record: PathBuf,
@@ -31,15 +31,15 @@ pub struct Agent {
     calls: u32,
 }
 
-impl Agent {
-    pub fn new(tool: Tool, session_id: &str, cwd: &Path, seat: Seat) -> Result<Agent> {
-        let record = match tool {
-            Tool::Claude => claude_config_dir().map(|home| home.join("projects").join("demo")),
-            Tool::Codex => codex_home().map(|home| home.join("sessions")),
+impl DemoAgent {
+    pub fn new(agent: Agent, session_id: &str, cwd: &Path, seat: Seat) -> Result<DemoAgent> {
+        let record = match agent {
+            Agent::Claude => claude_config_dir().map(|home| home.join("projects").join("demo")),
+            Agent::Codex => codex_home().map(|home| home.join("sessions")),
         };
         let record = record.context("could not find the demo's home folder")?;
-        Ok(Agent {
-            tool,
+        Ok(DemoAgent {
+            agent,
             session_id: session_id.to_owned(),
             cwd: cwd.to_owned(),
             record: record.join(format!("{session_id}.jsonl")),
@@ -86,7 +86,7 @@ impl Agent {
 
     /// Esc. Claude has no event for it, but a line in its transcript.
     pub fn be_interrupted(&self) -> Result<()> {
-        if self.tool == Tool::Codex {
+        if self.agent == Agent::Codex {
             return self.tell("Interrupt", json!({}));
         }
         let content = [json!({ "type": "text", "text": "[Request interrupted by user]" })];
@@ -108,9 +108,9 @@ impl Agent {
     }
 
     fn call(&self, tool_name: &str, input: &Value) -> Value {
-        let id = match self.tool {
-            Tool::Claude => format!("toolu_demo{:04}", self.calls),
-            Tool::Codex => format!("call_demo{:04}", self.calls),
+        let id = match self.agent {
+            Agent::Claude => format!("toolu_demo{:04}", self.calls),
+            Agent::Codex => format!("call_demo{:04}", self.calls),
         };
         json!({ "tool_name": tool_name, "tool_input": input, "tool_use_id": id })
     }
@@ -126,25 +126,25 @@ impl Agent {
         });
         // Every turn has an id of its own, and every process its turns.
         let turn = format!("00000000-0000-4000-8000-{:06x}{:06x}", std::process::id(), self.turns);
-        let (turn_id, model) = match self.tool {
-            Tool::Claude => ("prompt_id", "claude-opus-4-8"),
-            Tool::Codex => ("turn_id", "gpt-5.5"),
+        let (turn_id, model) = match self.agent {
+            Agent::Claude => ("prompt_id", "claude-opus-4-8"),
+            Agent::Codex => ("turn_id", "gpt-5.5"),
         };
         payload[turn_id] = json!(turn);
         payload["model"] = json!(model);
         if let (Some(members), Value::Object(more)) = (payload.as_object_mut(), more) {
             members.extend(more);
         }
-        let is_gated = self.tool == Tool::Claude && event == "Stop";
+        let is_gated = self.agent == Agent::Claude && event == "Stop";
         let name = if is_gated { "turnbridge-stop-gate" } else { "turnbridge-status" };
         let mut command = Command::new(home::program(name)?);
-        match self.tool {
-            Tool::Claude => {
+        match self.agent {
+            Agent::Claude => {
                 let is_seated = self.seat == Seat::Terminal;
                 command.env("CLAUDE_CODE_ENTRYPOINT", if is_seated { "cli" } else { "sdk-cli" });
                 command.env("CLAUDE_PROJECT_DIR", &self.cwd);
             }
-            Tool::Codex => {
+            Agent::Codex => {
                 command.args(["--tool", "codex"]);
             }
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use toml_edit::{DocumentMut, Item, Table, value};
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::replies::runner::agent::in_its_own_group;
 
@@ -81,8 +81,8 @@ impl DemoHome {
             fs::create_dir_all(folder)
                 .with_context(|| format!("could not make `{}`", folder.display()))?;
         }
-        for tool in [Tool::Claude, Tool::Codex] {
-            let launcher = home.launcher(tool);
+        for agent in [Agent::Claude, Agent::Codex] {
+            let launcher = home.launcher(agent);
             put(&own, &launcher)
                 .with_context(|| format!("could not make `{}`", launcher.display()))?;
         }
@@ -137,8 +137,8 @@ impl DemoHome {
     }
 
     /// The program that is taken for the agent's.
-    fn launcher(&self, tool: Tool) -> PathBuf {
-        let name = format!("{tool}{}", std::env::consts::EXE_SUFFIX);
+    fn launcher(&self, agent: Agent) -> PathBuf {
+        let name = format!("{agent}{}", std::env::consts::EXE_SUFFIX);
         self.root.join("bin").join(name)
     }
 
@@ -152,8 +152,8 @@ impl DemoHome {
         gate["enabled"] = value(false);
         document["gate"] = Item::Table(gate);
         let mut resume = Table::new();
-        for tool in [Tool::Claude, Tool::Codex] {
-            resume[tool.as_str()] = value(self.launcher(tool).to_string_lossy().into_owned());
+        for agent in [Agent::Claude, Agent::Codex] {
+            resume[agent.as_str()] = value(self.launcher(agent).to_string_lossy().into_owned());
         }
         document["resume"] = Item::Table(resume);
         document.to_string()

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 
-use super::agent::{Agent, Seat};
+use super::agent::{DemoAgent, Seat};
 use super::scenes::{Scene, Step};
 use super::takeover;
 
@@ -35,7 +35,7 @@ pub fn play(scene: &Scene) -> Result<()> {
     let cwd = std::env::current_dir().context("could not find the current folder")?;
     let mut player = Player {
         scene,
-        agent: Agent::new(scene.tool, scene.session_id, &cwd, Seat::Terminal)?,
+        demo_agent: DemoAgent::new(scene.agent, scene.session_id, &cwd, Seat::Terminal)?,
         is_in_turn: false,
         ended: listen()?,
     };
@@ -60,7 +60,7 @@ fn listen() -> Result<Receiver<()>> {
 
 struct Player<'a> {
     scene: &'a Scene,
-    agent: Agent,
+    demo_agent: DemoAgent,
     is_in_turn: bool,
     ended: Receiver<()>,
 }
@@ -74,7 +74,7 @@ impl Player<'_> {
     }
 
     fn play_on(&mut self) -> Result<std::convert::Infallible, Curtain> {
-        self.agent.start("startup")?;
+        self.demo_agent.start("startup")?;
         for step in self.scene.before {
             self.step(*step)?;
         }
@@ -90,37 +90,37 @@ impl Player<'_> {
         match step {
             Step::Prompt(text) => {
                 self.is_in_turn = true;
-                self.agent.prompt(text)?;
+                self.demo_agent.prompt(text)?;
             }
             Step::Run(command, tenths) => {
                 let input = json!({ "command": command });
-                self.agent.begin_call("Bash", &input)?;
+                self.demo_agent.begin_call("Bash", &input)?;
                 self.pause(Duration::from_millis(100 * tenths))?;
-                self.agent.end_call("Bash", &input)?;
+                self.demo_agent.end_call("Bash", &input)?;
             }
             Step::Permission(command, seconds) => {
                 let input = json!({ "command": command });
-                self.agent.begin_call("Bash", &input)?;
-                self.agent.ask_for_permission("Bash", &input)?;
+                self.demo_agent.begin_call("Bash", &input)?;
+                self.demo_agent.ask_for_permission("Bash", &input)?;
                 self.pause(Duration::from_secs(seconds))?;
-                self.agent.end_call("Bash", &input)?;
+                self.demo_agent.end_call("Bash", &input)?;
             }
             Step::Question(text, seconds) => {
-                let (name, input) = question(self.scene.tool, text);
-                self.agent.begin_call(name, &input)?;
+                let (name, input) = question(self.scene.agent, text);
+                self.demo_agent.begin_call(name, &input)?;
                 self.pause(Duration::from_secs(seconds))?;
-                self.agent.end_call(name, &input)?;
+                self.demo_agent.end_call(name, &input)?;
             }
             Step::Answer(text) => {
-                self.agent.answer(text)?;
+                self.demo_agent.answer(text)?;
                 self.is_in_turn = false;
             }
             Step::Fail => {
-                self.agent.fail("rate_limit", "API Error: Request rejected (429)")?;
+                self.demo_agent.fail("rate_limit", "API Error: Request rejected (429)")?;
                 self.is_in_turn = false;
             }
             Step::Interrupt => {
-                self.agent.be_interrupted()?;
+                self.demo_agent.be_interrupted()?;
                 self.is_in_turn = false;
             }
             Step::Rest(seconds) => self.pause(Duration::from_secs(seconds))?,
@@ -147,7 +147,8 @@ impl Player<'_> {
     /// Stays alive, with nothing to do.
     fn leave(&self) -> Result<()> {
         if self.is_in_turn {
-            self.agent.answer("I leave this here: you have written something else meanwhile.")?;
+            self.demo_agent
+                .answer("I leave this here: you have written something else meanwhile.")?;
         }
         takeover::leave(self.scene.session_id);
         let _ = self.ended.recv();
@@ -155,10 +156,10 @@ impl Player<'_> {
     }
 }
 
-fn question(tool: Tool, text: &str) -> (&'static str, Value) {
-    let name = match tool {
-        Tool::Claude => "AskUserQuestion",
-        Tool::Codex => "request_user_input",
+fn question(agent: Agent, text: &str) -> (&'static str, Value) {
+    let name = match agent {
+        Agent::Claude => "AskUserQuestion",
+        Agent::Codex => "request_user_input",
     };
     (name, json!({ "questions": [{ "id": "choice", "header": "Choice", "question": text }] }))
 }

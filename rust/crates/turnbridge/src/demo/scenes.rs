@@ -1,12 +1,12 @@
 //! What is played: a few sessions of both agents. Each has turns behind it, then plays the rest over
 //! and over. Together they show every state within some seconds.
 
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 
 pub struct Scene {
     /// The name of its folder too.
     pub project: &'static str,
-    pub tool: Tool,
+    pub agent: Agent,
     pub session_id: &'static str,
     /// Without a pause, before anybody looks.
     pub before: &'static [Step],
@@ -40,7 +40,7 @@ pub fn find(project: &str) -> Option<&'static Scene> {
 pub const SCENES: [Scene; 7] = [
     Scene {
         project: "checkout-service",
-        tool: Tool::Claude,
+        agent: Agent::Claude,
         session_id: "de300000-0000-4000-8000-000000000001",
         before: &[
             Prompt("Why do some checkouts hang for 30 seconds?"),
@@ -73,7 +73,7 @@ pub const SCENES: [Scene; 7] = [
     },
     Scene {
         project: "payments-api",
-        tool: Tool::Claude,
+        agent: Agent::Claude,
         session_id: "de300000-0000-4000-8000-000000000002",
         before: &[],
         again: &[
@@ -86,7 +86,7 @@ pub const SCENES: [Scene; 7] = [
     },
     Scene {
         project: "search-index",
-        tool: Tool::Codex,
+        agent: Agent::Codex,
         session_id: "de300000-0000-4000-8000-000000000003",
         before: &[
             Prompt("What takes so long when the index is rebuilt?"),
@@ -107,7 +107,7 @@ pub const SCENES: [Scene; 7] = [
     },
     Scene {
         project: "docs-site",
-        tool: Tool::Codex,
+        agent: Agent::Codex,
         session_id: "de300000-0000-4000-8000-000000000004",
         before: &[],
         again: &[
@@ -123,7 +123,7 @@ pub const SCENES: [Scene; 7] = [
     },
     Scene {
         project: "web-app",
-        tool: Tool::Claude,
+        agent: Agent::Claude,
         session_id: "de300000-0000-4000-8000-000000000005",
         before: &[],
         again: &[
@@ -139,7 +139,7 @@ pub const SCENES: [Scene; 7] = [
     },
     Scene {
         project: "infra",
-        tool: Tool::Claude,
+        agent: Agent::Claude,
         session_id: "de300000-0000-4000-8000-000000000006",
         before: &[],
         again: &[
@@ -155,7 +155,7 @@ pub const SCENES: [Scene; 7] = [
     },
     Scene {
         project: "release-notes",
-        tool: Tool::Claude,
+        agent: Agent::Claude,
         session_id: "de300000-0000-4000-8000-000000000007",
         before: &[
             Prompt("Write the notes for 2.4 from the merged pull requests."),
@@ -183,7 +183,7 @@ mod tests {
             assert_eq!(find(scene.project).unwrap().session_id, scene.session_id);
             // Codex has no hook for it.
             let fails = scene.again.iter().any(|step| matches!(step, Fail));
-            assert!(!fails || scene.tool == Tool::Claude);
+            assert!(!fails || scene.agent == Agent::Claude);
             // Or it would call hooks without end.
             assert!(scene.again.iter().any(|step| matches!(step, Rest(1..))));
         }

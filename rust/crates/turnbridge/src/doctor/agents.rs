@@ -3,7 +3,7 @@
 use turnbridge_system::programs::FIRST_WITH_ARGS;
 
 use super::finding::{Area, Finding, told};
-use super::scene::{Agent, Scene};
+use super::scene::{AgentProgram, Scene};
 
 /// The first Claude Code whose Stop hook is told the answer.
 const FIRST_WITH_ANSWER: [u32; 3] = [2, 1, 47];
@@ -26,8 +26,8 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
     findings(&scene.claude, &scene.codex)
 }
 
-fn findings(claude: &Agent, codex: &Agent) -> Vec<Finding> {
-    if (claude, codex) == (&Agent::Absent, &Agent::Absent) {
+fn findings(claude: &AgentProgram, codex: &AgentProgram) -> Vec<Finding> {
+    if (claude, codex) == (&AgentProgram::Absent, &AgentProgram::Absent) {
         let what = "neither `claude` nor `codex` is on the PATH";
         let why = "replies cannot be handed to an agent that is not found";
         let fix =
@@ -37,7 +37,7 @@ fn findings(claude: &Agent, codex: &Agent) -> Vec<Finding> {
     [of_claude(claude), of_codex(codex)].concat()
 }
 
-fn of_claude(claude: &Agent) -> Vec<Finding> {
+fn of_claude(claude: &AgentProgram) -> Vec<Finding> {
     let mut findings = general("Claude Code", "claude", claude);
     let Some(version) = claude.version() else { return findings };
     let shown = dotted(version);
@@ -56,7 +56,7 @@ fn of_claude(claude: &Agent) -> Vec<Finding> {
     findings
 }
 
-fn of_codex(codex: &Agent) -> Vec<Finding> {
+fn of_codex(codex: &AgentProgram) -> Vec<Finding> {
     let mut findings = general("Codex", "codex", codex);
     if let Some(version) = codex.version().filter(|version| *version < OLDEST_CODEX) {
         let what = format!("Codex {} is older than {}", dotted(version), dotted(OLDEST_CODEX));
@@ -71,26 +71,26 @@ fn of_codex(codex: &Agent) -> Vec<Finding> {
     findings
 }
 
-fn general(title: &str, name: &'static str, agent: &Agent) -> Vec<Finding> {
+fn general(title: &str, name: &'static str, agent: &AgentProgram) -> Vec<Finding> {
     let (absent, no_program, silent) = match name {
         "claude" => ("claude-absent", "claude-no-program", "claude-silent"),
         _ => ("codex-absent", "codex-no-program", "codex-silent"),
     };
     vec![match agent {
         // Few people have both.
-        Agent::Absent => Finding::ok(Area::Agents, absent, format!("no {title}")),
-        Agent::Found { path, version } => {
+        AgentProgram::Absent => Finding::ok(Area::Agents, absent, format!("no {title}")),
+        AgentProgram::Found { path, version } => {
             let what = format!("{title} {} (`{}`)", dotted(*version), path.display());
             Finding::ok(Area::Agents, name, what)
         }
-        Agent::NoProgram(path) => {
+        AgentProgram::NoProgram(path) => {
             let what = format!("`resume.{name}` names `{}`, which is no program", path.display());
             let why = format!("replies to {title} cannot be run");
             let fix =
                 format!("correct `resume.{name}` in config.toml, or take it out to use the PATH");
             Finding::error(Area::Agents, no_program, told(what, why, fix))
         }
-        Agent::Silent(path) => {
+        AgentProgram::Silent(path) => {
             let what = format!("`{} --version` gives no version", path.display());
             let why = "it may not run at all, and what it supports is not known";
             let fix = format!("run `{name} --version` and see what it says");
@@ -107,17 +107,17 @@ fn dotted(version: [u32; 3]) -> String {
 mod tests {
     use super::*;
 
-    fn ids(claude: &Agent, codex: &Agent) -> Vec<&'static str> {
+    fn ids(claude: &AgentProgram, codex: &AgentProgram) -> Vec<&'static str> {
         findings(claude, codex).iter().map(|finding| finding.id).collect()
     }
 
-    fn found(version: [u32; 3]) -> Agent {
-        Agent::Found { path: "/bin/x".into(), version }
+    fn found(version: [u32; 3]) -> AgentProgram {
+        AgentProgram::Found { path: "/bin/x".into(), version }
     }
 
     #[test]
     fn an_agent_is_judged_by_its_version() {
-        let none = Agent::Absent;
+        let none = AgentProgram::Absent;
         assert_eq!(ids(&none, &none), ["agents-absent"]);
         assert_eq!(ids(&found([2, 1, 197]), &none), ["claude", "codex-absent"]);
         assert_eq!(ids(&found([2, 1, 138]), &none), ["claude", "claude-old", "codex-absent"]);
@@ -130,10 +130,10 @@ mod tests {
         };
         insta::assert_snapshot!(why([0, 148, 0]), @"it has no `codex queue`, so a reply to a thread that is open in a terminal fails; no hook tells of Esc, so only the daemon sees an interrupted turn; its rollouts do not say who has started a turn, so a reply waits for every turn that runs");
         insta::assert_snapshot!(why([0, 161, 0]), @"its rollouts do not say who has started a turn, so a reply waits for every turn that runs");
-        let silent = Agent::Silent("/bin/x".into());
+        let silent = AgentProgram::Silent("/bin/x".into());
         assert_eq!(ids(&silent, &found([0, 166, 1])), ["claude-silent", "codex"]);
         assert_eq!(
-            ids(&none, &Agent::NoProgram("/x".into())),
+            ids(&none, &AgentProgram::NoProgram("/x".into())),
             ["claude-absent", "codex-no-program"]
         );
     }

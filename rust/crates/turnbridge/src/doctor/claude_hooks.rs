@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use turnbridge_core::agents::claude::settings_edit::StopGate;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::session::Session;
 use turnbridge_core::session::event::HookEventName;
 use turnbridge_core::timestamp::Timestamp;
@@ -17,7 +17,7 @@ use turnbridge_system::registration::claude_plugin::{self, Layers, Plugin, is_pl
 use super::claude_settings::{self, Settings};
 use super::finding::{Area, Finding, Repair, Severity, told};
 use super::report::ago;
-use super::scene::{Agent, OWN_VERSION, Scene};
+use super::scene::{AgentProgram, OWN_VERSION, Scene};
 
 struct Facts {
     now: Timestamp,
@@ -43,7 +43,7 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
     let off = layers.switch("disableAllHooks").filter(|(is_off, _)| *is_off);
     findings(&Facts {
         now: scene.now,
-        has_claude: scene.claude != Agent::Absent,
+        has_claude: scene.claude != AgentProgram::Absent,
         settings: claude_settings::look(&settings_path, scene.claude.version()),
         settings_path,
         plugins: claude_plugin::find(&config_dir, &layers),
@@ -56,9 +56,9 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
 
 fn seen(sessions: &[Session]) -> Vec<(HookEventName, Timestamp)> {
     let mut newest: BTreeMap<HookEventName, Timestamp> = BTreeMap::new();
-    let runs = sessions.iter().filter(|session| session.tool == Tool::Claude);
+    let runs = sessions.iter().filter(|session| session.agent == Agent::Claude);
     for run in runs.flat_map(|session| &session.runs) {
-        if let Some(event) = HookEventName::parse(&run.last_event, Tool::Claude) {
+        if let Some(event) = HookEventName::parse(&run.last_event, Agent::Claude) {
             let at = newest.entry(event).or_insert(run.last_at);
             *at = run.last_at.max(*at);
         }

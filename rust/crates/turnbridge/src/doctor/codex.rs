@@ -12,7 +12,7 @@ use turnbridge_store::paths::codex_home;
 use super::codex_hooks;
 use super::codex_plugin::{self, CodexPlugin, Word};
 use super::finding::{Area, Finding, Repair, told};
-use super::scene::{Agent, Scene, own_path};
+use super::scene::{AgentProgram, Scene, own_path};
 
 struct Facts {
     config: PathBuf,
@@ -26,7 +26,7 @@ struct Facts {
 
 pub fn check(scene: &Scene) -> Vec<Finding> {
     let Some(home) = codex_home() else { return Vec::new() };
-    if scene.codex == Agent::Absent && !home.is_dir() {
+    if scene.codex == AgentProgram::Absent && !home.is_dir() {
         return Vec::new();
     }
     let config = home.join("config.toml");
@@ -58,7 +58,7 @@ fn plugins(home: &Path, config: &str) -> Vec<CodexPlugin> {
 
 /// The same, with Codex's own word on which of their hooks it runs.
 fn asked(scene: &Scene, plugins: Vec<CodexPlugin>) -> Vec<CodexPlugin> {
-    let Agent::Found { path, .. } = &scene.codex else { return plugins };
+    let AgentProgram::Found { path, .. } = &scene.codex else { return plugins };
     if !plugins.iter().any(|plugin| plugin.is_enabled && plugin.has_executables) {
         return plugins;
     }

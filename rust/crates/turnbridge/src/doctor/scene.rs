@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
@@ -25,8 +25,8 @@ pub struct Scene {
     /// `None`: the environment names no home.
     pub paths: Option<StatePaths>,
     pub config: Result<Config, BadConfig>,
-    pub claude: Agent,
-    pub codex: Agent,
+    pub claude: AgentProgram,
+    pub codex: AgentProgram,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct BadConfig {
 
 /// An agent's program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Agent {
+pub enum AgentProgram {
     Absent,
     /// `config.toml` names something that cannot be run.
     NoProgram(PathBuf),
@@ -49,10 +49,10 @@ pub enum Agent {
     },
 }
 
-impl Agent {
+impl AgentProgram {
     pub fn version(&self) -> Option<[u32; 3]> {
         match self {
-            Agent::Found { version, .. } => Some(*version),
+            AgentProgram::Found { version, .. } => Some(*version),
             _ => None,
         }
     }
@@ -61,20 +61,20 @@ impl Agent {
 impl Scene {
     pub fn look(network: Network) -> Scene {
         let config = read_config(Instant::now() + at_most(PATIENCE));
-        let chosen = |tool: Tool| {
+        let chosen = |agent: Agent| {
             let resume = config.as_ref().ok().map(|config| &config.resume)?;
-            match tool {
-                Tool::Claude => resume.claude.clone(),
-                Tool::Codex => resume.codex.clone(),
+            match agent {
+                Agent::Claude => resume.claude.clone(),
+                Agent::Codex => resume.codex.clone(),
             }
         };
-        let agents = [Tool::Claude, Tool::Codex].map(|tool| {
-            let chosen = chosen(tool);
-            (tool, Pending::start(move || look_for_agent(tool, chosen)))
+        let agents = [Agent::Claude, Agent::Codex].map(|agent| {
+            let chosen = chosen(agent);
+            (agent, Pending::start(move || look_for_agent(agent, chosen)))
         });
         let deadline = Instant::now() + PATIENCE;
-        let [claude, codex] = agents.map(|(tool, pending)| {
-            pending.until(deadline).unwrap_or_else(|| Agent::Silent(tool.as_str().into()))
+        let [claude, codex] = agents.map(|(agent, pending)| {
+            pending.until(deadline).unwrap_or_else(|| AgentProgram::Silent(agent.as_str().into()))
         });
         Scene { network, now: clock::now(), paths: StatePaths::from_env(), config, claude, codex }
     }
@@ -115,13 +115,13 @@ fn read_config(deadline: Instant) -> Result<Config, BadConfig> {
     read.until(deadline).unwrap_or_else(late)
 }
 
-fn look_for_agent(tool: Tool, chosen: Option<PathBuf>) -> Agent {
-    match (programs::find(tool.as_str(), chosen.as_deref()), chosen) {
-        (None, Some(chosen)) => Agent::NoProgram(chosen),
-        (None, None) => Agent::Absent,
+fn look_for_agent(agent: Agent, chosen: Option<PathBuf>) -> AgentProgram {
+    match (programs::find(agent.as_str(), chosen.as_deref()), chosen) {
+        (None, Some(chosen)) => AgentProgram::NoProgram(chosen),
+        (None, None) => AgentProgram::Absent,
         (Some(path), _) => match programs::version_of(&path) {
-            Some(version) => Agent::Found { path, version },
-            None => Agent::Silent(path),
+            Some(version) => AgentProgram::Found { path, version },
+            None => AgentProgram::Silent(path),
         },
     }
 }

@@ -39,7 +39,7 @@ pub enum OfAll {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfEach {
     Dot,
-    Tool,
+    Agent,
     Project,
     State,
     Age,
@@ -65,7 +65,7 @@ impl Names for OfAll {
 impl Names for OfEach {
     const ALL: &'static [(&'static str, OfEach)] = &[
         ("dot", OfEach::Dot),
-        ("tool", OfEach::Tool),
+        ("tool", OfEach::Agent),
         ("project", OfEach::Project),
         ("state", OfEach::State),
         ("age", OfEach::Age),
@@ -143,7 +143,7 @@ pub fn of_each(
 ) -> String {
     template.fill(|line, name| match name {
         OfEach::Dot => line.push_str(&dot(session.state(), color)),
-        OfEach::Tool => line.push_str(session.tool.as_str()),
+        OfEach::Agent => line.push_str(session.agent.as_str()),
         OfEach::Project => line.push_str(&one_line(session.project().unwrap_or("-"))),
         OfEach::State => line.push_str(&state_words(session)),
         OfEach::Age => line.push_str(&age(now.since(session.since()))),

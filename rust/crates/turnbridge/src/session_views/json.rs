@@ -26,7 +26,8 @@ struct One<'a> {
 /// A session as programs are shown it.
 #[derive(Debug, Serialize)]
 pub struct SessionJson<'a> {
-    tool: &'static str,
+    #[serde(rename = "tool")]
+    agent: &'static str,
     session_id: &'a str,
     state: &'static str,
     detail: Option<&'static str>,
@@ -79,7 +80,7 @@ pub fn one(session: &Session, paths: &StatePaths) -> Result<String> {
         version: 1,
         session: session_json(session),
         runs: session.runs.iter().map(run_json).collect(),
-        turns: read_turns(paths, session.tool, &session.id),
+        turns: read_turns(paths, session.agent, &session.id),
     };
     Ok(serde_json::to_string_pretty(&one)?)
 }
@@ -88,7 +89,7 @@ pub fn session_json(session: &Session) -> SessionJson<'_> {
     let run = session.current_run();
     let pid = run.map(|run| run.process.pid).filter(|pid| *pid != 0);
     SessionJson {
-        tool: session.tool.as_str(),
+        agent: session.agent.as_str(),
         session_id: session.id.as_str(),
         state: session.state().as_str(),
         detail: session.detail().map(Detail::as_str),

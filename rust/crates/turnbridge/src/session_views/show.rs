@@ -21,7 +21,7 @@ pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
         }
     };
     line("session", session.id.as_str());
-    line("tool", session.tool.as_str());
+    line("tool", session.agent.as_str());
     line("state", &state_text(session, now));
     line("project", session.project_dir().unwrap_or_default());
     line("cwd", session.cwd.as_deref().unwrap_or_default());
@@ -40,7 +40,7 @@ pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
     for run in &session.runs {
         line("run", &run_text(run, now));
     }
-    let turns = read_turns(paths, session.tool, &session.id);
+    let turns = read_turns(paths, session.agent, &session.id);
     for turn in turns.iter().rev().take(TURNS).rev() {
         let _ = writeln!(text);
         let error = turn.error.as_deref().map(|error| format!(": {error}")).unwrap_or_default();

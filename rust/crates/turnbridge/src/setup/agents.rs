@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use turnbridge_config::Config;
 use turnbridge_config::codex_notify::{Mode, Status};
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_system::registration::claude_hooks::{self, Wanted};
 use turnbridge_system::registration::claude_plugin;
@@ -22,7 +22,7 @@ use crate::register;
 
 /// An agent whose turns we hear of.
 pub struct Registered {
-    pub tool: Tool,
+    pub agent: Agent,
     pub program: PathBuf,
     /// Claude Code only: it has to be told of the plugin.
     pub plugin_folder: Option<PathBuf>,
@@ -32,12 +32,12 @@ impl Setup<'_> {
     pub fn register_agents(&self) -> Result<Vec<Registered>> {
         let config = config::read()?;
         let mut enabled = Vec::new();
-        if let Some(program) = programs::agent(Tool::Claude, &config) {
-            self.dialogue.heading(super::name_of(Tool::Claude))?;
+        if let Some(program) = programs::agent(Agent::Claude, &config) {
+            self.dialogue.heading(super::name_of(Agent::Claude))?;
             enabled.extend(self.register_claude(program)?);
         }
-        if let Some(program) = programs::agent(Tool::Codex, &config) {
-            self.dialogue.heading(super::name_of(Tool::Codex))?;
+        if let Some(program) = programs::agent(Agent::Codex, &config) {
+            self.dialogue.heading(super::name_of(Agent::Codex))?;
             enabled.extend(self.register_codex(program)?);
         }
         Ok(enabled)
@@ -46,13 +46,13 @@ impl Setup<'_> {
     /// Who calls us already, for a test alone.
     pub fn registered_before(&self, config: &Config) -> Result<Vec<Registered>> {
         let mut enabled = Vec::new();
-        if let Some(program) = programs::agent(Tool::Claude, config)
+        if let Some(program) = programs::agent(Agent::Claude, config)
             && claude_hooks::claude_calls_us()?
         {
-            enabled.push(Registered { tool: Tool::Claude, program, plugin_folder: None });
+            enabled.push(Registered { agent: Agent::Claude, program, plugin_folder: None });
         }
-        if let Some(program) = programs::agent(Tool::Codex, config) {
-            enabled.push(Registered { tool: Tool::Codex, program, plugin_folder: None });
+        if let Some(program) = programs::agent(Agent::Codex, config) {
+            enabled.push(Registered { agent: Agent::Codex, program, plugin_folder: None });
         }
         Ok(enabled)
     }
@@ -60,7 +60,7 @@ impl Setup<'_> {
     /// SLV-9: on by default where there is a settings file.
     fn register_claude(&self, program: PathBuf) -> Result<Option<Registered>> {
         let registered =
-            |plugin_folder| Some(Registered { tool: Tool::Claude, program, plugin_folder });
+            |plugin_folder| Some(Registered { agent: Agent::Claude, program, plugin_folder });
         let plugin = plugin_layout::own_plugin();
         match self.options.claude {
             Some(ClaudeWay::None) => return Ok(None),
@@ -99,7 +99,7 @@ impl Setup<'_> {
     /// X1: asked for by itself, and another program that is there stays unless the user says more.
     fn register_codex(&self, program: PathBuf) -> Result<Option<Registered>> {
         // The daemon reads the rollouts, so that there is something to test either way.
-        let registered = Some(Registered { tool: Tool::Codex, program, plugin_folder: None });
+        let registered = Some(Registered { agent: Agent::Codex, program, plugin_folder: None });
         let NotifyStatus { path, found, .. } = codex_notify::status(&Target::Here)?;
         let mode = match (self.options.codex, &found) {
             (Some(CodexWay::None), _) => None,

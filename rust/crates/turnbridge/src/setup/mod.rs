@@ -15,7 +15,7 @@ mod trial;
 use anyhow::Result;
 use clap::ValueEnum;
 use turnbridge_config::{Config, Setting, Slack};
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Language;
 use turnbridge_store::paths::StatePaths;
@@ -136,7 +136,7 @@ impl Setup<'_> {
     fn end(&self) -> Result<SetupText> {
         let config = Config::read().unwrap_or_default();
         let [claude, codex] =
-            [Tool::Claude, Tool::Codex].map(|tool| programs::agent(tool, &config));
+            [Agent::Claude, Agent::Codex].map(|agent| programs::agent(agent, &config));
         Ok(match (claude, codex) {
             (None, None) => SetupText::FinishedWithoutAgents,
             (Some(_), _) if !claude_calls_us()? => SetupText::FinishedWithoutClaude,
@@ -147,9 +147,9 @@ impl Setup<'_> {
     fn show_agents(&self, config: &Config) -> Result<()> {
         self.dialogue.heading(&self.dialogue.text(SetupText::AgentsHeading, &[]))?;
         let mut found = 0;
-        for tool in Tool::ALL {
-            let name = name_of(tool);
-            let Some(program) = programs::agent(tool, config) else {
+        for agent in Agent::ALL {
+            let name = name_of(agent);
+            let Some(program) = programs::agent(agent, config) else {
                 self.dialogue.say(SetupText::AgentMissing, &[name])?;
                 continue;
             };
@@ -266,9 +266,9 @@ impl Setup<'_> {
 }
 
 /// As their makers write them.
-const fn name_of(tool: Tool) -> &'static str {
-    match tool {
-        Tool::Claude => "Claude Code",
-        Tool::Codex => "Codex",
+const fn name_of(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => "Claude Code",
+        Agent::Codex => "Codex",
     }
 }

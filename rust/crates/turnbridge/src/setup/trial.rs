@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::notices::notice_wire::Route;
 use turnbridge_core::replies::reply_wire::{Outcome, Reply, RunResult};
 use turnbridge_core::system::setup_texts::SetupText;
@@ -37,7 +37,7 @@ const LAST_LINES: usize = 3;
 /// Where a turn has arrived, and replies to it are looked for.
 enum Thread {
     Slack(Route),
-    Board(Tool, SessionId),
+    Board(Agent, SessionId),
 }
 
 /// What is said of a turn on its way, and of a reply to it.
@@ -77,7 +77,7 @@ impl Setup<'_> {
         }
         self.dialogue.heading(&self.dialogue.text(SetupText::TestHeading, &[]))?;
         for agent in agents {
-            let question = self.dialogue.text(SetupText::TestQuestion, &[name_of(agent.tool)]);
+            let question = self.dialogue.text(SetupText::TestQuestion, &[name_of(agent.agent)]);
             if self.dialogue.ask_yes(&question, true)? {
                 self.try_agent(agent, channel)?;
             }
@@ -87,13 +87,13 @@ impl Setup<'_> {
 
     fn try_agent(&self, agent: &Registered, channel: Channel) -> Result<()> {
         let words = Words::of(channel);
-        let folder = self.folder(agent.tool)?;
+        let folder = self.folder(agent.agent)?;
         let started = clock::now();
         self.run_prompt(agent, &folder)?;
-        let look = |since| self.thread(channel, agent.tool, &folder, since);
+        let look = |since| self.thread(channel, agent.agent, &folder, since);
         let thread = self.wait(words.waiting, WAIT_FOR_NOTICE, || Ok(look(started)))?;
         let Some(thread) = thread else {
-            return Err(self.not_arrived(&words, agent.tool, &folder));
+            return Err(self.not_arrived(&words, agent.agent, &folder));
         };
         self.dialogue.say(words.arrived, &[])?;
         if self.dialogue.is_interactive && !self.options.no_reply_test {
@@ -103,8 +103,8 @@ impl Setup<'_> {
     }
 
     /// It stays: a reply in the thread is run there.
-    fn folder(&self, tool: Tool) -> Result<PathBuf> {
-        let folder = self.paths.state_dir().join("setup-test").join(tool.as_str());
+    fn folder(&self, agent: Agent) -> Result<PathBuf> {
+        let folder = self.paths.state_dir().join("setup-test").join(agent.as_str());
         make_private_folder(&folder)
             .with_context(|| format!("could not make `{}`", folder.display()))?;
         Ok(folder.canonicalize().unwrap_or(folder))
@@ -112,7 +112,7 @@ impl Setup<'_> {
 
     /// SLV-13, SLV-14. Its streams go to files: whatever it leaves running may keep them.
     fn run_prompt(&self, agent: &Registered, folder: &Path) -> Result<()> {
-        let name = name_of(agent.tool);
+        let name = name_of(agent.agent);
         let said = folder.join(".said");
         let failed = |cause: &str| {
             let (name, folder) = (name, folder.display().to_string());
@@ -125,15 +125,15 @@ impl Setup<'_> {
         let (out, errors) = out.context("could not write to the state folder")?;
         let mut command = Command::new(&agent.program);
         let prompt = Text::TestPrompt.text(self.dialogue.language);
-        match agent.tool {
-            Tool::Claude => {
+        match agent.agent {
+            Agent::Claude => {
                 if let Some(folder) = &agent.plugin_folder {
                     command.arg("--plugin-dir").arg(folder);
                 }
                 command.args(["-p", prompt]);
             }
             // The folder is no repository, and nothing in it is worth one.
-            Tool::Codex => drop(command.args(["exec", "--skip-git-repo-check", prompt])),
+            Agent::Codex => drop(command.args(["exec", "--skip-git-repo-check", prompt])),
         }
         runner::agent::forget_surroundings(&mut command);
         command.current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(errors);
@@ -162,33 +162,33 @@ impl Setup<'_> {
     fn thread(
         &self,
         channel: Channel,
-        tool: Tool,
+        agent: Agent,
         folder: &Path,
         since: Timestamp,
     ) -> Option<Thread> {
         match channel {
-            Channel::Slack => self.route(tool, folder, since).map(Thread::Slack),
-            Channel::Board => self.session(tool, folder, since).map(|id| Thread::Board(tool, id)),
+            Channel::Slack => self.route(agent, folder, since).map(Thread::Slack),
+            Channel::Board => self.session(agent, folder, since).map(|id| Thread::Board(agent, id)),
         }
     }
 
-    fn session(&self, tool: Tool, folder: &Path, since: Timestamp) -> Option<SessionId> {
+    fn session(&self, agent: Agent, folder: &Path, since: Timestamp) -> Option<SessionId> {
         let has_turn = |id: &SessionId| {
-            let turns = turn_store::read_turns(&self.paths, tool, id);
+            let turns = turn_store::read_turns(&self.paths, agent, id);
             let ended = turns.last().and_then(|turn| Timestamp::parse(&turn.ended_at));
             ended.is_some_and(|at| at >= since)
         };
         let sessions = session_store::read_all(&self.paths).unwrap_or_default();
         let here = sessions.into_iter().filter(|session| {
-            session.tool == tool
+            session.agent == agent
                 && session.cwd.as_deref().is_some_and(|cwd| is_same_folder(cwd, folder))
         });
         here.map(|session| session.id).find(has_turn)
     }
 
-    fn route(&self, tool: Tool, folder: &Path, since: Timestamp) -> Option<Route> {
+    fn route(&self, agent: Agent, folder: &Path, since: Timestamp) -> Option<Route> {
         let is_it = |route: &Route| {
-            route.tool == tool.as_str()
+            route.agent == agent.as_str()
                 && route.cwd.as_deref().is_some_and(|cwd| is_same_folder(cwd, folder))
                 && Timestamp::parse(&route.ts).is_some_and(|at| at >= since)
         };
@@ -196,15 +196,15 @@ impl Setup<'_> {
     }
 
     /// As much as can be told about what is missing.
-    fn not_arrived(&self, words: &Words, tool: Tool, folder: &Path) -> anyhow::Error {
+    fn not_arrived(&self, words: &Words, agent: Agent, folder: &Path) -> anyhow::Error {
         let of_folder = |cwd: Option<&str>| cwd.is_some_and(|cwd| is_same_folder(cwd, folder));
         let mut waiting = outbox::oldest_first(&self.paths).into_iter().flatten();
         let stuck = waiting.find(|entry| of_folder(entry.notice.cwd.as_deref()));
         let sessions = session_store::read_all(&self.paths).unwrap_or_default();
         let is_seen = sessions
             .iter()
-            .any(|session| session.tool == tool && of_folder(session.cwd.as_deref()));
-        let what = self.dialogue.text(words.missing, &[name_of(tool)]);
+            .any(|session| session.agent == agent && of_folder(session.cwd.as_deref()));
+        let what = self.dialogue.text(words.missing, &[name_of(agent)]);
         let hint = match stuck {
             Some(entry) => {
                 let cause = entry.progress.last_error.unwrap_or_else(|| "...".to_owned());
@@ -253,7 +253,9 @@ impl Setup<'_> {
     fn reply_to(&self, thread: &Thread) -> Option<(Reply, Option<RunResult>)> {
         let is_it = |reply: &Reply| match thread {
             Thread::Slack(route) => reply.thread_ts.as_deref() == Some(&route.thread_ts),
-            Thread::Board(tool, id) => reply.session().is_some_and(|to| to == (*tool, id.clone())),
+            Thread::Board(agent, id) => {
+                reply.session().is_some_and(|to| to == (*agent, id.clone()))
+            }
         };
         let finished = inbox::finished(&self.paths).unwrap_or_default();
         let waiting = inbox::entries(&self.paths).unwrap_or_default();

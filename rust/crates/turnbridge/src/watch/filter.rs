@@ -41,7 +41,7 @@ impl Filter {
         }
         let prompt = session.current_run().and_then(|run| run.turn.prompt.as_ref());
         let places = [
-            session.tool.as_str(),
+            session.agent.as_str(),
             session.project_dir().unwrap_or_default(),
             session.cwd.as_deref().unwrap_or_default(),
             session.state().as_str(),

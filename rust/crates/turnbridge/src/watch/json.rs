@@ -40,7 +40,8 @@ enum Line<'a> {
     /// Nothing is known of it any more: it had stopped long ago.
     Removed {
         version: u32,
-        tool: &'a str,
+        #[serde(rename = "tool")]
+        agent: &'a str,
         session_id: &'a str,
     },
 }
@@ -87,7 +88,7 @@ impl Said {
         for change in changes {
             let Change::Session(session) = change else { continue };
             let known = session_json(session);
-            self.0.insert((session.tool, session.id.clone()), serde_json::to_string(&known)?);
+            self.0.insert((session.agent, session.id.clone()), serde_json::to_string(&known)?);
             if shown == Shown::All || session.state() != State::Stopped {
                 let line = Line::Present { version: VERSION, session: known };
                 writeln!(out, "{}", serde_json::to_string(&line)?)?;
@@ -104,7 +105,7 @@ impl Said {
                 Change::Session(session) => {
                     let known = session_json(session);
                     let text = serde_json::to_string(&known)?;
-                    let key = (session.tool, session.id.clone());
+                    let key = (session.agent, session.id.clone());
                     // The file has more in it than is shown.
                     if self.0.get(&key) == Some(&text) {
                         continue;
@@ -114,8 +115,12 @@ impl Said {
                 }
                 Change::Removed(key) => {
                     self.0.remove(key);
-                    let (tool, id) = key;
-                    Line::Removed { version: VERSION, tool: tool.as_str(), session_id: id.as_str() }
+                    let (agent, id) = key;
+                    Line::Removed {
+                        version: VERSION,
+                        agent: agent.as_str(),
+                        session_id: id.as_str(),
+                    }
                 }
             };
             writeln!(out, "{}", serde_json::to_string(&line)?)?;

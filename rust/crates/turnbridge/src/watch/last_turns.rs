@@ -13,16 +13,16 @@ const TAIL: u64 = 256 << 10;
 
 /// Oldest first. Not all of them, but at least the last one.
 pub fn last_turns(paths: &StatePaths, key: &SessionKey) -> Vec<TurnRecord> {
-    let (tool, id) = key;
+    let (agent, id) = key;
     let Some((tail, is_whole)) = tail(paths, key) else { return Vec::new() };
     // Where the tail begins inside of a line, that line is not one.
     let lines = tail.split(|byte| *byte == b'\n').skip(usize::from(!is_whole));
     let turns: Vec<_> = lines.filter_map(read_turn).collect();
-    if turns.is_empty() && !is_whole { read_turns(paths, *tool, id) } else { turns }
+    if turns.is_empty() && !is_whole { read_turns(paths, *agent, id) } else { turns }
 }
 
-fn tail(paths: &StatePaths, (tool, id): &SessionKey) -> Option<(Vec<u8>, bool)> {
-    let mut file = File::open(paths.turns_file(*tool, id)).ok()?;
+fn tail(paths: &StatePaths, (agent, id): &SessionKey) -> Option<(Vec<u8>, bool)> {
+    let mut file = File::open(paths.turns_file(*agent, id)).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
     let mut bytes = Vec::new();
@@ -41,7 +41,7 @@ mod tests {
     fn read(lengths: &[usize]) -> Vec<String> {
         let hermetic = Hermetic::new();
         let paths = StatePaths::below(&hermetic.root().join("state"));
-        let (tool, id) = key(1);
+        let (agent, id) = key(1);
         let mut text = String::new();
         for (index, length) in lengths.iter().enumerate() {
             let turn = turn(&index.to_string(), &"x".repeat(*length), 0);
@@ -49,7 +49,7 @@ mod tests {
             text.push('\n');
         }
         std::fs::create_dir_all(paths.turns_dir()).unwrap();
-        std::fs::write(paths.turns_file(tool, &id), text).unwrap();
+        std::fs::write(paths.turns_file(agent, &id), text).unwrap();
         last_turns(&paths, &key(1)).into_iter().filter_map(|turn| turn.prompt).collect()
     }
 

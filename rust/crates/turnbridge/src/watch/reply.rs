@@ -24,7 +24,7 @@ impl Replies {
     ) -> String {
         let project = session.project().unwrap_or("-").to_owned();
         let to = ReplyTo {
-            tool: session.tool,
+            agent: session.agent,
             id: session.id.clone(),
             // An agent knows a session only in the folder where it was started.
             cwd: session.project_dir().map(str::to_owned),

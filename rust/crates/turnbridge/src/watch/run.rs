@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use crossterm::event::{self, Event as TerminalEvent};
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::pane_store;
@@ -190,7 +190,7 @@ impl Watch {
             Change::Session(session) => self
                 .model
                 .chosen_key()
-                .is_some_and(|(tool, id)| (*tool, id) == (session.tool, &session.id)),
+                .is_some_and(|(agent, id)| (*agent, id) == (session.agent, &session.id)),
             Change::Removed(_) => false,
         };
         if changes.iter().any(is_chosen) {
@@ -241,8 +241,8 @@ impl Watch {
 }
 
 /// Goes to a session's terminal, and says in one line what was done.
-fn focus(paths: &StatePaths, (tool, id): &SessionKey) -> String {
-    let Some(session) = current_session(paths, *tool, id, clock::now()) else {
+fn focus(paths: &StatePaths, (agent, id): &SessionKey) -> String {
+    let Some(session) = current_session(paths, *agent, id, clock::now()) else {
         return "error: its file is gone".to_owned();
     };
     match Focused::go(paths, session, |_| {}) {
@@ -252,7 +252,7 @@ fn focus(paths: &StatePaths, (tool, id): &SessionKey) -> String {
 }
 
 fn what_was_done(focused: &Focused) -> String {
-    let text = match (&focused.done, focused.tool) {
+    let text = match (&focused.done, focused.agent) {
         (Done::Switched(pane), _) => {
             return format!("switched to its pane in {}", pane.terminal());
         }
@@ -262,10 +262,10 @@ fn what_was_done(focused: &Focused) -> String {
         (Done::OnlyCommand, _) if !focused.is_open => {
             "no terminal could be told to open it; y copies the command that resumes it"
         }
-        (Done::OnlyCommand, Tool::Codex) => {
+        (Done::OnlyCommand, Agent::Codex) => {
             "its pane is not known: go there, or close Codex there; y copies the command that resumes it"
         }
-        (Done::OnlyCommand, Tool::Claude) => {
+        (Done::OnlyCommand, Agent::Claude) => {
             "its pane is not known; y copies the command that resumes it"
         }
     };
@@ -281,10 +281,10 @@ mod tests {
 
     #[test]
     fn what_focus_has_done_is_said_in_one_line() {
-        let said = |done: Done, tool: Tool, is_open: bool| {
+        let said = |done: Done, agent: Agent, is_open: bool| {
             let session_id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
             let command = ResumeCommand { folder: "/p".to_owned(), argv: Vec::new() };
-            what_was_done(&Focused { done, command, is_open, tool, session_id })
+            what_was_done(&Focused { done, command, is_open, agent, session_id })
         };
         let pane = || {
             let variable = |name: &str| match name {
@@ -294,16 +294,16 @@ mod tests {
             };
             Pane::of(variable).unwrap()
         };
-        let switched = said(Done::Switched(pane()), Tool::Claude, true);
+        let switched = said(Done::Switched(pane()), Agent::Claude, true);
         assert_eq!(switched, "switched to its pane in tmux");
-        let opened = said(Done::Opened(pane()), Tool::Claude, true);
+        let opened = said(Done::Opened(pane()), Agent::Claude, true);
         assert_eq!(opened, "resumed in a new tab or window of tmux");
-        let printed = said(Done::OnlyCommand, Tool::Claude, true);
+        let printed = said(Done::OnlyCommand, Agent::Claude, true);
         assert_eq!(printed, "its pane is not known; y copies the command that resumes it");
-        assert!(said(Done::OnlyCommand, Tool::Codex, true).contains("close Codex there"));
+        assert!(said(Done::OnlyCommand, Agent::Codex, true).contains("close Codex there"));
         // One that has ended is in no pane.
-        for tool in Tool::ALL {
-            let ended = said(Done::OnlyCommand, tool, false);
+        for agent in Agent::ALL {
+            let ended = said(Done::OnlyCommand, agent, false);
             assert!(ended.starts_with("no terminal could be told to open it;"), "{ended}");
         }
     }

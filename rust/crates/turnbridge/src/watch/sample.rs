@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::turn_wire::TurnRecord;
 use turnbridge_core::session::{
@@ -16,9 +16,9 @@ pub const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
 /// The nth session, of a project, in its state for so many seconds.
 pub fn session(number: u32, project: &str, state: State, seconds: u64) -> Session {
-    let (tool, id) = key(number);
+    let (agent, id) = key(number);
     let since = NOW.minus(Duration::from_secs(seconds));
-    let mut session = Session::new(tool, id, since);
+    let mut session = Session::new(agent, id, since);
     session.cwd = Some(format!("/home/user/{project}"));
     session.model = Some("opus".to_owned());
     let wait = Wait { tool: Some("Bash".to_owned()), ..Wait::default() };
@@ -56,9 +56,9 @@ pub fn in_pane(mut session: Session) -> Session {
 
 /// Every third is a Codex thread.
 pub fn key(number: u32) -> SessionKey {
-    let tool = if number.is_multiple_of(3) { Tool::Codex } else { Tool::Claude };
+    let agent = if number.is_multiple_of(3) { Agent::Codex } else { Agent::Claude };
     let id = SessionId::parse(&format!("825c8529-ee09-4cb8-8902-{number:012}")).unwrap();
-    (tool, id)
+    (agent, id)
 }
 
 pub fn changes(sessions: impl IntoIterator<Item = Session>) -> Vec<Change> {
@@ -68,7 +68,7 @@ pub fn changes(sessions: impl IntoIterator<Item = Session>) -> Vec<Change> {
 pub fn turn(prompt: &str, answer: &str, seconds_ago: u64) -> TurnRecord {
     TurnRecord {
         version: 1,
-        tool: "claude".to_owned(),
+        agent: "claude".to_owned(),
         session_id: String::new(),
         turn_id: None,
         prompt: Some(prompt.to_owned()),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use serde_json::json;
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::notices::notice_wire::{Notice, Progress, Route};
 use turnbridge_core::replies::reply_wire::{Reply, ReplyTo};
 use turnbridge_core::text::visible_text::visible;
@@ -52,19 +52,19 @@ fn fill_queues(world: &World) {
     let paths = StatePaths::below(&world.hermetic.state_dir());
     let now = clock::now();
     let id = SessionId::parse(SESSION).unwrap();
-    let turns = turn_store::read_turns(&paths, Tool::Claude, &id);
+    let turns = turn_store::read_turns(&paths, Agent::Claude, &id);
     let notice = Notice::of_turn("claude-n1".to_owned(), &turns[0], Some(HOSTILE.to_owned()));
     outbox::queue(&paths, &notice).unwrap();
     let progress = Progress { last_error: Some(HOSTILE.to_owned()), ..Progress::default() };
     outbox::save_progress(&paths, "claude-n1", &progress).unwrap();
     let uuid = "0b7c4e6a-51a5-4d0e-9c3e-3f1f8f2f5a01".to_owned();
-    let to = ReplyTo { tool: Tool::Claude, id, cwd: Some(HOSTILE.to_owned()) };
+    let to = ReplyTo { agent: Agent::Claude, id, cwd: Some(HOSTILE.to_owned()) };
     inbox::accept(&paths, &Reply::from_board(uuid, HOSTILE.to_owned(), to, now), now).unwrap();
     let route = Route {
         ts: now.to_string(),
         channel: "D1".to_owned(),
         thread_ts: "1700000000.000100".to_owned(),
-        tool: "claude".to_owned(),
+        agent: "claude".to_owned(),
         session_id: SESSION.to_owned(),
         turn_id: Some(HOSTILE.to_owned()),
         cwd: Some(HOSTILE.to_owned()),

@@ -246,7 +246,7 @@ fn slv_52_literal_newlines_are_two_characters() {
 fn no_word_of_a_reply_is_in_the_arguments_of_any_process() {
     // Nobody else's, should the tests run twice on this machine.
     let needle = format!("needle-{}", std::process::id());
-    for (tool, text) in [
+    for (agent, text) in [
         ("claude", format!("a short {needle}")),
         ("claude", format!("long {needle} ").repeat(2_500)),
         ("codex", format!("a short {needle}")),
@@ -255,10 +255,10 @@ fn no_word_of_a_reply_is_in_the_arguments_of_any_process() {
         inbox.behave(
             "while [ -e \"$STUB_RECORD\" ] && [ ! -e \"$STUB_RECORD/go\" ]; do sleep 0.05; done",
         );
-        inbox.add("r1", &text, json!({"tool": tool}));
+        inbox.add("r1", &text, json!({"tool": agent}));
         let mut runner = inbox.spawn("r1");
         wait_until("the agent", || !inbox.runs().is_empty());
-        assert_eq!(processes_with(&needle), Vec::<String>::new(), "{tool}");
+        assert_eq!(processes_with(&needle), Vec::<String>::new(), "{agent}");
         fs::write(inbox.record().join("go"), "").unwrap();
         runner.wait().unwrap();
         assert_eq!(inbox.called().stdin, text);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::session::event::HookEventName;
 
 fn read(path: &str) -> Value {
@@ -18,7 +18,7 @@ fn hooks_json_registers_exactly_the_events_that_the_code_knows_x5() {
     let hooks = manifest["hooks"].as_object().unwrap();
     let registered: BTreeSet<&str> = hooks.keys().map(String::as_str).collect();
     let known: BTreeSet<&str> =
-        HookEventName::of(Tool::Claude).iter().map(|name| name.as_str()).collect();
+        HookEventName::of(Agent::Claude).iter().map(|name| name.as_str()).collect();
     assert_eq!(registered, known);
     // A hook on it would have to make the worktree.
     assert!(!registered.contains("WorktreeCreate"));
@@ -57,7 +57,7 @@ fn codex_json_registers_exactly_the_events_that_the_code_knows_and_no_gate() {
     let hooks = manifest["hooks"].as_object().unwrap();
     let registered: BTreeSet<&str> = hooks.keys().map(String::as_str).collect();
     let known: BTreeSet<&str> =
-        HookEventName::of(Tool::Codex).iter().map(|name| name.as_str()).collect();
+        HookEventName::of(Agent::Codex).iter().map(|name| name.as_str()).collect();
     assert_eq!(registered, known);
     let commands = |program: &str, arguments: &str| {
         let unix = format!("\"$PLUGIN_ROOT/bin/{program}\" {arguments}");

@@ -6,7 +6,7 @@
 //! Field by field: recorded from Claude Code 2.1.197 and Codex 0.166.0, `testdata/*/hooks`.
 
 use crate::gate::speak::{SpeakCall, SpeakOutcome, is_speak_tool};
-use crate::ids::{SessionId, Tool};
+use crate::ids::{Agent, SessionId};
 use crate::scan::json_scan::{
     Capture, Field, Found, Keep, Malformed, Scanner, Step, wanted_fields,
 };
@@ -85,7 +85,7 @@ impl HookReader {
 /// What the shell knows of the call besides its payload.
 #[derive(Debug, Clone)]
 pub struct CallContext {
-    pub tool: Tool,
+    pub agent: Agent,
     pub at: Timestamp,
     pub process: ProcessKey,
     pub host: Host,
@@ -107,7 +107,7 @@ pub fn interpret(
 ) -> Result<(Event, Vec<&'static str>), Unusable> {
     let mut fields = Fields { captures: payload.0, problems: Vec::new() };
     let name = fields.text(Wanted::EventName).ok_or(Unusable::Invalid("hook_event_name"))?;
-    let name = HookEventName::parse(&name, context.tool).ok_or(Unusable::OtherEvent)?;
+    let name = HookEventName::parse(&name, context.agent).ok_or(Unusable::OtherEvent)?;
     let session_id = fields
         .text(Wanted::SessionId)
         .and_then(|id| SessionId::parse(&id))
@@ -116,15 +116,15 @@ pub fn interpret(
         cwd: fields.text(Wanted::Cwd),
         transcript_path: fields.text(Wanted::TranscriptPath),
         permission_mode: fields.text(Wanted::PermissionMode),
-        prompt_id: match context.tool {
-            Tool::Claude => fields.text(Wanted::PromptId),
-            Tool::Codex => fields.text(Wanted::TurnId),
+        prompt_id: match context.agent {
+            Agent::Claude => fields.text(Wanted::PromptId),
+            Agent::Codex => fields.text(Wanted::TurnId),
         },
         model: fields.text(Wanted::Model),
     };
     let kind = event_kind(name, &mut fields, &context, &facts);
     let event = Event {
-        tool: context.tool,
+        agent: context.agent,
         session_id,
         at: context.at,
         process: context.process,
@@ -140,7 +140,7 @@ pub fn interpret(
 /// Returns whether a dialog may follow for which it has to be known who decides about the request. Codex's
 /// PermissionRequest does not say it, its rollout does (`rollout_tail::approvals_reviewer`).
 pub fn needs_reviewer(event: &Event) -> bool {
-    event.tool == Tool::Codex
+    event.agent == Agent::Codex
         && event.name == HookEventName::PermissionRequest.as_str()
         && matches!(event.kind, EventKind::DialogOpened { .. })
 }
@@ -161,7 +161,7 @@ fn event_kind(
     context: &CallContext,
     facts: &Facts,
 ) -> EventKind {
-    let &CallContext { at, tool, .. } = context;
+    let &CallContext { at, agent, .. } = context;
     let (prompt_id, mode) = (facts.prompt_id.as_deref(), facts.permission_mode.as_deref());
     match name {
         HookEventName::SessionStart => EventKind::SessionStarted {
@@ -174,12 +174,12 @@ fn event_kind(
             EventKind::PromptSubmitted { prompt: fields.text(Wanted::Prompt).unwrap_or_default() }
         }
         HookEventName::PreToolUse => EventKind::ToolStarting {
-            call: fields.tool_call(tool),
+            call: fields.tool_call(agent),
             skill: fields.text(Wanted::ToolInputSkill),
             server: fields.text(Wanted::ServerSource),
         },
         HookEventName::PostToolUse | HookEventName::PostToolUseFailure => {
-            let call = fields.tool_call(tool);
+            let call = fields.tool_call(agent);
             let skill = fields.text(Wanted::ToolInputSkill);
             let outcome = if name == HookEventName::PostToolUse {
                 Some(SpeakOutcome::Spoken)
@@ -197,12 +197,14 @@ fn event_kind(
         // Of `claude -p` nobody is asked: what no hook allows is refused.
         HookEventName::PermissionRequest if context.host.is_run_by_sdk() => UNASKED,
         // `codex exec` asks its hooks about a tool of an MCP server, and nobody else.
-        HookEventName::PermissionRequest if tool == Tool::Codex && mode == Some(BYPASS) => UNASKED,
+        HookEventName::PermissionRequest if agent == Agent::Codex && mode == Some(BYPASS) => {
+            UNASKED
+        }
         HookEventName::PermissionRequest => {
-            EventKind::DialogOpened { call: Some(fields.tool_call(tool)) }
+            EventKind::DialogOpened { call: Some(fields.tool_call(agent)) }
         }
         HookEventName::PermissionDenied => {
-            EventKind::DialogAnswered { call: Some(fields.tool_call(tool)) }
+            EventKind::DialogAnswered { call: Some(fields.tool_call(agent)) }
         }
         HookEventName::Elicitation => EventKind::DialogOpened { call: None },
         HookEventName::ElicitationResult => EventKind::DialogAnswered { call: None },
@@ -268,9 +270,9 @@ impl Fields {
 
     /// Codex adds to the input of a PermissionRequest why the agent wants it; the command is the
     /// same as in the call.
-    fn tool_call(&mut self, tool: Tool) -> ToolCall {
+    fn tool_call(&mut self, agent: Agent) -> ToolCall {
         let whole = self.last(Wanted::ToolInput);
-        let command = self.last(Wanted::ToolInputCommand).filter(|_| tool == Tool::Codex);
+        let command = self.last(Wanted::ToolInputCommand).filter(|_| agent == Agent::Codex);
         let input = match (command, whole) {
             (Some(Found::Text { text, .. }), _) => xxh3_64(text.as_bytes()),
             (_, Some(Found::Fingerprint(fingerprint))) => fingerprint,

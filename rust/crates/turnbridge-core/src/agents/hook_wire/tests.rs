@@ -1,8 +1,8 @@
 use super::*;
 
-fn context(tool: Tool) -> CallContext {
+fn context(agent: Agent) -> CallContext {
     CallContext {
-        tool,
+        agent,
         at: Timestamp::from_millis(1),
         process: ProcessKey { pid: 1, start: 1 },
         host: Host::default(),
@@ -10,21 +10,21 @@ fn context(tool: Tool) -> CallContext {
 }
 
 fn parse(json: &str) -> Result<(Event, Vec<&'static str>), String> {
-    parse_of(Tool::Claude, json)
+    parse_of(Agent::Claude, json)
 }
 
-fn parse_of(tool: Tool, json: &str) -> Result<(Event, Vec<&'static str>), String> {
+fn parse_of(agent: Agent, json: &str) -> Result<(Event, Vec<&'static str>), String> {
     let mut reader = HookReader::new();
     reader.feed(json.as_bytes()).map_err(|error| error.to_string())?;
     let payload = reader.finish().map_err(|error| error.to_string())?;
-    interpret(payload, context(tool)).map_err(|unusable| format!("{unusable:?}"))
+    interpret(payload, context(agent)).map_err(|unusable| format!("{unusable:?}"))
 }
 
 #[test]
 fn every_recorded_payload_is_read_and_ours_are_understood() {
-    check_recordings(Tool::Claude, "claude/hooks", 81);
-    check_recordings(Tool::Claude, "claude/hooks-2.1.326", 77);
-    check_recordings(Tool::Codex, "codex/hooks", 27);
+    check_recordings(Agent::Claude, "claude/hooks", 81);
+    check_recordings(Agent::Claude, "claude/hooks-2.1.326", 77);
+    check_recordings(Agent::Codex, "codex/hooks", 27);
 }
 
 /// Since 2.1.326 Claude calls it there too.
@@ -35,7 +35,7 @@ fn a_permission_request_of_claude_p_is_no_dialog_since_nobody_is_asked() {
         let mut reader = HookReader::new();
         reader.feed(text.as_bytes()).unwrap();
         let host = Host { entrypoint: entrypoint.map(str::to_owned), ..Host::default() };
-        let context = CallContext { host, ..context(Tool::Claude) };
+        let context = CallContext { host, ..context(Agent::Claude) };
         interpret(reader.finish().unwrap(), context).unwrap().0.kind
     };
     for entrypoint in [None, Some("cli"), Some("claude-vscode")] {
@@ -65,7 +65,7 @@ fn a_notification_that_claude_needs_an_answer_is_an_open_dialog() {
 }
 
 #[track_caller]
-fn check_recordings(tool: Tool, folder: &str, expected: usize) {
+fn check_recordings(agent: Agent, folder: &str, expected: usize) {
     let folder = format!("{}/testdata/{folder}", env!("CARGO_MANIFEST_DIR"));
     let mut understood = std::collections::BTreeSet::new();
     let mut count = 0;
@@ -76,7 +76,7 @@ fn check_recordings(tool: Tool, folder: &str, expected: usize) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let name = name.split(['.', '-']).next().unwrap().to_owned();
         count += 1;
-        match parse_of(tool, &text) {
+        match parse_of(agent, &text) {
             Ok((event, problems)) => {
                 assert!(problems.is_empty(), "{}: {problems:?}", path.display());
                 assert_eq!(event.name, name);
@@ -84,13 +84,13 @@ fn check_recordings(tool: Tool, folder: &str, expected: usize) {
             }
             Err(error) => {
                 assert_eq!(error, "OtherEvent", "{}", path.display());
-                assert_eq!(HookEventName::parse(&name, tool), None);
+                assert_eq!(HookEventName::parse(&name, agent), None);
             }
         }
     }
     assert_eq!(count, expected);
     let all: std::collections::BTreeSet<_> =
-        HookEventName::of(tool).iter().map(|name| name.as_str().to_owned()).collect();
+        HookEventName::of(agent).iter().map(|name| name.as_str().to_owned()).collect();
     assert_eq!(understood, all, "every event of ours has a recording");
 }
 
@@ -213,7 +213,7 @@ fn what_came_of_speaking_is_told_by_the_recorded_payloads() {
 #[test]
 fn a_request_of_codex_that_nobody_is_asked_about_opens_no_dialog() {
     let request = include_str!("../../../testdata/codex/hooks/PermissionRequest-Bash.json");
-    let (event, _) = parse_of(Tool::Codex, request).unwrap();
+    let (event, _) = parse_of(Agent::Codex, request).unwrap();
     assert!(needs_reviewer(&event));
     for (reviewer, is_dialog) in
         [(None, true), (Some("user"), true), (Some("auto_review"), false), (Some("other"), false)]
@@ -223,12 +223,12 @@ fn a_request_of_codex_that_nobody_is_asked_about_opens_no_dialog() {
     }
     let mut payload: serde_json::Value = serde_json::from_str(request).unwrap();
     payload["permission_mode"] = "bypassPermissions".into();
-    let (event, _) = parse_of(Tool::Codex, &payload.to_string()).unwrap();
+    let (event, _) = parse_of(Agent::Codex, &payload.to_string()).unwrap();
     assert_eq!(event.kind, EventKind::Notified { kind: NotificationKind::Other });
     assert!(!needs_reviewer(&event));
     // A question is the user's, whoever reviews; and Claude's own dialogs are none of this.
     let question = include_str!("../../../testdata/codex/hooks/PreToolUse-request_user_input.json");
-    let (event, _) = parse_of(Tool::Codex, question).unwrap();
+    let (event, _) = parse_of(Agent::Codex, question).unwrap();
     assert_eq!(reviewed_by(event.clone(), Some("auto_review")), event);
     let (event, _) = parse(&payload.to_string()).unwrap();
     assert!(matches!(event.kind, EventKind::DialogOpened { .. }) && !needs_reviewer(&event));

@@ -8,7 +8,7 @@
 
 use crate::agents::codex::rollout_tail::Obstacle;
 use crate::agents::resume::{self, Live};
-use crate::ids::{SessionId, Tool};
+use crate::ids::{Agent, SessionId};
 use crate::replies::reply_wire::{Outcome, RunResult};
 use crate::slack::slack_ts::SlackTs;
 
@@ -17,7 +17,7 @@ use crate::slack::slack_ts::SlackTs;
 pub struct Pending {
     pub id: String,
     /// `None`: its thread is not known (SLV-85).
-    pub session: Option<(Tool, SessionId)>,
+    pub session: Option<(Agent, SessionId)>,
     pub text: String,
     /// When it was written, by Slack's clock. `None`: it came from elsewhere.
     pub written: Option<SlackTs>,
@@ -220,12 +220,12 @@ pub struct Surroundings<'a> {
     pub is_launched: &'a dyn Fn(&str) -> bool,
     /// A person has the session open in a terminal, where a run beside it would not be seen; with
     /// `Live::Pane`, in one into which nothing can be typed now.
-    pub is_open: &'a dyn Fn(Tool, &SessionId) -> bool,
+    pub is_open: &'a dyn Fn(Agent, &SessionId) -> bool,
     /// A reply to it goes into the terminal that has the session open; else a process of its own is
     /// started for it.
-    pub goes_into_terminal: &'a dyn Fn(Tool, &SessionId) -> bool,
+    pub goes_into_terminal: &'a dyn Fn(Agent, &SessionId) -> bool,
     /// Why the Codex that has the thread open takes no reply now; `None` for a thread that is free.
-    pub obstacle: &'a dyn Fn(Tool, &SessionId) -> Option<Obstacle>,
+    pub obstacle: &'a dyn Fn(Agent, &SessionId) -> Option<Obstacle>,
     pub live: Live,
 }
 
@@ -233,7 +233,7 @@ pub struct Surroundings<'a> {
 pub fn plan(pending: &[Pending], around: &Surroundings<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
     // Sessions in which a reply stands before the next ones.
-    let mut taken: Vec<(&(Tool, SessionId), Ahead)> = Vec::new();
+    let mut taken: Vec<(&(Agent, SessionId), Ahead)> = Vec::new();
     for reply in pending {
         let Some(session) = &reply.session else {
             let tell = Step::TellNoRoute(reply.id.clone());
@@ -265,7 +265,7 @@ enum Ahead {
 /// The next step of one reply, and what it leaves the ones behind it to wait for.
 fn next_of(
     reply: &Pending,
-    session: &(Tool, SessionId),
+    session: &(Agent, SessionId),
     ahead: Option<Ahead>,
     around: &Surroundings<'_>,
 ) -> (Option<Step>, Option<Ahead>) {

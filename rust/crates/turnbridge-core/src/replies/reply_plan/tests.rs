@@ -9,7 +9,7 @@ const OTHER: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
 fn reply(id: &str, text: &str, progress: Progress) -> Pending {
     Pending {
         id: id.to_owned(),
-        session: Some((Tool::Claude, SessionId::parse(ID).unwrap())),
+        session: Some((Agent::Claude, SessionId::parse(ID).unwrap())),
         text: text.to_owned(),
         written: None,
         told: vec![Told::Receipt],
@@ -100,7 +100,7 @@ fn x40_a_reply_that_goes_into_an_open_terminal_gets_the_receipt_that_says_so() {
 #[test]
 fn replies_of_one_session_run_one_at_a_time_and_those_of_others_beside_them() {
     let mut other = waiting("c");
-    other.session = Some((Tool::Codex, SessionId::parse(OTHER).unwrap()));
+    other.session = Some((Agent::Codex, SessionId::parse(OTHER).unwrap()));
     let pending = [waiting("a"), waiting("b"), other];
     assert_eq!(steps(&pending), "Run a, TellQueued b, Run c");
     let pending = [reply("a", "x", Progress::Running), told(waiting("b"), &[Told::Queued])];
@@ -137,7 +137,7 @@ fn an_agent_whose_runner_died_before_it_could_stop_it_is_stopped_all_the_same() 
 
 #[test]
 fn a_reply_waits_unclaimed_while_the_codex_that_has_the_thread_would_not_start_it() {
-    let around = |obstacle: &dyn Fn(Tool, &SessionId) -> Option<Obstacle>, pending: &[Pending]| {
+    let around = |obstacle: &dyn Fn(Agent, &SessionId) -> Option<Obstacle>, pending: &[Pending]| {
         let around = Surroundings {
             is_launched: &|_| false,
             is_open: &|_, _| false,
@@ -147,8 +147,8 @@ fn a_reply_waits_unclaimed_while_the_codex_that_has_the_thread_would_not_start_i
         };
         names(pending, &around)
     };
-    let aborted = |_: Tool, _: &SessionId| Some(Obstacle::Aborted);
-    let exec = |_: Tool, _: &SessionId| Some(Obstacle::Exec);
+    let aborted = |_: Agent, _: &SessionId| Some(Obstacle::Aborted);
+    let exec = |_: Agent, _: &SessionId| Some(Obstacle::Exec);
     let mut new = waiting("a");
     new.told.clear();
     assert_eq!(around(&aborted, &[new]), "Receipt a");
@@ -209,7 +209,7 @@ fn stop_ends_the_run_that_is_under_way_and_is_no_prompt() {
         assert_eq!(steps(&[told(stop, &[Told::NothingToStop])]), "Finish s");
     }
     let mut stranger = reply("a", "x", Progress::Running);
-    stranger.session = Some((Tool::Claude, SessionId::parse(OTHER).unwrap()));
+    stranger.session = Some((Agent::Claude, SessionId::parse(OTHER).unwrap()));
     let stop = reply("s", "stop", Progress::Waiting);
     assert_eq!(steps(&[stranger, stop]), "TellNothingToStop s");
     assert_eq!(steps(&[reply("a", "stop it", Progress::Waiting)]), "Run a");
@@ -279,7 +279,7 @@ struct World {
     told: Vec<Told>,
     is_finished: bool,
     runner: Runner,
-    agent: Agent,
+    agent: ModelAgent,
     runs: u32,
     said: Vec<Told>,
 }
@@ -294,7 +294,7 @@ enum Runner {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Agent {
+enum ModelAgent {
     #[default]
     None,
     Starting,
@@ -315,8 +315,8 @@ impl Dice {
 
 impl World {
     fn pending(&self, id: usize) -> Pending {
-        let is_agent_seen =
-            self.has_agent_file && matches!(self.agent, Agent::Starting | Agent::Prompted);
+        let is_agent_seen = self.has_agent_file
+            && matches!(self.agent, ModelAgent::Starting | ModelAgent::Prompted);
         let progress = match &self.result {
             Some(result) => Progress::Ended(result.clone()),
             None if !self.is_claimed => Progress::Waiting,
@@ -339,30 +339,30 @@ impl World {
                 (self.result, self.runner) = (end(Outcome::Failed), Runner::None);
             }
             Runner::Claimed => {
-                assert_eq!(self.agent, Agent::None, "run twice");
+                assert_eq!(self.agent, ModelAgent::None, "run twice");
                 // The child writes down its name before it becomes the agent.
-                (self.agent, self.runner) = (Agent::Starting, Runner::Waiting);
+                (self.agent, self.runner) = (ModelAgent::Starting, Runner::Waiting);
                 self.has_agent_file = true;
             }
             Runner::Waiting => {
-                if let Agent::Over(is_well) = self.agent {
+                if let ModelAgent::Over(is_well) = self.agent {
                     let outcome = if is_well { Outcome::Done } else { Outcome::Failed };
                     (self.result, self.runner) = (end(outcome), Runner::None);
                 }
             }
         }
         match self.agent {
-            Agent::None | Agent::Over(_) => {}
-            _ if dice.below(12) == 0 => self.agent = Agent::Over(false),
-            Agent::Starting => {
+            ModelAgent::None | ModelAgent::Over(_) => {}
+            _ if dice.below(12) == 0 => self.agent = ModelAgent::Over(false),
+            ModelAgent::Starting => {
                 self.runs += 1;
-                self.agent = Agent::Prompted;
+                self.agent = ModelAgent::Prompted;
             }
             // The hook may be missing.
-            Agent::Prompted if !self.is_acknowledged && dice.below(2) == 0 => {
+            ModelAgent::Prompted if !self.is_acknowledged && dice.below(2) == 0 => {
                 self.is_acknowledged = true;
             }
-            Agent::Prompted => self.agent = Agent::Over(true),
+            ModelAgent::Prompted => self.agent = ModelAgent::Over(true),
         }
     }
 
@@ -385,7 +385,7 @@ impl World {
                     seen_end: None,
                     trace: match (self.runs, self.agent) {
                         (0, _) => Trace::Absent,
-                        (_, Agent::Over(true)) => Trace::Ended(TurnEnd::Ok),
+                        (_, ModelAgent::Over(true)) => Trace::Ended(TurnEnd::Ok),
                         _ => Trace::Open,
                     },
                     is_stop_requested: false,
@@ -451,7 +451,7 @@ fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kill
         for world in &worlds {
             assert!(world.runs <= 1, "{world:#?}");
             let is_told = |ends: &[Told]| ends.iter().any(|end| world.said.contains(end));
-            let is_well = world.agent == Agent::Over(true);
+            let is_well = world.agent == ModelAgent::Over(true);
             match world.runs {
                 0 => assert!(is_told(&[Told::Failed, Told::Uncertain]), "{world:#?}"),
                 _ if is_well => {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::gate::speak::{SpeakCall, SpeakOutcome, is_speak_prompt};
-use crate::ids::Tool;
+use crate::ids::Agent;
 use crate::session::dialogs::track_dialogs;
 use crate::session::event::{Event, EventKind, PaneEnd, ProcessKey, SessionSource};
 use crate::session::{Activity, Addition, Detail, Ended, Prompt, Run, Session, Turn};
@@ -112,14 +112,14 @@ fn is_next_of_turn(turn: &Turn, event: &Event) -> bool {
 /// another.
 pub fn is_other_turn(turn: &Turn, event: &Event) -> bool {
     let ids = (&turn.prompt_id, &event.facts.prompt_id);
-    event.tool == Tool::Claude && matches!(ids, (Some(known), Some(named)) if known != named)
+    event.agent == Agent::Claude && matches!(ids, (Some(known), Some(named)) if known != named)
 }
 
 /// Returns whether the event is a prompt that was typed while a turn of Claude's ran (LIVE-8). Its hook
 /// is called at once, with the id of that turn.
 pub fn is_addition(run: &Run, event: &Event) -> bool {
     let ids = (&run.turn.prompt_id, &event.facts.prompt_id);
-    event.tool == Tool::Claude
+    event.agent == Agent::Claude
         && event.agent_id.is_none()
         && matches!(event.kind, EventKind::PromptSubmitted { .. })
         && matches!(ids, (Some(open), Some(named)) if open == named)
@@ -137,7 +137,7 @@ fn is_told_again(run: &Run, event: &Event) -> bool {
 /// Only Codex names a turn once: Claude's `!command` ends under the id of the prompt before it.
 fn is_same_turn(run: &Run, event: &Event) -> bool {
     let id = &event.facts.prompt_id;
-    event.tool == Tool::Codex && id.is_some() && run.turn.prompt_id == *id
+    event.agent == Agent::Codex && id.is_some() && run.turn.prompt_id == *id
 }
 
 /// The run that the event belongs to, made when it is new. `None`: the event concerns no run

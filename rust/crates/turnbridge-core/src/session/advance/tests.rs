@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::agents::hook_wire::{CallContext, HookReader, interpret};
-use crate::ids::{SessionId, Tool};
+use crate::ids::{Agent, SessionId};
 use crate::session::event::Facts;
 use crate::session::{Host, State};
 use crate::timestamp::Timestamp;
@@ -18,13 +18,13 @@ struct Driver {
 
 impl Driver {
     fn new() -> Driver {
-        Driver::of(Tool::Claude)
+        Driver::of(Agent::Claude)
     }
 
-    fn of(tool: Tool) -> Driver {
+    fn of(agent: Agent) -> Driver {
         let id = SessionId::parse("s").unwrap();
         Driver {
-            session: Session::new(tool, id, Timestamp::from_millis(0)),
+            session: Session::new(agent, id, Timestamp::from_millis(0)),
             now: Timestamp::from_millis(1_000_000),
             process: ProcessKey { pid: 1, start: 1 },
             changes: Vec::new(),
@@ -59,7 +59,7 @@ impl Driver {
 
     fn context(&self) -> CallContext {
         CallContext {
-            tool: self.session.tool,
+            agent: self.session.agent,
             at: self.now,
             process: self.process,
             host: Host::default(),
@@ -71,9 +71,9 @@ impl Driver {
             Some((word, agent)) => (word, Some(agent.to_owned())),
             None => (word, None),
         };
-        let tool = self.session.tool;
+        let agent = self.session.agent;
         let observed = |kind| Event {
-            tool,
+            agent,
             session_id: self.session.id.clone(),
             at: self.now,
             process: self.process,
@@ -94,7 +94,7 @@ impl Driver {
             "PaneClosed" => return observed(EventKind::PaneLeft { why: PaneEnd::Closed }),
             _ => {}
         }
-        let path = format!("{}/testdata/{tool}/hooks/{word}.json", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/testdata/{agent}/hooks/{word}.json", env!("CARGO_MANIFEST_DIR"));
         #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
         let payload = std::fs::read(&path).unwrap_or_else(|_| panic!("no recording {word}"));
         let mut reader = HookReader::new();
@@ -105,7 +105,7 @@ impl Driver {
         if agent_id.is_some() {
             event.agent_id = agent_id;
         }
-        if tool == Tool::Claude && event.facts.prompt_id.is_some() {
+        if agent == Agent::Claude && event.facts.prompt_id.is_some() {
             // The recordings are of many turns; here they are of one.
             event.facts.prompt_id = Some("p".to_owned());
         }
@@ -114,11 +114,11 @@ impl Driver {
 }
 
 fn run(words: &str) -> Driver {
-    run_of(Tool::Claude, words)
+    run_of(Agent::Claude, words)
 }
 
-fn run_of(tool: Tool, words: &str) -> Driver {
-    let mut driver = Driver::of(tool);
+fn run_of(agent: Agent, words: &str) -> Driver {
+    let mut driver = Driver::of(agent);
     words.split_whitespace().for_each(|word| driver.step(word));
     driver
 }
@@ -611,7 +611,7 @@ fn a_turn_whose_prompt_nobody_saw_has_no_other_turns_prompt() {
         assert_eq!((turn.started_at, turn.is_over), (None, true));
     }
     // Codex names turns otherwise: a review starts one and completes another.
-    let mut driver = run_of(Tool::Codex, "UserPromptSubmit");
+    let mut driver = run_of(Agent::Codex, "UserPromptSubmit");
     let mut end = driver.event("Stop");
     end.facts.prompt_id = Some("other".to_owned());
     driver.session = advance(driver.session.clone(), &end).0;
@@ -861,7 +861,7 @@ fn a_turn_may_begin_before_its_prompt_is_known() {
 
 #[track_caller]
 fn codex_states(words: &str) -> String {
-    run_of(Tool::Codex, words).changes.join("\n")
+    run_of(Agent::Codex, words).changes.join("\n")
 }
 
 #[test]
@@ -884,7 +884,7 @@ fn codex_hooks_tell_of_a_permission_request_and_of_an_interrupt() {
 /// The request says why, besides what the call says.
 #[test]
 fn a_permission_request_of_codex_belongs_to_the_call_with_its_command() {
-    let mut driver = run_of(Tool::Codex, "UserPromptSubmit");
+    let mut driver = run_of(Agent::Codex, "UserPromptSubmit");
     let mut tell = |name: &str, rest: &str| {
         driver.now = driver.now.plus(Duration::from_millis(1));
         let payload =
@@ -909,11 +909,11 @@ fn a_permission_request_of_codex_belongs_to_the_call_with_its_command() {
 
 #[test]
 fn a_codex_turn_ends_once_whichever_road_tells_it() {
-    let driver = run_of(Tool::Codex, "UserPromptSubmit Stop +0.5s");
+    let driver = run_of(Agent::Codex, "UserPromptSubmit Stop +0.5s");
     let (session, effect) = advance(driver.session.clone(), &driver.event("Stop"));
     assert_eq!((session, effect), (driver.session, Effect::Ignored));
     // Another hook has sent the agent on: the same turn ends anew, and keeps its prompt.
-    let driver = run_of(Tool::Codex, "UserPromptSubmit Stop PreToolUse-Bash Stop");
+    let driver = run_of(Agent::Codex, "UserPromptSubmit Stop PreToolUse-Bash Stop");
     assert_eq!(driver.session.detail(), Some(&Detail::Ok));
     assert!(driver.session.runs[0].turn.prompt.is_some());
 }

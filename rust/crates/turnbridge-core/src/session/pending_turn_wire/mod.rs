@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{SessionId, Tool};
+use crate::ids::{Agent, SessionId};
 use crate::session::Session;
 use crate::session::claim::{Claim, Verdict};
 use crate::session::event::{Event, EventKind, Facts, ProcessKey};
@@ -68,8 +68,8 @@ pub fn read_pending(bytes: &[u8]) -> Option<PendingTurn> {
 }
 
 impl PendingTurn {
-    pub fn session(&self) -> Option<(Tool, SessionId)> {
-        Some((Tool::parse(&self.record.tool)?, SessionId::parse(&self.record.session_id)?))
+    pub fn session(&self) -> Option<(Agent, SessionId)> {
+        Some((Agent::parse(&self.record.agent)?, SessionId::parse(&self.record.session_id)?))
     }
 
     pub fn claim(&self) -> Claim {
@@ -100,7 +100,7 @@ impl PendingTurn {
 
     /// The event, if the session has not come further since.
     fn event_for(&self, session: &Session) -> Option<Event> {
-        let (tool, session_id) = self.session()?;
+        let (agent, session_id) = self.session()?;
         let at = self.at()?;
         let run = session.run(self.agent.key());
         if run.is_some_and(|run| run.last_at > at || run.turn.is_over || run.ended.is_some()) {
@@ -118,7 +118,7 @@ impl PendingTurn {
             },
         };
         Some(Event {
-            tool,
+            agent,
             session_id,
             at,
             process: self.agent.key(),
@@ -145,7 +145,7 @@ impl PendingTurn {
     pub fn is_recorded_by(&self, record: &TurnRecord) -> bool {
         let is_same_id = record.notice_id.is_some() && record.notice_id == self.record.notice_id;
         let is_same_turn = self.record.turn_id.is_some() && record.turn_id == self.record.turn_id;
-        is_same_id || is_same_turn && self.record.tool == Tool::Codex.as_str()
+        is_same_id || is_same_turn && self.record.agent == Agent::Codex.as_str()
     }
 }
 

@@ -6,7 +6,7 @@ const AGENT: ProcessKey = ProcessKey { pid: 7, start: 1 };
 
 fn event(at: i64, kind: EventKind) -> Event {
     Event {
-        tool: Tool::Claude,
+        agent: Agent::Claude,
         session_id: SessionId::parse("s").unwrap(),
         at: Timestamp::from_millis(at),
         process: AGENT,
@@ -20,7 +20,7 @@ fn event(at: i64, kind: EventKind) -> Event {
 
 fn at_work() -> Session {
     let session =
-        Session::new(Tool::Claude, SessionId::parse("s").unwrap(), Timestamp::from_millis(0));
+        Session::new(Agent::Claude, SessionId::parse("s").unwrap(), Timestamp::from_millis(0));
     advance(session, &event(1, EventKind::PromptSubmitted { prompt: "go".to_owned() })).0
 }
 
@@ -37,7 +37,7 @@ fn pending(at: i64) -> PendingTurn {
         transcript_path: None,
         record: TurnRecord {
             version: 1,
-            tool: "claude".to_owned(),
+            agent: "claude".to_owned(),
             session_id: "s".to_owned(),
             turn_id: Some("p".to_owned()),
             notice_id: Some("claude-63".to_owned()),
@@ -95,10 +95,10 @@ fn a_turn_that_the_gate_held_without_saying_so_has_ended() {
     session.claims.claim(pending(2).claim());
     assert!(applies(pending(2).complete(&mut session)));
     // It said so, and the agent went on.
-    let tool = EventKind::ToolStarting { call: Default::default(), skill: None, server: None };
+    let agent = EventKind::ToolStarting { call: Default::default(), skill: None, server: None };
     let mut session = advance(at_work(), &blocked).0;
     session.claims.claim(pending(2).claim());
-    session = advance(session, &event(3, tool)).0;
+    session = advance(session, &event(3, agent)).0;
     assert_eq!(pending(2).complete(&mut session), Completion::Done);
 }
 
@@ -113,7 +113,7 @@ fn a_record_is_known_by_its_id_and_one_of_codex_by_its_turn() {
     assert!(turn.is_recorded_by(&turn.record));
     assert!(!turn.is_recorded_by(&record(|record| record.notice_id = None)));
     let mut codex = turn.clone();
-    codex.record.tool = "codex".to_owned();
+    codex.record.agent = "codex".to_owned();
     assert!(codex.is_recorded_by(&record(|record| record.notice_id = None)));
     assert!(!codex.is_recorded_by(&record(|record| {
         record.notice_id = None;

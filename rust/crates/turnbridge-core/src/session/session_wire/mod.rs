@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::speak::{SpeakCall, SpeakOutcome};
-use crate::ids::{SessionId, Tool};
+use crate::ids::{Agent, SessionId};
 use crate::session::claim::Claim;
 use crate::session::event::ProcessKey;
 use crate::session::{
@@ -22,7 +22,8 @@ const COMPLETED: &str = "completed";
 #[derive(Debug, Serialize, Deserialize)]
 struct SessionFile {
     version: u32,
-    tool: String,
+    #[serde(rename = "tool")]
+    agent: String,
     session_id: String,
     /// For readers that want no more; derived from the runs.
     #[serde(default)]
@@ -166,7 +167,7 @@ struct EndedFile {
 pub fn write_session(session: &Session) -> Vec<u8> {
     let file = SessionFile {
         version: VERSION,
-        tool: session.tool.as_str().to_owned(),
+        agent: session.agent.as_str().to_owned(),
         session_id: session.id.as_str().to_owned(),
         state: session.state().as_str().to_owned(),
         detail: session.detail().map(|detail| detail.as_str().to_owned()),
@@ -200,7 +201,7 @@ pub fn read_session(bytes: &[u8]) -> Option<Session> {
         return None;
     }
     Some(Session {
-        tool: Tool::parse(&file.tool)?,
+        agent: Agent::parse(&file.agent)?,
         id: SessionId::parse(&file.session_id)?,
         created_at: Timestamp::parse(&file.created_at).unwrap_or_default(),
         cwd: file.cwd,

@@ -4,7 +4,7 @@ use crate::session::advance::advance;
 
 fn a_busy_session() -> Session {
     let id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
-    let mut session = Session::new(Tool::Claude, id, Timestamp::from_millis(1_000));
+    let mut session = Session::new(Agent::Claude, id, Timestamp::from_millis(1_000));
     session.claims.claim(Claim { payload: 0xabc, origin: "plugin".into() });
     let payloads = [
         include_str!("../../../testdata/claude/hooks/SessionStart.startup.json"),
@@ -15,7 +15,7 @@ fn a_busy_session() -> Session {
         let mut reader = HookReader::new();
         reader.feed(payload.as_bytes()).unwrap();
         let context = CallContext {
-            tool: Tool::Claude,
+            agent: Agent::Claude,
             at: Timestamp::from_millis(2_000 + index as i64),
             process: ProcessKey { pid: 42, start: 4_242 },
             host: Host {

@@ -5,7 +5,7 @@
 
 pub mod words;
 
-use crate::ids::Tool;
+use crate::ids::Agent;
 use words::{Piece, pieces};
 
 /// How the line quotes.
@@ -19,7 +19,7 @@ pub enum Syntax {
 /// An agent that the line starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
-    pub tool: Tool,
+    pub agent: Agent,
     /// From the program's name on.
     pub argv: Vec<String>,
     /// The folders that the line changes into before, one after the other, as they are written.
@@ -33,9 +33,9 @@ pub fn agents_in(line: &str, syntax: Syntax) -> Vec<Started> {
     let mut command: Vec<String> = Vec::new();
     let mut take = |command: &mut Vec<String>, end: &str| {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
-        if let Some((tool, argv)) = agent(&words) {
+        if let Some((agent, argv)) = agent(&words) {
             let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-            started.push(Started { tool, argv, folders: folders.clone() });
+            started.push(Started { agent, argv, folders: folders.clone() });
         } else if let (["cd" | "pushd" | "Set-Location" | "sl", folder], ";" | "&&") =
             (words.as_slice(), end)
         {
@@ -54,13 +54,13 @@ pub fn agents_in(line: &str, syntax: Syntax) -> Vec<Started> {
 }
 
 /// The agent that an argument vector starts, be it behind words that only run what follows.
-pub fn agent<'a, 'w>(words: &'a [&'w str]) -> Option<(Tool, &'a [&'w str])> {
+pub fn agent<'a, 'w>(words: &'a [&'w str]) -> Option<(Agent, &'a [&'w str])> {
     let mut rest = words;
     loop {
         let (first, others) = rest.split_first()?;
         let name = program_name(first);
-        if let Some(tool) = Tool::parse(name) {
-            return Some((tool, rest));
+        if let Some(agent) = Agent::parse(name) {
+            return Some((agent, rest));
         }
         rest = match name {
             _ if is_assignment(first) => others,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agents::codex::codex_binding::{Bindings, Input};
 use crate::agents::codex::codex_launch;
-use crate::ids::{SessionId, Tool};
+use crate::ids::{Agent, SessionId};
 use crate::session::event::{Event, EventKind, Facts, PaneEnd, ProcessKey};
 use crate::session::{Host, Run, Session, State};
 use crate::terminals::pane_id::{PaneId, pane_of};
@@ -28,7 +28,7 @@ pub struct Panes {
 /// The last launch of an agent in a pane, until the prompt is back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launched {
-    pub tool: Tool,
+    pub agent: Agent,
     pub at: Timestamp,
     /// The pane's own variables, and its host's: Codex's rollouts know of none.
     pub env: BTreeMap<String, String>,
@@ -39,7 +39,7 @@ pub struct Launched {
 /// A command line that a pane's shell is about to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch<'a> {
-    pub tool: Tool,
+    pub agent: Agent,
     pub argv: Vec<&'a str>,
     /// Where it will work, links resolved, `-C` included.
     pub cwd: String,
@@ -51,7 +51,7 @@ pub struct Launch<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Binding {
     pub pane: PaneId,
-    pub tool: Tool,
+    pub agent: Agent,
     pub session_id: SessionId,
     /// The run that is shown. All that happens to a thread of Codex is one run.
     pub process: ProcessKey,
@@ -70,7 +70,7 @@ impl Panes {
     /// Whatever ran in the pane before has ended: its shell was back (KT-70).
     pub fn launch(&mut self, pane: &PaneId, launch: Launch) {
         self.leave(pane, PaneEnd::PromptReturned);
-        if launch.tool == Tool::Codex
+        if launch.agent == Agent::Codex
             && let Some(mut started) = codex_launch::classify(&launch.argv)
         {
             // It is in `cwd`.
@@ -84,8 +84,8 @@ impl Panes {
                 at,
             });
         }
-        let Launch { tool, at, env, .. } = launch;
-        let launched = Launched { tool, at, env, output_stopped_at: None };
+        let Launch { agent, at, env, .. } = launch;
+        let launched = Launched { agent, at, env, output_stopped_at: None };
         self.launches.insert(pane.clone(), launched);
         while self.launches.len() > MAX_PANES {
             let oldest = self.launches.iter().min_by_key(|(_, launched)| launched.at);
@@ -111,7 +111,7 @@ impl Panes {
         for (pane, _) in self.codex.panes() {
             let shown = self.codex.thread_of(pane).map(|thread| Binding {
                 pane: pane.clone(),
-                tool: Tool::Codex,
+                agent: Agent::Codex,
                 session_id: thread.clone(),
                 process: ProcessKey::UNKNOWN,
             });
@@ -119,7 +119,7 @@ impl Panes {
         }
         for session in sessions {
             let is_launched =
-                session.tool == Tool::Codex && self.codex.panes_of(&session.id).next().is_some();
+                session.agent == Agent::Codex && self.codex.panes_of(&session.id).next().is_some();
             if !is_launched {
                 bindings.extend(session.live_runs().filter_map(|run| shown_run(session, run)));
             }
@@ -150,7 +150,7 @@ impl Panes {
     /// How a session stands to the panes that are known (KT-81, KT-82).
     pub fn view_of(&self, session: &Session) -> PaneView {
         let of_runs = session.live_runs().filter_map(|run| Some(shown_run(session, run)?.pane));
-        let launched = self.codex.panes_of(&session.id).filter(|_| session.tool == Tool::Codex);
+        let launched = self.codex.panes_of(&session.id).filter(|_| session.agent == Agent::Codex);
         let panes: BTreeSet<PaneId> = launched.cloned().chain(of_runs).collect();
         let is_quiet = |pane: &PaneId| {
             self.launches.get(pane).is_some_and(|launched| launched.output_stopped_at.is_some())
@@ -172,12 +172,17 @@ impl Panes {
 /// A run that nobody is to see is in no pane, though it may have been started from one.
 fn shown_run(session: &Session, run: &Run) -> Option<Binding> {
     let pane = pane_of(|name| run.host.env(name)).filter(|_| !run.host.is_headless())?;
-    Some(Binding { pane, tool: session.tool, session_id: session.id.clone(), process: run.process })
+    Some(Binding {
+        pane,
+        agent: session.agent,
+        session_id: session.id.clone(),
+        process: run.process,
+    })
 }
 
 fn departure(binding: &Binding, why: PaneEnd, at: Timestamp) -> Event {
     Event {
-        tool: binding.tool,
+        agent: binding.agent,
         session_id: binding.session_id.clone(),
         at,
         process: binding.process,

@@ -27,11 +27,11 @@ fn host(window: &str, entrypoint: &str) -> Host {
 }
 
 /// A session that one process after the other begins to carry: `(pid, window, entrypoint)`.
-fn session(tool: Tool, session_id: &str, runs: &[(u32, &str, &str)]) -> Session {
-    let mut session = Session::new(tool, id(session_id), second(1));
+fn session(agent: Agent, session_id: &str, runs: &[(u32, &str, &str)]) -> Session {
+    let mut session = Session::new(agent, id(session_id), second(1));
     for (pid, window, entrypoint) in runs {
         let event = Event {
-            tool,
+            agent,
             session_id: id(session_id),
             at: second(1),
             process: ProcessKey { pid: *pid, start: u64::from(*pid) },
@@ -46,9 +46,9 @@ fn session(tool: Tool, session_id: &str, runs: &[(u32, &str, &str)]) -> Session 
     session
 }
 
-fn launch(tool: Tool, line: &str, at: i64) -> Launch<'_> {
+fn launch(agent: Agent, line: &str, at: i64) -> Launch<'_> {
     Launch {
-        tool,
+        agent,
         argv: line.split(' ').collect(),
         cwd: "/p".to_owned(),
         env: [("KAWAII_PANE_ID".to_owned(), "p1".to_owned())].into(),
@@ -75,10 +75,10 @@ fn shown(panes: &Panes, sessions: &[Session]) -> String {
 #[test]
 fn kt_73_claudes_sessions_are_where_their_hooks_were_called() {
     let sessions = [
-        session(Tool::Claude, "a", &[(1, "1", "cli"), (2, "2", "")]),
-        session(Tool::Claude, "b", &[(3, "2", "cli")]),
-        session(Tool::Claude, "headless", &[(4, "2", "sdk-cli")]),
-        session(Tool::Claude, "nowhere", &[(5, "", "cli")]),
+        session(Agent::Claude, "a", &[(1, "1", "cli"), (2, "2", "")]),
+        session(Agent::Claude, "b", &[(3, "2", "cli")]),
+        session(Agent::Claude, "headless", &[(4, "2", "sdk-cli")]),
+        session(Agent::Claude, "nowhere", &[(5, "", "cli")]),
     ];
     assert_eq!(shown(&Panes::default(), &sessions), "kitty:1 a 1, kitty:2 a 2, kitty:2 b 3");
 }
@@ -86,8 +86,8 @@ fn kt_73_claudes_sessions_are_where_their_hooks_were_called() {
 #[test]
 fn kt_44_a_returned_prompt_stops_what_the_pane_shows_and_no_run_elsewhere() {
     let [mut a, b] = [
-        session(Tool::Claude, "a", &[(1, "1", "cli"), (2, "2", "cli")]),
-        session(Tool::Claude, "b", &[(3, "2", "cli")]),
+        session(Agent::Claude, "a", &[(1, "1", "cli"), (2, "2", "cli")]),
+        session(Agent::Claude, "b", &[(3, "2", "cli")]),
     ];
     let panes = Panes::default();
     let sessions = [a.clone(), b];
@@ -107,11 +107,11 @@ fn kt_53_55_a_thread_of_codex_stops_when_its_last_pane_is_left() {
     let mut panes = Panes::default();
     let line = format!("codex resume {THREAD}");
     for pane in ["1", "2"] {
-        panes.launch(&kitty(pane), launch(Tool::Codex, &line, 10));
+        panes.launch(&kitty(pane), launch(Agent::Codex, &line, 10));
     }
     assert_eq!(shown(&panes, &[]), "", "nobody has seen its rollout (KT-67)");
     panes.codex.take(rollout(THREAD, 5));
-    let sessions = [session(Tool::Codex, THREAD, &[(0, "7", "")])];
+    let sessions = [session(Agent::Codex, THREAD, &[(0, "7", "")])];
     assert_eq!(shown(&panes, &sessions), format!("kitty:1 {THREAD} 0, kitty:2 {THREAD} 0"));
     let left = |panes: &Panes, pane: &str| {
         panes.departures(&sessions, &kitty(pane), PaneEnd::PromptReturned, second(20)).len()
@@ -128,14 +128,14 @@ fn kt_53_55_a_thread_of_codex_stops_when_its_last_pane_is_left() {
 #[test]
 fn kt_70_a_launch_takes_the_pane_over_and_a_marker_is_given_one_thread() {
     let mut panes = Panes::default();
-    panes.launch(&kitty("1"), launch(Tool::Codex, "codex", 10));
-    panes.launch(&kitty("2"), launch(Tool::Codex, "codex", 10));
+    panes.launch(&kitty("1"), launch(Agent::Codex, "codex", 10));
+    panes.launch(&kitty("2"), launch(Agent::Codex, "codex", 10));
     panes.codex.take(rollout("first", 11));
     panes.leave(&kitty("1"), PaneEnd::PromptReturned);
     // Seen again after its pane has gone: it must not go to the one that still waits.
     panes.codex.take(rollout("first", 11));
     assert!(panes.codex.is_waiting(&kitty("2")));
-    panes.launch(&kitty("2"), launch(Tool::Claude, "claude", 12));
+    panes.launch(&kitty("2"), launch(Agent::Claude, "claude", 12));
     assert!(!panes.codex.is_waiting(&kitty("2")));
     assert_eq!(panes.codex, Bindings::default(), "nothing is remembered that nobody needs");
 }
@@ -143,7 +143,7 @@ fn kt_70_a_launch_takes_the_pane_over_and_a_marker_is_given_one_thread() {
 #[test]
 fn the_variables_of_the_launch_are_the_threads_surroundings() {
     let mut panes = Panes::default();
-    panes.launch(&kitty("1"), launch(Tool::Codex, "codex", 10));
+    panes.launch(&kitty("1"), launch(Agent::Codex, "codex", 10));
     assert_eq!(panes.host_of(&id("new")), None);
     panes.codex.take(rollout("new", 10));
     let host = panes.host_of(&id("new")).unwrap();
@@ -155,7 +155,7 @@ fn panes_that_nobody_has_closed_do_not_pile_up() {
     let mut panes = Panes::default();
     for number in 0..600 {
         let pane = kitty(&number.to_string());
-        panes.launch(&pane, launch(Tool::Codex, "codex", number));
+        panes.launch(&pane, launch(Agent::Codex, "codex", number));
     }
     assert_eq!(panes.launches.len(), MAX_PANES);
     assert_eq!(panes.codex.panes().count(), MAX_PANES);
@@ -165,12 +165,12 @@ fn panes_that_nobody_has_closed_do_not_pile_up() {
 #[test]
 fn kt_81_kt_82_a_dot_needs_a_pane_and_the_stop_mark_a_screen_that_has_stopped() {
     let mut panes = Panes::default();
-    let claude = session(Tool::Claude, "a", &[(7, "1", "cli")]);
-    let headless = session(Tool::Claude, "b", &[(8, "1", "sdk-cli")]);
+    let claude = session(Agent::Claude, "a", &[(7, "1", "cli")]);
+    let headless = session(Agent::Claude, "b", &[(8, "1", "sdk-cli")]);
     assert_eq!(panes.view_of(&headless), PaneView::default());
     let shown = PaneView { is_shown: true, has_fallen_silent: false };
     assert_eq!(panes.view_of(&claude), shown);
-    panes.launch(&kitty("1"), launch(Tool::Claude, "claude", 1));
+    panes.launch(&kitty("1"), launch(Agent::Claude, "claude", 1));
     panes.launches.get_mut(&kitty("1")).unwrap().output_stopped_at = Some(second(5));
     assert_eq!(panes.view_of(&claude), shown, "it has nothing to do");
     let working = Session {

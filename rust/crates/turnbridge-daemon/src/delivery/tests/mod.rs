@@ -145,7 +145,7 @@ fn notice() -> Notice {
         id: "claude-1".to_owned(),
         kind: NoticeKind::Turn,
         created_at: "2026-11-16T00:00:00Z".to_owned(),
-        tool: "claude".to_owned(),
+        agent: "claude".to_owned(),
         session_id: "s".to_owned(),
         turn_id: None,
         cwd: None,

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use turnbridge_core::ids::{SessionId, Tool, is_uuid};
+use turnbridge_core::ids::{Agent, SessionId, is_uuid};
 use turnbridge_core::notices::notice_wire::Notice;
 use turnbridge_core::session::Host;
 use turnbridge_core::timestamp::Timestamp;
@@ -207,8 +207,8 @@ impl Follower {
     /// us, those that somebody writes.
     fn living_threads(&self) -> BTreeSet<String> {
         let thread_of_session = |name: &str| match session_of_file(name)? {
-            (Tool::Codex, id) => Some(id.to_string()),
-            (Tool::Claude, _) => None,
+            (Agent::Codex, id) => Some(id.to_string()),
+            (Agent::Claude, _) => None,
         };
         let mut living = names_in(&self.settings.paths.sessions_dir(), thread_of_session);
         living.retain(|thread| self.recorder.is_alive(thread));

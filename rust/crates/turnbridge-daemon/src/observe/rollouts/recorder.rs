@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::notices::notice_wire::Notice;
 use turnbridge_core::session::advance::LATE;
 use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey};
@@ -111,7 +111,7 @@ impl Recorder {
         let Some(session) = self.session(thread) else { return true };
         let Some(run) = live_run(&session) else { return true };
         self.update(&Event {
-            tool: Tool::Codex,
+            agent: Agent::Codex,
             // When it went is not known; not before its last event.
             at: run.last_at,
             process: run.process,
@@ -126,7 +126,7 @@ impl Recorder {
 
     /// Whether it was news; `Err` when it has to be tried again.
     fn apply(&mut self, mut event: Event) -> Result<bool, ()> {
-        let session = session_store::read(&self.paths, event.tool, &event.session_id);
+        let session = session_store::read(&self.paths, event.agent, &event.session_id);
         let run = session.as_ref().and_then(|session| session.run(event.process));
         // What a hook has found itself is better.
         if run.is_none_or(|run| run.host.env.is_empty()) {
@@ -156,14 +156,14 @@ impl Recorder {
     }
 
     fn session(&self, thread: &str) -> Option<Session> {
-        session_store::read(&self.paths, Tool::Codex, &SessionId::parse(thread)?)
+        session_store::read(&self.paths, Agent::Codex, &SessionId::parse(thread)?)
     }
 
     /// How many of the steps the session has taken before: up to the one that it knows as its last.
     /// Many lines have the same time, so the time alone does not tell.
     fn known_steps(&self, steps: &[Step]) -> usize {
         let Some(Step { event, .. }) = steps.first() else { return 0 };
-        let session = session_store::read(&self.paths, event.tool, &event.session_id);
+        let session = session_store::read(&self.paths, event.agent, &event.session_id);
         let run = session.as_ref().and_then(|session| session.run(event.process));
         let is_last = |run: &Run, step: &Step| {
             step.event.at == run.last_at && step.event.name == run.last_event
@@ -177,7 +177,7 @@ impl Recorder {
         let is_old = (self.now)().since(at) > REMEMBERED && notice.turn_id.is_some();
         let turns = SessionId::parse(&notice.session_id)
             .filter(|_| is_old)
-            .map(|id| turn_store::read_turns(&self.paths, Tool::Codex, &id));
+            .map(|id| turn_store::read_turns(&self.paths, Agent::Codex, &id));
         turns.is_some_and(|turns| turns.iter().any(|turn| turn.turn_id == notice.turn_id))
     }
 }

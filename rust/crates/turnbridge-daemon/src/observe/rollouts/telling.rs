@@ -5,7 +5,7 @@ use std::path::Path;
 
 use turnbridge_core::agents::codex::rollout::{RolloutEvent, is_title_request};
 use turnbridge_core::agents::codex::rollout_wire::ThreadKind;
-use turnbridge_core::ids::{Tool, is_uuid};
+use turnbridge_core::ids::{Agent, is_uuid};
 use turnbridge_core::notices::notice_wire::{Notice, NoticeKind, codex_turn_id};
 use turnbridge_core::session::dialogs::asks_the_user;
 use turnbridge_core::session::event::EventKind;
@@ -42,7 +42,7 @@ impl Telling {
         let prompt = rollout.prompt().filter(|prompt| !is_title_request(prompt))?;
         let id = codex_turn_id(thread_id, rollout.turn_id()).unwrap_or_else(|| {
             let at = thread.said_at.unwrap_or_default();
-            format!("{}-{thread_id}-{:x}", Tool::Codex, at.as_micros())
+            format!("{}-{thread_id}-{:x}", Agent::Codex, at.as_micros())
         });
         Some(Notice {
             version: 1,
@@ -52,7 +52,7 @@ impl Telling {
             },
             kind,
             created_at: event.at.to_string(),
-            tool: Tool::Codex.as_str().to_owned(),
+            agent: Agent::Codex.as_str().to_owned(),
             session_id: thread_id.to_owned(),
             turn_id: rollout.turn_id().map(str::to_owned),
             cwd: rollout.cwd().map(str::to_owned),

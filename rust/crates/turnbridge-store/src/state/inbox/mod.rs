@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::replies::reply_plan::{Pending, Progress, Told};
 use turnbridge_core::replies::reply_wire::{Outcome, Reply, RunResult, is_reply_id};
 use turnbridge_core::timestamp::Timestamp;
@@ -106,11 +106,11 @@ pub fn entry(paths: &StatePaths, id: &str) -> io::Result<Option<Entry>> {
 }
 
 /// Whether an unfinished reply by this id is for this session.
-fn is_for(paths: &StatePaths, id: &str, tool: Tool, session: &SessionId) -> bool {
+fn is_for(paths: &StatePaths, id: &str, agent: Agent, session: &SessionId) -> bool {
     let reply = place(paths, id).ok().and_then(|place| read_reply(paths, &place));
     reply
         .and_then(|reply| reply.session())
-        .is_some_and(|(own_tool, own)| own_tool == tool && own == *session)
+        .is_some_and(|(own_tool, own)| own_tool == agent && own == *session)
 }
 
 /// Those of the last week, in the order in which they were sent.

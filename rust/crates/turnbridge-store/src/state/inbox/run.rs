@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::replies::reply_plan::Progress;
 use turnbridge_core::replies::reply_wire::{Holder, RunResult, Way};
 use turnbridge_core::replies::turn_trace::TurnEnd;
@@ -168,7 +168,7 @@ pub fn save_agent(
 pub fn acknowledge(
     paths: &StatePaths,
     id: &str,
-    session: (Tool, &SessionId),
+    session: (Agent, &SessionId),
     event: &str,
     agent: ProcessKey,
 ) -> io::Result<()> {

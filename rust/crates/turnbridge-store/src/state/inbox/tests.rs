@@ -1,5 +1,5 @@
 use super::*;
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::replies::reply_wire::{ReplySource, Way};
 use turnbridge_core::replies::turn_trace::TurnEnd;
 use turnbridge_core::session::event::ProcessKey;
@@ -19,7 +19,7 @@ fn reply(ts: &str) -> Reply {
         user: Some("U1".into()),
         text: "go on".into(),
         received_at: NOW.to_string(),
-        tool: Some("claude".into()),
+        agent: Some("claude".into()),
         session_id: Some("825c8529-ee09-4cb8-8902-dd785b12ca0a".into()),
         cwd: None,
     }
@@ -192,8 +192,8 @@ fn hooks_of_another_session_acknowledge_nothing() {
     accept(&paths, &reply("1.0"), NOW).unwrap();
     let id = "slack-D1-1.0";
     let other = SessionId::parse("01a1e18e-2062-79f1-b187-979e8f997b9c").unwrap();
-    for (tool, session) in [(Tool::Claude, &other), (Tool::Codex, &session().0)] {
-        acknowledge(&paths, id, (tool, session), "Stop", ProcessKey::UNKNOWN).unwrap();
+    for (agent, session) in [(Agent::Claude, &other), (Agent::Codex, &session().0)] {
+        acknowledge(&paths, id, (agent, session), "Stop", ProcessKey::UNKNOWN).unwrap();
     }
     assert!(!has_ended(&paths, id));
 }
@@ -201,8 +201,8 @@ fn hooks_of_another_session_acknowledge_nothing() {
 struct Session(SessionId);
 
 impl Session {
-    fn key(&self) -> (Tool, &SessionId) {
-        (Tool::Claude, &self.0)
+    fn key(&self) -> (Agent, &SessionId) {
+        (Agent::Claude, &self.0)
     }
 }
 

@@ -204,7 +204,7 @@ mod tests {
             id: id.to_owned(),
             kind: NoticeKind::Turn,
             created_at: created_at.to_owned(),
-            tool: "claude".to_owned(),
+            agent: "claude".to_owned(),
             session_id: "s".to_owned(),
             turn_id: None,
             cwd: None,

@@ -1,6 +1,6 @@
 use std::fs;
 
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey, SessionSource};
 use turnbridge_core::session::{Host, State};
 
@@ -43,11 +43,11 @@ impl World {
 
     fn launch(&self, pane: &str, line: &str) -> Left {
         let words: Vec<&str> = line.split(' ').collect();
-        let tool = Tool::parse(words[0]).unwrap();
+        let agent = Agent::parse(words[0]).unwrap();
         loop {
             let env = [("KAWAII_PANE_ID".to_owned(), "p".to_owned())].into();
             let (cwd, at) = ("/p".to_owned(), clock::now());
-            let started = Launch { tool, argv: words.clone(), cwd, env, at };
+            let started = Launch { agent, argv: words.clone(), cwd, env, at };
             match launch(&self.paths, &self.homes(), &PaneId::new(pane), started) {
                 // On a busy machine others may have the lock for long.
                 Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {}
@@ -73,9 +73,9 @@ impl World {
         panes.bindings(&sessions).iter().map(show).collect::<Vec<_>>().join(", ")
     }
 
-    fn begin_session(&self, tool: Tool, id: &str, window: &str) {
+    fn begin_session(&self, agent: Agent, id: &str, window: &str) {
         let event = Event {
-            tool,
+            agent,
             session_id: SessionId::parse(id).unwrap(),
             at: clock::now(),
             process: ProcessKey::UNKNOWN,
@@ -91,9 +91,9 @@ impl World {
         session_store::update(Some(&self.paths), &event, None).unwrap();
     }
 
-    fn state(&self, tool: Tool, id: &str) -> State {
+    fn state(&self, agent: Agent, id: &str) -> State {
         let id = SessionId::parse(id).unwrap();
-        session_store::read(&self.paths, tool, &id).unwrap().state()
+        session_store::read(&self.paths, agent, &id).unwrap().state()
     }
 }
 
@@ -104,10 +104,10 @@ fn kt_67_72_a_resumed_thread_is_bound_once_it_is_seen_and_stopped_by_the_prompt(
     assert_eq!(world.shown(), "");
     world.rollout(THREAD, "/elsewhere");
     assert_eq!(world.shown(), format!("kitty:1 {THREAD}"));
-    world.begin_session(Tool::Codex, THREAD, "");
+    world.begin_session(Agent::Codex, THREAD, "");
     assert!(world.leave("kitty:2").is_empty());
     assert_eq!(world.leave("kitty:1"), [THREAD]);
-    assert_eq!(world.state(Tool::Codex, THREAD), State::Stopped);
+    assert_eq!(world.state(Agent::Codex, THREAD), State::Stopped);
     assert_eq!(world.shown(), "");
 }
 
@@ -128,12 +128,12 @@ fn kt_69_a_marker_gets_the_next_thread_of_its_folder_and_no_older_one() {
 #[test]
 fn a_launch_ends_what_the_pane_showed_before() {
     let world = World::new();
-    world.begin_session(Tool::Claude, "a", "1");
-    world.begin_session(Tool::Claude, "b", "2");
+    world.begin_session(Agent::Claude, "a", "1");
+    world.begin_session(Agent::Claude, "b", "2");
     assert_eq!(world.shown(), "kitty:1 a, kitty:2 b");
     let left = world.launch("kitty:1", "claude");
     assert_eq!(left.sessions.len(), 1);
-    assert_eq!(world.state(Tool::Claude, "a"), State::Stopped);
+    assert_eq!(world.state(Agent::Claude, "a"), State::Stopped);
     assert_eq!(world.shown(), "kitty:2 b");
 }
 
@@ -142,7 +142,7 @@ fn a_prompt_where_nothing_is_shown_writes_nothing() {
     let world = World::new();
     assert!(world.leave("kitty:1").is_empty());
     assert!(!world.paths.state_dir().exists());
-    world.begin_session(Tool::Claude, "a", "1");
+    world.begin_session(Agent::Claude, "a", "1");
     world.leave("kitty:9");
     assert!(!world.paths.panes_lock().exists() && !world.paths.panes_file().exists());
 }

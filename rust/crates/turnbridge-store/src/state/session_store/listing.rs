@@ -75,7 +75,7 @@ fn for_each_file(paths: &StatePaths, mut look: impl FnMut(&str, PathBuf)) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::ids::{SessionId, Tool};
+    use turnbridge_core::ids::{Agent, SessionId};
     use turnbridge_core::session::session_wire::write_session;
     use turnbridge_core::timestamp::Timestamp;
 
@@ -86,9 +86,9 @@ mod tests {
         fs::create_dir_all(paths.sessions_dir()).unwrap();
         let write = |id: &str, change: fn(Vec<u8>) -> Vec<u8>| {
             let id = SessionId::parse(id).unwrap();
-            let session = Session::new(Tool::Claude, id.clone(), Timestamp::from_millis(0));
+            let session = Session::new(Agent::Claude, id.clone(), Timestamp::from_millis(0));
             let bytes = change(write_session(&session));
-            fs::write(paths.session_file(Tool::Claude, &id), bytes).unwrap();
+            fs::write(paths.session_file(Agent::Claude, &id), bytes).unwrap();
         };
         // Without a run it is stopped; what follows is broken, and would be missed if it were read.
         for number in 0..50 {

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::notices::notice_wire::{Notice, codex_event_id, notice_id};
 use turnbridge_core::session::advance::{Effect, advance, note_twin, runs_to_check};
 use turnbridge_core::session::claim::{Claim, Verdict};
@@ -57,7 +57,7 @@ pub fn update(
         None => None,
     };
     let loaded = match paths {
-        Some(paths) => load(paths, event.tool, &event.session_id, &mut problems),
+        Some(paths) => load(paths, event.agent, &event.session_id, &mut problems),
         None => Loaded::Nothing,
     };
     // Files are written only under the lock; without one, what is there is still worth reading.
@@ -65,7 +65,7 @@ pub fn update(
     kill_point("locked");
     let session = match loaded {
         Loaded::Known(session) => *session,
-        _ => Session::new(event.tool, event.session_id.clone(), event.at),
+        _ => Session::new(event.agent, event.session_id.clone(), event.at),
     };
     let mut left = Completed::default();
     let mut session = match writable {
@@ -187,8 +187,8 @@ fn finish_turn(
 }
 
 /// One session as it is now, without waiting for anybody. `None`: it is not known.
-pub fn read(paths: &StatePaths, tool: Tool, id: &SessionId) -> Option<Session> {
-    match load(paths, tool, id, &mut Vec::new()) {
+pub fn read(paths: &StatePaths, agent: Agent, id: &SessionId) -> Option<Session> {
+    match load(paths, agent, id, &mut Vec::new()) {
         Loaded::Known(session) => Some(*session),
         Loaded::Newer | Loaded::Nothing => None,
     }
@@ -199,7 +199,7 @@ fn lock_session(
     event: &Event,
     problems: &mut Vec<String>,
 ) -> Result<Option<FileLock>, String> {
-    let path = paths.session_lock(event.tool, &event.session_id);
+    let path = paths.session_lock(event.agent, &event.session_id);
     match FileLock::acquire(&path, LOCK_PATIENCE) {
         Ok(lock) => Ok(Some(lock)),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -221,11 +221,11 @@ pub(crate) enum Loaded {
 
 pub(crate) fn load(
     paths: &StatePaths,
-    tool: Tool,
+    agent: Agent,
     id: &SessionId,
     problems: &mut Vec<String>,
 ) -> Loaded {
-    let bytes = match fs::read(paths.session_file(tool, id)) {
+    let bytes = match fs::read(paths.session_file(agent, id)) {
         Ok(bytes) => bytes,
         Err(error) => {
             if error.kind() != io::ErrorKind::NotFound {
@@ -254,7 +254,7 @@ pub(crate) fn save(
     problems: &mut Vec<String>,
 ) -> bool {
     let Some(paths) = writable else { return false };
-    let path = paths.session_file(session.tool, &session.id);
+    let path = paths.session_file(session.agent, &session.id);
     let written = write_atomically(&path, &write_session(session));
     problems.extend(written.as_ref().err().map(|error| format!("session file: {error}")));
     written.is_ok()
@@ -278,7 +278,7 @@ fn end_dead_runs(
 
 fn process_gone(event: &Event, process: ProcessKey) -> Event {
     Event {
-        tool: event.tool,
+        agent: event.agent,
         session_id: event.session_id.clone(),
         at: event.at,
         process,
@@ -316,7 +316,7 @@ mod tests {
         let paths = StatePaths::below(&folder.path().join("state"));
         let id = SessionId::parse("s").unwrap();
         let event = |second: i64, process: ProcessKey, kind: EventKind| Event {
-            tool: Tool::Claude,
+            agent: Agent::Claude,
             session_id: id.clone(),
             at: Timestamp::from_millis(1_000 * second),
             process,
@@ -330,11 +330,11 @@ mod tests {
         let gone = ProcessKey { pid: std::process::id(), start: 1 };
         let prompt = EventKind::PromptSubmitted { prompt: "x".to_owned() };
         update(Some(&paths), &event(1, gone, prompt), None).unwrap();
-        let session = read(&paths, Tool::Claude, &id).unwrap();
+        let session = read(&paths, Agent::Claude, &id).unwrap();
         assert_eq!(session.state(), State::Working);
         let next = event(2, ProcessKey::UNKNOWN, EventKind::TurnStarted);
         update(Some(&paths), &next, None).unwrap();
-        let session = read(&paths, Tool::Claude, &id).unwrap();
+        let session = read(&paths, Agent::Claude, &id).unwrap();
         let living: Vec<_> = session.live_runs().map(|run| run.process).collect();
         assert_eq!(living, [ProcessKey::UNKNOWN]);
     }

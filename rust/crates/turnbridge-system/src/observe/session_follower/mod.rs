@@ -11,7 +11,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::session::event::Event;
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
@@ -28,12 +28,12 @@ const THOROUGH: Duration = Duration::from_secs(5);
 /// A folder that changed within the last moments may change again without another time.
 const TICK: Duration = Duration::from_millis(100);
 
-pub type SessionKey = (Tool, SessionId);
+pub type SessionKey = (Agent, SessionId);
 
 /// What is followed, and how closely.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
-    tools: &'static [Tool],
+    tools: &'static [Agent],
     /// How long every pass looks at a session after Claude has written something about it: what Claude writes
     /// proves nothing in its first moments. Must be longer than the time between two passes.
     settling: Duration,
@@ -45,14 +45,14 @@ impl Schedule {
     /// looks at what Claude writes while it rests: once the daemon has written it, everybody sees it. Codex's
     /// sessions it follows by their rollouts.
     pub const DAEMON: Schedule = Schedule {
-        tools: &[Tool::Claude],
+        tools: &[Agent::Claude],
         settling: Duration::from_secs(1),
         idle_check: IdleCheck::Files,
     };
 
     /// `turnbridge watch` makes a pass each second.
     pub const WATCH: Schedule = Schedule {
-        tools: &Tool::ALL,
+        tools: &Agent::ALL,
         settling: Duration::from_millis(2_500),
         idle_check: IdleCheck::Processes,
     };
@@ -314,7 +314,7 @@ impl Known {
         now: Timestamp,
     ) -> bool {
         let is_awake = std::mem::take(&mut self.is_unchecked) || self.is_busy();
-        if self.written.tool == Tool::Codex {
+        if self.written.agent == Agent::Codex {
             // A rollout's lock has no modification time, and another process may take it.
             return is_awake || is_thorough;
         }

@@ -29,12 +29,12 @@ impl World {
     /// As the hook of such a process would.
     fn write(&self, mut session: Session, process: ProcessKey) {
         session.runs[0].process = process;
-        let path = self.paths.session_file(session.tool, &session.id);
+        let path = self.paths.session_file(session.agent, &session.id);
         write_atomically(&path, &write_session(&session)).unwrap();
     }
 
-    fn file(&self, (tool, id): &SessionKey) -> PathBuf {
-        self.paths.session_file(*tool, id)
+    fn file(&self, (agent, id): &SessionKey) -> PathBuf {
+        self.paths.session_file(*agent, id)
     }
 }
 
@@ -43,14 +43,14 @@ fn us() -> ProcessKey {
 }
 
 fn claude(number: u32) -> SessionKey {
-    (Tool::Claude, SessionId::parse(&format!("825c8529-ee09-4cb8-8902-{number:012}")).unwrap())
+    (Agent::Claude, SessionId::parse(&format!("825c8529-ee09-4cb8-8902-{number:012}")).unwrap())
 }
 
 /// The nth session, of a project, in its state for a minute.
 fn session(number: u32, project: &str, state: State) -> Session {
-    let (tool, id) = claude(number);
+    let (agent, id) = claude(number);
     let since = NOW.minus(Duration::from_secs(60));
-    let mut session = Session::new(tool, id, since);
+    let mut session = Session::new(agent, id, since);
     session.cwd = Some(format!("/home/user/{project}"));
     session.runs.push(Run {
         process: ProcessKey::UNKNOWN,
@@ -78,7 +78,7 @@ fn told(changes: &[Change]) -> Vec<String> {
         Change::Session(session) => {
             format!("{} {}", session.project().unwrap_or("-"), session.state().as_str())
         }
-        Change::Removed((tool, _)) => format!("removed {tool}"),
+        Change::Removed((agent, _)) => format!("removed {agent}"),
     };
     changes.iter().map(name).collect()
 }

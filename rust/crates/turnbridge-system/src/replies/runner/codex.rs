@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use turnbridge_core::agents::resume::{CodexWriter, says_thread_held};
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::replies::reply_wire::{Outcome, Reason, RunResult, Way};
 use turnbridge_core::replies::run_end;
 use turnbridge_core::session::Session;
@@ -73,7 +73,7 @@ impl Runner<'_> {
     }
 
     fn obstructs(&self, id: &SessionId) -> bool {
-        obstacle(self.paths, Tool::Codex, id).is_some()
+        obstacle(self.paths, Agent::Codex, id).is_some()
     }
 
     fn wait_while(&self, is_so: impl Fn() -> bool) {

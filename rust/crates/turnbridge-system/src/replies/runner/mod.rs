@@ -18,7 +18,7 @@ use turnbridge_config::{Config, Resume};
 use turnbridge_core::agents::resume::{
     self, ClaudeSession, CodexThread, CodexWriter, Invocation, Live, Refusal, says_session_unknown,
 };
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::replies::reply_plan::Progress;
 use turnbridge_core::replies::reply_wire::{Outcome, Reason, Reply, RunResult, Way};
 use turnbridge_core::replies::run_end::judge_failure;
@@ -64,9 +64,9 @@ fn claim_and_run(paths: &StatePaths, id: &str) -> Result<()> {
     let Some(_lock) = inbox::lock(paths, id).with_context(folder)? else { return Ok(()) };
     let unknown = || hinted(format!("no reply `{id}` waits"), "`turnbridge inbox` lists them");
     let entry = inbox::entry(paths, id).with_context(folder)?.ok_or_else(unknown)?;
-    if let Some((tool, session)) = entry.reply.session()
+    if let Some((agent, session)) = entry.reply.session()
         && entry.progress == Progress::Waiting
-        && obstacle(paths, tool, &session).is_some()
+        && obstacle(paths, agent, &session).is_some()
     {
         // It is nobody's yet: the daemon says in its thread why it waits, and comes again.
         return Ok(());
@@ -89,7 +89,7 @@ struct Runner<'a> {
 
 /// A program, where it works, and what it is given.
 struct Call<'a> {
-    tool: Tool,
+    agent: Agent,
     program: &'a Path,
     cwd: Option<&'a str>,
     session: Option<&'a Session>,
@@ -103,35 +103,35 @@ impl Runner<'_> {
     }
 
     fn try_run(&self) -> Result<RunResult, Reason> {
-        let (tool, id) = self.reply.session().ok_or(Reason::SessionInvalid)?;
+        let (agent, id) = self.reply.session().ok_or(Reason::SessionInvalid)?;
         // Without its switches a broken config allows nothing that is not allowed anyway.
         let config = Config::read().unwrap_or_default();
-        let session = session_store::read(self.paths, tool, &id);
+        let session = session_store::read(self.paths, agent, &id);
         if config.resume.live == Live::Pane
-            && let Some(result) = self.type_into_pane(tool, &id)
+            && let Some(result) = self.type_into_pane(agent, &id)
         {
             return Ok(result);
         }
-        let cwd = folder_of(tool, session.as_ref(), self.reply);
+        let cwd = folder_of(agent, session.as_ref(), self.reply);
         if cwd.is_some_and(|cwd| !Path::new(cwd).is_dir()) {
             return Err(Reason::FolderMissing);
         }
-        let program = programs::agent(tool, &config).ok_or(Reason::ProgramMissing)?;
-        let invocation = match tool {
-            Tool::Claude => claude(&id, session.as_ref(), &config.resume, &self.reply.text),
-            Tool::Codex => codex(&id, cwd, CodexWriter::Free, &self.reply.text),
+        let program = programs::agent(agent, &config).ok_or(Reason::ProgramMissing)?;
+        let invocation = match agent {
+            Agent::Claude => claude(&id, session.as_ref(), &config.resume, &self.reply.text),
+            Agent::Codex => codex(&id, cwd, CodexWriter::Free, &self.reply.text),
         };
         let call = Call {
-            tool,
+            agent,
             program: &program,
             cwd,
             session: session.as_ref(),
             invocation: invocation.map_err(reason_of)?,
             way: Way::Agent,
         };
-        match tool {
-            Tool::Claude => self.call(&call),
-            Tool::Codex => self.call_codex(&id, &call),
+        match agent {
+            Agent::Claude => self.call(&call),
+            Agent::Codex => self.call_codex(&id, &call),
         }
     }
 
@@ -162,7 +162,7 @@ impl Runner<'_> {
         let result = match end {
             End::Stopped => RunResult::new(Outcome::Stopped, now()),
             End::Exit(0) => RunResult {
-                output: self.unseen_output(call.tool, &streams),
+                output: self.unseen_output(call.agent, &streams),
                 code: Some(0),
                 ..RunResult::new(Outcome::Done, now())
             },
@@ -194,8 +194,8 @@ impl Runner<'_> {
 
     /// What Claude printed when no hook has seen a turn end: a slash command, or a Claude without
     /// our hooks. Nobody else will tell of it. Codex's turns are seen in its rollouts.
-    fn unseen_output(&self, tool: Tool, streams: &Streams) -> Option<String> {
-        let is_unseen = tool == Tool::Claude && !inbox::has_ended(self.paths, &self.reply.id);
+    fn unseen_output(&self, agent: Agent, streams: &Streams) -> Option<String> {
+        let is_unseen = agent == Agent::Claude && !inbox::has_ended(self.paths, &self.reply.id);
         let output = is_unseen.then(|| streams.read_stdout(LONGEST_OUTPUT))?;
         Some(output).filter(|output| !output.trim().is_empty())
     }
@@ -214,7 +214,8 @@ impl Runner<'_> {
         };
         agent::forget_surroundings(&mut command);
         // The session lies in the folder that its Claude was started with.
-        if let (Tool::Claude, Some(run)) = (call.tool, call.session.and_then(Session::current_run))
+        if let (Agent::Claude, Some(run)) =
+            (call.agent, call.session.and_then(Session::current_run))
         {
             match &run.host.config_dir {
                 Some(folder) => command.env("CLAUDE_CONFIG_DIR", folder),
@@ -222,7 +223,7 @@ impl Runner<'_> {
             };
         }
         // A thread lies in the home of the Codex that made it.
-        if let (Tool::Codex, Some(home)) = (call.tool, home_of(call.session)) {
+        if let (Agent::Codex, Some(home)) = (call.agent, home_of(call.session)) {
             command.env("CODEX_HOME", home);
         }
         command.env(inbox::REPLY_ID, &self.reply.id);
@@ -244,11 +245,11 @@ fn home_of(session: Option<&Session>) -> Option<PathBuf> {
 
 /// Claude finds a session only from the folder in which it was started, which is not always the
 /// one that its last turn ended in; Codex works wherever it is told to.
-fn folder_of<'a>(tool: Tool, session: Option<&'a Session>, reply: &'a Reply) -> Option<&'a str> {
+fn folder_of<'a>(agent: Agent, session: Option<&'a Session>, reply: &'a Reply) -> Option<&'a str> {
     let of_session = session.and_then(Session::project_dir);
-    match tool {
-        Tool::Claude => of_session.or(reply.cwd.as_deref()),
-        Tool::Codex => reply.cwd.as_deref().or(of_session),
+    match agent {
+        Agent::Claude => of_session.or(reply.cwd.as_deref()),
+        Agent::Codex => reply.cwd.as_deref().or(of_session),
     }
 }
 
@@ -298,7 +299,7 @@ fn log(paths: &StatePaths, reply: &Reply, result: &RunResult, begun: Instant) {
     let mut fields = vec![
         ("program", text("turnbridge run-reply")),
         ("reply", text(&reply.id)),
-        ("tool", text(reply.tool.as_deref().unwrap_or_default())),
+        ("tool", text(reply.agent.as_deref().unwrap_or_default())),
         ("session_id", text(reply.session_id.as_deref().unwrap_or_default())),
         ("outcome", text(result.outcome.as_str())),
         ("text_bytes", Field::Number(reply.text.len() as u64)),

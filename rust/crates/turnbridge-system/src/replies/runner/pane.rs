@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::replies::reply_wire::{Outcome, RunResult};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
@@ -20,13 +20,13 @@ const LOOK: Duration = Duration::from_millis(50);
 
 impl Runner<'_> {
     /// `None`: nobody has the session open (any more), and it can be run.
-    pub fn type_into_pane(&self, tool: Tool, id: &SessionId) -> Option<RunResult> {
-        while tool == Tool::Claude && is_open(self.paths, tool, id, clock::now()) {
+    pub fn type_into_pane(&self, agent: Agent, id: &SessionId) -> Option<RunResult> {
+        while agent == Agent::Claude && is_open(self.paths, agent, id, clock::now()) {
             if self.is_stopping() {
                 return Some(RunResult::new(Outcome::Stopped, now()));
             }
             if let Some(result) =
-                self.place(tool, id).and_then(|place| self.paste(tool, id, &place))
+                self.place(agent, id).and_then(|place| self.paste(agent, id, &place))
             {
                 return Some(result);
             }
@@ -36,19 +36,19 @@ impl Runner<'_> {
     }
 
     /// Where it can be typed now.
-    fn place(&self, tool: Tool, id: &SessionId) -> Option<TypingPlace> {
+    fn place(&self, agent: Agent, id: &SessionId) -> Option<TypingPlace> {
         let config_dir = claude_config_dir();
-        place_to_type_into(self.paths, tool, id, config_dir.as_deref(), clock::now())
+        place_to_type_into(self.paths, agent, id, config_dir.as_deref(), clock::now())
     }
 
     /// Pasting half of it and pasting all of it look alike from here, so that only what a hook has
     /// seen counts as done. `None`: nothing was typed, because the agent has left its terminal to
     /// somebody else.
-    fn paste(&self, tool: Tool, id: &SessionId, place: &TypingPlace) -> Option<RunResult> {
+    fn paste(&self, agent: Agent, id: &SessionId, place: &TypingPlace) -> Option<RunResult> {
         let begun = clock::now();
         let text = typed(&self.reply.text);
         let is_ready =
-            || terminals::is_agents(place) && self.place(tool, id).as_ref() == Some(place);
+            || terminals::is_agents(place) && self.place(agent, id).as_ref() == Some(place);
         let is_pasted = match terminals::paste(&place.pane, &text, &is_ready) {
             Pasted::Yes => true,
             Pasted::Partly => false,
@@ -56,16 +56,16 @@ impl Runner<'_> {
         };
         // A command of Claude's own fires no hook.
         let is_command = text.starts_with('/');
-        let is_seen = is_pasted && (is_command || self.wait_until_seen(tool, id, begun));
+        let is_seen = is_pasted && (is_command || self.wait_until_seen(agent, id, begun));
         let outcome = if is_seen { Outcome::HandedOver } else { Outcome::Uncertain };
         Some(RunResult::new(outcome, now()))
     }
 
-    fn wait_until_seen(&self, tool: Tool, id: &SessionId, since: Timestamp) -> bool {
+    fn wait_until_seen(&self, agent: Agent, id: &SessionId, since: Timestamp) -> bool {
         let deadline = Instant::now() + SEEN_WITHIN;
         let wanted: String = self.reply.text.trim().chars().take(80).collect();
         let is_it = || {
-            let session = session_store::read(self.paths, tool, id)?;
+            let session = session_store::read(self.paths, agent, id)?;
             let mut prompts = session.live_runs().filter(|run| run.last_at >= since);
             prompts.find_map(|run| {
                 let prompt = run.turn.prompt.as_ref()?;

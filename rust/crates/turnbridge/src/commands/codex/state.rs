@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use turnbridge_core::agents::codex::rollout::{RolloutThread, ThreadState};
 use turnbridge_core::agents::codex::rollout_wire::{Line, RolloutReader};
-use turnbridge_core::ids::{SessionId, Tool, is_uuid};
+use turnbridge_core::ids::{Agent, SessionId, is_uuid};
 use turnbridge_core::session::advance::advance;
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::{Detail, Session};
@@ -87,7 +87,7 @@ impl Reading {
         let id = SessionId::parse("thread").expect("a valid id");
         Reading {
             thread: RolloutThread::default(),
-            session: Session::new(Tool::Codex, id, Timestamp::default()),
+            session: Session::new(Agent::Codex, id, Timestamp::default()),
             lines: 0,
             is_left: false,
         }
@@ -97,7 +97,7 @@ impl Reading {
         self.lines += 1;
         for event in self.thread.take(line) {
             let event = self.thread.event(event, self.session.id.clone(), ProcessKey::UNKNOWN);
-            let empty = Session::new(Tool::Codex, event.session_id.clone(), event.at);
+            let empty = Session::new(Agent::Codex, event.session_id.clone(), event.at);
             let session = std::mem::replace(&mut self.session, empty);
             self.session = advance(session, &event).0;
         }

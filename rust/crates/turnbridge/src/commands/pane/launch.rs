@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use turnbridge_core::agents::codex::codex_launch::classify;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::session::Host;
 use turnbridge_core::terminals::command_line::{self, Started, agent, agents_in};
 use turnbridge_core::terminals::pane_id::PaneId;
@@ -56,8 +56,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(line) => agents_in(line, arguments.syntax.into()),
         None => {
             let words: Vec<&str> = arguments.argv.iter().map(String::as_str).collect();
-            let started = |(tool, argv): (Tool, &[&str])| Started {
-                tool,
+            let started = |(agent, argv): (Agent, &[&str])| Started {
+                agent,
                 argv: argv.iter().map(|word| (*word).to_owned()).collect(),
                 folders: Vec::new(),
             };
@@ -86,12 +86,12 @@ fn read_line() -> Result<String> {
 }
 
 /// For whoever starts an agent in this very terminal. `false`: nobody knows which pane it is.
-pub fn record(tool: Tool, argv: &[&str]) -> Result<bool> {
+pub fn record(agent: Agent, argv: &[&str]) -> Result<bool> {
     let paths = super::super::state_paths()?;
     let host = super::surroundings();
     let Some(pane) = super::pane_of(|name| host.env(name)) else { return Ok(false) };
     let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-    let started = Started { tool, argv, folders: Vec::new() };
+    let started = Started { agent, argv, folders: Vec::new() };
     let cwd = std::env::current_dir().unwrap_or_default();
     record_launch(&paths, &pane, &started, &cwd, &host)?;
     Ok(true)
@@ -111,7 +111,7 @@ fn record_launch(
         folder.push(without_tilde(part));
     }
     let launch = Launch {
-        tool: started.tool,
+        agent: started.agent,
         argv,
         // What cannot be told in a rollout cannot be found in one either.
         cwd: real(&folder).to_string_lossy().into_owned(),

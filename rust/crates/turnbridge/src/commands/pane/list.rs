@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::terminals::panes::{Launched, Panes};
@@ -27,7 +27,8 @@ pub struct Arguments {
 #[derive(Debug, Serialize)]
 struct Row {
     pane: String,
-    tool: &'static str,
+    #[serde(rename = "tool")]
+    agent: &'static str,
     /// `null` while it is not known.
     session_id: Option<String>,
     /// `null` while nothing is known of the session.
@@ -60,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             (None, false) => "-",
         };
         let state = row.state.unwrap_or("-");
-        writeln!(out, "{}  {}  {session}  {state}", row.pane, row.tool)?;
+        writeln!(out, "{}  {}  {session}  {state}", row.pane, row.agent)?;
     }
     // KT-85.
     if rows.iter().filter(|row| row.waiting).count() > 1 {
@@ -79,23 +80,23 @@ fn rows(panes: &Panes, sessions: &[Session]) -> Vec<Row> {
         .iter()
         .map(|binding| {
             let id = &binding.session_id;
-            let is_it = |session: &&Session| session.tool == binding.tool && session.id == *id;
+            let is_it = |session: &&Session| session.agent == binding.agent && session.id == *id;
             let state = sessions.iter().find(is_it).map(Session::state);
-            row(&binding.pane, binding.tool, panes, Some((id, state)))
+            row(&binding.pane, binding.agent, panes, Some((id, state)))
         })
         .collect();
     let bare = panes
         .launches
         .iter()
         .filter(|(pane, _)| !panes.bindings(sessions).iter().any(|binding| binding.pane == **pane));
-    rows.extend(bare.map(|(pane, launched)| row(pane, launched.tool, panes, None)));
+    rows.extend(bare.map(|(pane, launched)| row(pane, launched.agent, panes, None)));
     rows.sort_by(|one, other| one.pane.cmp(&other.pane));
     rows
 }
 
 fn row(
     pane: &PaneId,
-    tool: Tool,
+    agent: Agent,
     panes: &Panes,
     session: Option<(&SessionId, Option<State>)>,
 ) -> Row {
@@ -103,7 +104,7 @@ fn row(
     let stopped_at = launched.and_then(|launched: &Launched| launched.output_stopped_at);
     Row {
         pane: pane.to_string(),
-        tool: tool.as_str(),
+        agent: agent.as_str(),
         session_id: session.map(|(id, _)| id.to_string()),
         state: session.and_then(|(_, state)| state).map(State::as_str),
         waiting: panes.codex.is_waiting(pane),

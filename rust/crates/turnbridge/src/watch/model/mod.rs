@@ -106,7 +106,7 @@ impl Model {
             match change {
                 Change::Session(session) => {
                     let session = *session;
-                    self.sessions.insert((session.tool, session.id.clone()), session);
+                    self.sessions.insert((session.agent, session.id.clone()), session);
                 }
                 Change::Removed(key) => {
                     self.sessions.remove(&key);

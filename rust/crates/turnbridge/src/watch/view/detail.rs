@@ -42,7 +42,7 @@ pub fn draw(model: &Model, now: Timestamp, area: Rect, buffer: &mut Buffer) -> u
 
 fn tell(session: &Session, turns: &[TurnRecord], now: Timestamp, lines: &mut Lines) {
     let name = session.project().unwrap_or("-");
-    lines.heading(&format!("{} ({}) {}", one_line(name), session.tool, state_text(session, now)));
+    lines.heading(&format!("{} ({}) {}", one_line(name), session.agent, state_text(session, now)));
     lines.fact("folder", session.project_dir().unwrap_or_default());
     let cwd = session.cwd.as_deref().filter(|cwd| Some(*cwd) != session.project_dir());
     lines.fact("now in", cwd.unwrap_or_default());

@@ -3,7 +3,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use turnbridge_core::ids::Tool;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::session::{Activity, Detail, State};
 use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::terminals::panes::{Launched, Panes};
@@ -221,8 +221,8 @@ fn kt_77_to_82_dots_have_the_colour_of_their_state_and_a_mark_when_somebody_is_n
 #[test]
 fn kt_82_work_whose_screen_has_stopped_has_the_stop_mark_too() {
     let mut model = model();
-    let tool = Tool::Claude;
-    let launched = Launched { tool, at: NOW, env: BTreeMap::new(), output_stopped_at: Some(NOW) };
+    let agent = Agent::Claude;
+    let launched = Launched { agent, at: NOW, env: BTreeMap::new(), output_stopped_at: Some(NOW) };
     // Both sessions in a pane are in this one.
     let launches = [(PaneId::new("tmux:%1"), launched)].into();
     model.set_panes(Panes { launches, ..Panes::default() });

@@ -88,8 +88,8 @@ fn a_run_is_stopped_from_the_board() {
 fn what_cannot_be_run_is_refused_and_leaves_nothing() {
     let site = Site::start();
     site.turn("fix it");
-    let order = |id: &str, tool: &str, session: &str, text: &str| {
-        let order = json!({ "id": id, "tool": tool, "session_id": session, "text": text });
+    let order = |id: &str, agent: &str, session: &str, text: &str| {
+        let order = json!({ "id": id, "tool": agent, "session_id": session, "text": text });
         site.post("/api/replies", &order).status
     };
     assert_eq!(order("last", "claude", SESSION, "x"), 422);

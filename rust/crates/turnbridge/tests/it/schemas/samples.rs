@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 use serde_json::{Deserializer, Value, json};
 use testkit::{StandIn, wait_until, write_program};
-use turnbridge_core::ids::{SessionId, Tool};
+use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::notices::notice_wire::{Notice, Route};
 use turnbridge_core::replies::reply_wire::{Reply, ReplyTo};
 use turnbridge_store::clock;
@@ -132,17 +132,17 @@ impl Scene {
         let paths = self.paths();
         let now = clock::now();
         let id = SessionId::parse(SESSION).unwrap();
-        let record = turnbridge_store::state::turn_store::read_turns(&paths, Tool::Claude, &id);
+        let record = turnbridge_store::state::turn_store::read_turns(&paths, Agent::Claude, &id);
         let notice = Notice::of_turn("claude-n1".to_owned(), &record[0], Some("/t".to_owned()));
         outbox::queue(&paths, &notice).unwrap();
         let uuid = "0b7c4e6a-51a5-4d0e-9c3e-3f1f8f2f5a01".to_owned();
-        let to = ReplyTo { tool: Tool::Claude, id, cwd: None };
+        let to = ReplyTo { agent: Agent::Claude, id, cwd: None };
         inbox::accept(&paths, &Reply::from_board(uuid, "go on".to_owned(), to, now), now).unwrap();
         let route = Route {
             ts: now.to_string(),
             channel: "D1".to_owned(),
             thread_ts: "1700000000.000100".to_owned(),
-            tool: "claude".to_owned(),
+            agent: "claude".to_owned(),
             session_id: SESSION.to_owned(),
             turn_id: Some("q2".to_owned()),
             cwd: Some("/w".to_owned()),

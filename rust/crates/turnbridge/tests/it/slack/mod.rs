@@ -550,7 +550,7 @@ fn one_process_of_ten() {
             ts: "2026-01-01T00:00:00Z".to_owned(),
             channel: "D1".to_owned(),
             thread_ts: format!("{process}.{number:06}"),
-            tool: "claude".to_owned(),
+            agent: "claude".to_owned(),
             session_id: SESSION.to_owned(),
             turn_id: None,
             cwd: Some("/home/user/".repeat(20)),

@@ -12,7 +12,7 @@ mod removal;
 
 use std::fmt;
 
-use crate::ids::Tool;
+use crate::ids::Agent;
 use crate::scan::byte_order_mark::split_mark;
 use crate::scan::json_tree::{Malformed, Member, Node, Value, parse, place};
 use crate::scan::splice::{Splice, spliced};
@@ -172,7 +172,7 @@ pub fn all_hooks_are_off(text: &str) -> bool {
 }
 
 fn events() -> impl Iterator<Item = HookEventName> {
-    HookEventName::of(Tool::Claude).iter().copied()
+    HookEventName::of(Agent::Claude).iter().copied()
 }
 
 fn is_blank(text: &str) -> bool {
@@ -196,7 +196,7 @@ fn parse_settings(text: &str) -> Result<Node, Refusal> {
 }
 
 fn wanted_event(hooks: &Node, index: usize) -> Option<HookEventName> {
-    let event = HookEventName::parse(&hooks.members()[index].key, Tool::Claude)?;
+    let event = HookEventName::parse(&hooks.members()[index].key, Agent::Claude)?;
     is_effective(hooks, index).then_some(event)
 }
 

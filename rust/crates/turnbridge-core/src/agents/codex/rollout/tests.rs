@@ -14,7 +14,7 @@ struct Folded {
 impl Folded {
     fn new() -> Folded {
         let id = SessionId::parse("t").unwrap();
-        let session = Session::new(Tool::Codex, id, Timestamp::default());
+        let session = Session::new(Agent::Codex, id, Timestamp::default());
         Folded { thread: RolloutThread::default(), session }
     }
 
@@ -305,7 +305,7 @@ fn a_sub_agent_is_folded_into_its_root() {
                 let event = thread.session_event(event).unwrap();
                 assert_eq!(event.session_id.as_str(), "01a1e18e-1e7d-7df2-ade7-6c3531083ced");
                 let before = session.take().unwrap_or_else(|| {
-                    Session::new(Tool::Codex, event.session_id.clone(), event.at)
+                    Session::new(Agent::Codex, event.session_id.clone(), event.at)
                 });
                 session = Some(advance(before, &event).0);
             }

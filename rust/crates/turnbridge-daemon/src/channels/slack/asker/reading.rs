@@ -126,7 +126,7 @@ impl Asker {
         let route = routes
             .iter()
             .find(|route| route.channel == thread.channel && route.thread_ts == thread.thread_ts)?;
-        Some((route.tool.clone(), route.session_id.clone()))
+        Some((route.agent.clone(), route.session_id.clone()))
     }
 
     fn keep(&mut self, read: Vec<Read>) -> Result<(), Trouble> {

@@ -9,7 +9,7 @@ use super::*;
 /// What a hook of Codex makes of an event.
 fn hook(world: &World, name: &str, number: u32, kind: EventKind) {
     let event = Event {
-        tool: Tool::Codex,
+        agent: Agent::Codex,
         session_id: SessionId::parse(THREAD).unwrap(),
         at: now(),
         process: ProcessKey::UNKNOWN,
@@ -34,7 +34,7 @@ fn stopped(number: u32) -> EventKind {
     }
 }
 
-fn tool() -> ToolCall {
+fn agent() -> ToolCall {
     ToolCall { tool: "Bash".to_owned(), id: Some("a".to_owned()), input: 0 }
 }
 
@@ -67,11 +67,16 @@ fn hooks_and_rollout_together_make_one_turn_and_one_state() {
                 &world,
                 "PreToolUse",
                 number,
-                EventKind::ToolStarting { call: tool(), skill: None, server: None },
+                EventKind::ToolStarting { call: agent(), skill: None, server: None },
             );
             assert_eq!(world.state(THREAD), "working");
             pass(SECOND);
-            hook(&world, "PostToolUse", number, EventKind::ToolEnded { call: tool(), speak: None });
+            hook(
+                &world,
+                "PostToolUse",
+                number,
+                EventKind::ToolEnded { call: agent(), speak: None },
+            );
             write(&mut follower, answered("a"));
             pass(SECOND);
             hook(&world, "Stop", number, stopped(number));
@@ -110,7 +115,7 @@ fn turns_that_hooks_told_while_no_daemon_lived_do_not_turn_the_state_back() {
         &world,
         "PreToolUse",
         3,
-        EventKind::ToolStarting { call: tool(), skill: None, server: None },
+        EventKind::ToolStarting { call: agent(), skill: None, server: None },
     );
     let before = world.session(THREAD);
     let (mut follower, told) = world.open_telling();
@@ -137,7 +142,7 @@ fn the_end_of_the_turn_that_the_session_is_in_is_never_late() {
     let failed = ended(1).replacen("\"last", "\"error\":{\"message\":\"m\"},\"last", 1);
     append(&path, failed);
     pass(SECOND);
-    hook(&world, "PostToolUse", 1, EventKind::ToolEnded { call: tool(), speak: None });
+    hook(&world, "PostToolUse", 1, EventKind::ToolEnded { call: agent(), speak: None });
     follower.changed(&path);
     assert_eq!(world.state(THREAD), "failed");
 }
@@ -295,7 +300,7 @@ fn a_session_that_cannot_be_had_loses_no_line() {
     append(&path, meta(THREAD) + &started(1));
     follower.changed(&path);
     let id = SessionId::parse(THREAD).unwrap();
-    let lock = FileLock::acquire(&world.paths.session_lock(Tool::Codex, &id), SECOND).unwrap();
+    let lock = FileLock::acquire(&world.paths.session_lock(Agent::Codex, &id), SECOND).unwrap();
     append(&path, call("shell", "a") + &ended(1));
     let happenings = follower.changed(&path);
     assert!(matches!(&happenings[..], [Happening::Problem(_)]), "{happenings:?}");
