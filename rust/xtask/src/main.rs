@@ -1,12 +1,12 @@
-//! Chores of the workspace: `cargo xtask tidy`, `cargo xtask archive-manifests`, `cargo xtask bench`,
+//! Chores of the workspace: `cargo xtask tidy`, `cargo xtask manifests`, `cargo xtask bench`,
 //! `cargo xtask mutants`.
 
-mod archive_manifests;
 #[cfg(unix)]
 mod bench;
 #[cfg(not(unix))]
 #[path = "no_bench.rs"]
 mod bench;
+mod manifests;
 mod metadata;
 mod mutants;
 mod tidy;
@@ -20,7 +20,7 @@ Usage: cargo xtask <COMMAND>
 
 Commands:
   tidy                         check the dependency rules, the purity of the core, and what is written down twice
-  archive-manifests            write packaging/archive/ anew after a change of the plugin's manifests
+  manifests                    write hooks/ anew from the table of hook events, and packaging/archive/ from all manifests
   mutants [--shard K/N]        plant faults and name those that no test notices; see `mutants --help`
   bench hooks [--against BIN] [--runs N]
                                what a hook costs, against `/bin/true`, a shell script and another build
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["tidy"] => tidy::run(),
-        ["archive-manifests"] => archive_manifests::run(),
+        ["manifests"] => manifests::run(),
         ["mutants", options @ ..] => mutants::run(options),
         ["bench", "hooks", options @ ..] => bench::hooks(options),
         ["bench", "dispatcher", options @ ..] => bench::dispatcher(options),

@@ -5,6 +5,7 @@
 //! Nothing here knows Turnbridge's own types, so that a test cannot pass by sharing a mistake with the code.
 
 mod browser;
+pub mod case_folder;
 mod claude;
 mod codex;
 mod documents;
@@ -20,6 +21,7 @@ mod reply;
 mod response_wire;
 mod responses_api;
 pub mod slack;
+mod slow;
 #[cfg(unix)]
 mod stand_in;
 mod stream_event;
@@ -38,6 +40,7 @@ pub use program::write_program;
 pub use reply::{Reply, Script};
 pub use responses_api::ResponsesApi;
 pub use slack::{SlackApi, SlackSetup};
+pub use slow::{SLOW, is_slow, skipped_as_slow};
 #[cfg(unix)]
 pub use stand_in::StandIn;
 #[cfg(unix)]

@@ -12,11 +12,13 @@ mod problem;
 mod section;
 pub mod slack_connection;
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use toml_edit::Document;
 use turnbridge_core::agents::resume::{ClaudeNewlines, Live};
+use turnbridge_core::ids::{Agent, ChannelName};
 use turnbridge_slack::{Token, TokenKind};
 use turnbridge_store::paths;
 use turnbridge_store::state::folder_trust::check_config;
@@ -37,8 +39,8 @@ pub const RATES: RangeInclusive<i64> = 50..=600;
 pub struct Config {
     /// `ja` or `en`; absent: as the locale says.
     pub language: Option<String>,
-    /// Absent: there is no Slack, and the board is the channel (X36).
-    pub slack: Option<Slack>,
+    /// The ways to reach people. There may be none: the board is enough (X36).
+    pub channels: BTreeMap<ChannelName, ChannelConfig>,
     /// `slack.api_url`, also while there is no token yet.
     pub slack_api_url: Option<String>,
     pub features: Features,
@@ -52,6 +54,12 @@ pub struct Config {
     pub unknown: Vec<Unknown>,
     /// It holds tokens, and others may read it.
     pub is_exposed: bool,
+}
+
+/// What the config says of one channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChannelConfig {
+    Slack(Slack),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +115,16 @@ pub struct Resume {
     pub codex: Option<PathBuf>,
 }
 
+impl Resume {
+    /// The program that the user has named for an agent.
+    pub fn program(&self, agent: Agent) -> Option<&Path> {
+        match agent {
+            Agent::Claude => self.claude.as_deref(),
+            Agent::Codex => self.codex.as_deref(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Codex {
     /// Folders of Codex besides `CODEX_HOME` or `~/.codex`, each absolute (KT-18: that of Windows,
@@ -121,13 +139,25 @@ pub struct Board {
     pub port: u16,
 }
 
+impl Slack {
+    /// Returns the entry that it makes in `Config::channels`.
+    pub fn named(self) -> (ChannelName, ChannelConfig) {
+        (ChannelName::SLACK, ChannelConfig::Slack(self))
+    }
+}
+
 impl Config {
+    pub fn slack(&self) -> Option<&Slack> {
+        let ChannelConfig::Slack(slack) = self.channels.get(&ChannelName::SLACK)?;
+        Some(slack)
+    }
+
     pub fn read() -> Result<Config, Problem> {
         let path = path()?;
         check_config().map_err(|untrusted| Problem::of_access(&untrusted))?;
         let Some(text) = read_text(&path)? else { return Ok(Config::default()) };
         let config = parse(&text).map_err(|problem| problem.in_file(&path))?;
-        let is_exposed = config.slack.is_some() && is_readable_by_others(&path);
+        let is_exposed = config.slack().is_some() && is_readable_by_others(&path);
         Ok(Config { is_exposed, ..config })
     }
 }
@@ -171,7 +201,7 @@ fn parse(text: &str) -> Result<Config, Problem> {
     let mut resume = Section::of(&document, &["resume"], text)?;
     let mut config = Config {
         language,
-        slack: read_slack(&mut slack, &mut dm)?,
+        channels: read_slack(&mut slack, &mut dm)?.into_iter().map(Slack::named).collect(),
         slack_api_url: slack.text("api_url")?,
         gate: Gate { enabled: gate.boolean("enabled")?, headless: gate.boolean("headless")? },
         voice: Voice {

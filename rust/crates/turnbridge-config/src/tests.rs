@@ -122,7 +122,7 @@ fn slv_25_slack_is_read_and_its_tokens_are_never_shown() {
                 [features]\nreply_resume = true\nlaunchd_enabled = true\n[notify]\nwaiting = true\n";
     let config = parse(text).unwrap();
     assert!(!format!("{config:?}").contains("secret"), "{config:?}");
-    let slack = config.slack.as_ref().unwrap();
+    let slack = config.slack().unwrap();
     assert_eq!(slack.bot_token.expose(), "xoxb-12-secret");
     assert_eq!(slack.target_user_id.as_deref(), Some("U123"));
     assert_eq!(config.features, Features { reply_resume: true, service_enabled: true });
@@ -132,11 +132,11 @@ fn slv_25_slack_is_read_and_its_tokens_are_never_shown() {
 
 #[test]
 fn x36_a_token_without_anybody_to_write_to_is_told_from_no_slack_at_all() {
-    assert_eq!(parse("[destinations.dm]\ntarget_user_id = 'U1'").unwrap().slack, None);
+    assert_eq!(parse("[destinations.dm]\ntarget_user_id = 'U1'").unwrap().slack(), None);
     let token = "[slack]\nbot_token = 'xoxb-1'\n";
-    assert_eq!(parse(token).unwrap().slack.unwrap().target_user_id, None);
+    assert_eq!(parse(token).unwrap().slack().unwrap().target_user_id, None);
     let off = format!("{token}[destinations.dm]\nenabled = false\ntarget_user_id = 'U1'");
-    assert_eq!(parse(&off).unwrap().slack.unwrap().target_user_id, None);
+    assert_eq!(parse(&off).unwrap().slack().unwrap().target_user_id, None);
 }
 
 #[test]

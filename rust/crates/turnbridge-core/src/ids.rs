@@ -1,6 +1,7 @@
 //! Identifiers that become file names and arguments, checked once, here.
 //! A value of these types is safe as a path component and never looks like an option.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The agent program that a session belongs to.
@@ -51,6 +52,141 @@ impl fmt::Display for SessionId {
     }
 }
 
+/// Names a session: two agents may give the same id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionKey {
+    pub agent: Agent,
+    pub id: SessionId,
+}
+
+impl SessionKey {
+    pub const fn new(agent: Agent, id: SessionId) -> SessionKey {
+        SessionKey { agent, id }
+    }
+
+    /// Reads what `Display` writes. Returns `None` if the agent is not known or the id is not safe.
+    pub fn parse(text: &str) -> Option<SessionKey> {
+        let (agent, id) = text.split_once('-')?;
+        SessionKey::of(agent, id)
+    }
+
+    /// Returns `None` if the agent is not known or the id is not safe.
+    pub fn of(agent: &str, id: &str) -> Option<SessionKey> {
+        Some(SessionKey { agent: Agent::parse(agent)?, id: SessionId::parse(id)? })
+    }
+}
+
+/// Writes `claude-825c8529-…`, with which the names of the session's files begin.
+impl fmt::Display for SessionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.agent, self.id)
+    }
+}
+
+/// A way by which people are told and by which they answer, such as `slack`. It becomes a part of
+/// file names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChannelName(Cow<'static, str>);
+
+impl ChannelName {
+    pub const SLACK: ChannelName = ChannelName(Cow::Borrowed("slack"));
+    /// The channels of this version. A file that names another one belongs to a later version.
+    pub const KNOWN: [ChannelName; 1] = [ChannelName::SLACK];
+
+    /// Returns `None` unless it is a lower-case letter and at most 31 such letters and digits: with a
+    /// dot or a dash it could be taken for the end of an id.
+    pub fn parse(text: &str) -> Option<ChannelName> {
+        let is_rest = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_name = text.len() <= 32
+            && text.starts_with(|first: char| first.is_ascii_lowercase())
+            && text.bytes().all(is_rest);
+        is_name.then(|| ChannelName(Cow::Owned(text.to_owned())))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ChannelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The session that a file of ours names: what was written by another version, or by hand, may name
+/// none that can be used, and is still shown and passed on as it stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NamedSession {
+    Known(SessionKey),
+    /// The agent is not known, the id is not safe, or nothing is named.
+    Unknown {
+        agent: String,
+        id: String,
+    },
+}
+
+impl NamedSession {
+    pub fn of(agent: &str, id: &str) -> NamedSession {
+        let unknown = || NamedSession::Unknown { agent: agent.to_owned(), id: id.to_owned() };
+        SessionKey::of(agent, id).map_or_else(unknown, NamedSession::Known)
+    }
+
+    pub fn nobody() -> NamedSession {
+        NamedSession::of("", "")
+    }
+
+    /// An empty id names the agent alone.
+    pub fn of_agent(agent: Agent, id: &str) -> NamedSession {
+        NamedSession::of(agent.as_str(), id)
+    }
+
+    pub const fn key(&self) -> Option<&SessionKey> {
+        match self {
+            NamedSession::Known(key) => Some(key),
+            NamedSession::Unknown { .. } => None,
+        }
+    }
+
+    /// Returns the session if its id may become an argument: both agents name their sessions by
+    /// UUIDs, and take anything else for a name or a prompt (SLV-48).
+    pub fn resumable(&self) -> Option<&SessionKey> {
+        self.key().filter(|key| is_uuid(key.id.as_str()))
+    }
+
+    /// Returns the agent, also if it is named without a session.
+    pub fn agent(&self) -> Option<Agent> {
+        Agent::parse(self.agent_text())
+    }
+
+    /// As it is written and shown; empty if nothing is named.
+    pub fn agent_text(&self) -> &str {
+        match self {
+            NamedSession::Known(key) => key.agent.as_str(),
+            NamedSession::Unknown { agent, .. } => agent,
+        }
+    }
+
+    /// As it is written and shown; empty if nothing is named.
+    pub fn id_text(&self) -> &str {
+        match self {
+            NamedSession::Known(key) => key.id.as_str(),
+            NamedSession::Unknown { id, .. } => id,
+        }
+    }
+
+    /// Both words, each absent if it is empty.
+    pub fn words(&self) -> [Option<&str>; 2] {
+        [self.agent_text(), self.id_text()].map(|word| Some(word).filter(|word| !word.is_empty()))
+    }
+}
+
+impl From<SessionKey> for NamedSession {
+    fn from(key: SessionKey) -> NamedSession {
+        NamedSession::Known(key)
+    }
+}
+
 /// Letters, digits, `-`, `_` and inner dots, at most 128, beginning with a letter or digit:
 /// no separator, no `..`, no leading dash, no device name with a colon.
 pub fn is_safe_component(text: &str) -> bool {
@@ -87,6 +223,25 @@ mod tests {
             &long,
         ] {
             assert!(SessionId::parse(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_session_keeps_its_words_and_leads_nowhere() {
+        let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
+        for (agent, id, is_known, is_resumable) in [
+            ("claude", id, true, true),
+            ("codex", "s", true, false),
+            ("codex", "", false, false),
+            ("claude", "../x", false, false),
+            ("gemini", id, false, false),
+            ("", "", false, false),
+        ] {
+            let named = NamedSession::of(agent, id);
+            assert_eq!((named.agent_text(), named.id_text()), (agent, id));
+            let known = (named.key().is_some(), named.resumable().is_some());
+            assert_eq!(known, (is_known, is_resumable), "{named:?}");
+            assert_eq!(named.agent(), Agent::parse(agent));
         }
     }
 

@@ -82,6 +82,11 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// What stands in a file where a time belongs: nothing if it is not known.
+pub fn time_text(at: Option<Timestamp>) -> String {
+    at.map(|at| at.to_string()).unwrap_or_default()
+}
+
 fn number(text: &str, digits: usize) -> Option<i64> {
     let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()

@@ -2,16 +2,16 @@
 //! later moment, or a session whose lock is not to be had, loses nothing: whoever changes the
 //! session next, and the daemon, complete what this hook leaves (`turn_completion`).
 
-use turnbridge_core::ids::Agent;
-use turnbridge_core::notices::notice_wire::{Notice, notice_id};
+use turnbridge_core::notices::notice::{Notice, notice_id};
 use turnbridge_core::session::Session;
 use turnbridge_core::session::advance::advance;
 use turnbridge_core::session::claim::Claim;
 use turnbridge_core::session::event::{Event, EventKind};
-use turnbridge_core::session::pending_turn_wire::PendingTurn;
+use turnbridge_core::session::pending_turn::PendingTurn;
 use turnbridge_store::kill_point::kill_point;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process;
+use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::pending_turns::{self, Pending};
 use turnbridge_store::state::{session_store, turn_store};
@@ -34,17 +34,15 @@ pub fn announce(event: &Event, claim: &Claim) -> Option<Announced> {
         _ => return None,
     };
     let paths = trusted_state()?;
-    let known = session_store::read(&paths, event.agent, &event.session_id);
-    let session =
-        known.unwrap_or_else(|| Session::new(event.agent, event.session_id.clone(), event.at));
+    let known = session_store::read(&paths, &event.session);
+    let session = known.unwrap_or_else(|| Session::new(event.session.clone(), event.at));
     let tell = !is_told_before(&session, event, stop_hook_active);
     let session = advance(session, event).0;
     let id = notice_id(event, claim.payload);
     let record = turn_store::finished(&paths, &session, event, Some(id))?;
     let turn = PendingTurn {
-        version: 1,
-        writer: process::identify(std::process::id()).into(),
-        agent: event.process.into(),
+        writer: process::identify(std::process::id()),
+        agent: event.process,
         payload: claim.payload,
         origin: claim.origin.clone(),
         event: event.name.clone(),
@@ -66,7 +64,7 @@ pub fn announce(event: &Event, claim: &Claim) -> Option<Announced> {
 pub fn is_told_before(session: &Session, event: &Event, stop_hook_active: bool) -> bool {
     let is_reminded =
         session.run(event.process).is_some_and(|run| run.turn.is_reminded && !run.turn.is_over);
-    event.agent == Agent::Claude && stop_hook_active && !is_reminded
+    event.session.agent.has_stop_gate() && stop_hook_active && !is_reminded
 }
 
 impl Announced {
@@ -80,10 +78,10 @@ impl Announced {
     }
 
     /// The session was not to be had: the turn is told now, and written down by whoever has it next.
-    pub fn leave(mut self) -> Vec<String> {
+    pub fn leave(mut self, config: &ConfigText) -> Vec<String> {
         let mut problems: Vec<String> = self.problem.iter().cloned().collect();
         if self.pending.turn.tell && !self.is_blocked_just_now() {
-            match self.tell() {
+            match self.tell(config) {
                 Ok(()) if self.problem.is_none() => {
                     let noted = pending_turns::note_told(&mut self.pending);
                     problems.extend(noted.err().map(|error| format!("pending turn: {error}")));
@@ -95,22 +93,22 @@ impl Announced {
         problems
     }
 
-    fn tell(&self) -> Result<(), String> {
+    fn tell(&self, config: &ConfigText) -> Result<(), String> {
         let turn = &self.pending.turn;
         let Some(id) = turn.record.notice_id.clone() else { return Ok(()) };
         let notice = Notice::of_turn(id, &turn.record, turn.transcript_path.clone());
-        notice::queue(&self.paths, &notice)
+        notice::queue(&self.paths, config, &notice)
     }
 
     /// The other registration may have blocked this very Stop, and noted so, before we have looked.
     fn is_blocked_just_now(&self) -> bool {
         let turn = &self.pending.turn;
-        let Some((agent, id)) = turn.session() else { return false };
-        let session = session_store::read(&self.paths, agent, &id);
+        let key = turn.session();
+        let session = session_store::read(&self.paths, key);
         let is_reminded = session.is_some_and(|session| {
-            let run = session.run(turn.agent.key());
+            let run = session.run(turn.agent);
             run.is_some_and(|run| run.turn.is_reminded && !run.turn.is_over)
         });
-        agent == Agent::Claude && is_reminded && !turn.stop_hook_active
+        key.agent.has_stop_gate() && is_reminded && !turn.stop_hook_active
     }
 }

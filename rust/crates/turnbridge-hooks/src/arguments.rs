@@ -4,10 +4,9 @@
 use std::env::consts;
 use std::ffi::OsString;
 
+use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_core::ids::Agent;
 use turnbridge_core::version_wire::ProgramVersion;
-
-use crate::Program;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -76,8 +75,8 @@ fn origin(name: String) -> String {
 }
 
 #[expect(clippy::print_stdout, reason = "asked for by a person; a hook never gets here")]
-pub fn print(program: Program, text: Text) {
-    let name = program.name();
+pub fn print(program: HookProgram, text: Text) {
+    let name = program.as_str();
     match text {
         Text::Version => println!("{name} {VERSION}"),
         Text::VersionJson => {
@@ -85,9 +84,9 @@ pub fn print(program: Program, text: Text) {
         }
         Text::Help => {
             let (what, usage, option, codex) = match program {
-                Program::Status => (STATUS, "", "", CODEX),
-                Program::StopGate => (STOP_GATE, " [--no-gate]", NO_GATE, ""),
-                Program::Notify => (NOTIFY, " --hook", "", CODEX),
+                HookProgram::Status => (STATUS, "", "", CODEX),
+                HookProgram::StopGate => (STOP_GATE, " [--no-gate]", NO_GATE, ""),
+                HookProgram::Notify => (NOTIFY, " --hook", "", CODEX),
             };
             println!(
                 "{name}: a hook of Turnbridge

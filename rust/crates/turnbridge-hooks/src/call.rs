@@ -4,10 +4,11 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
+use turnbridge_core::agents::agent_differences::LifeSign;
+use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_core::agents::hook_wire::{
     CallContext, Unusable, interpret, needs_reviewer, reviewed_by,
 };
-use turnbridge_core::ids::Agent;
 use turnbridge_core::session::claim::Claim;
 use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::timestamp::Timestamp;
@@ -16,12 +17,12 @@ use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process::{agent_environment, companion};
+use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::session_store::Report;
 use turnbridge_store::state::{prune, session_store};
 use turnbridge_store::{log, process, sinks};
 
-use crate::Program;
 use crate::announcement::{Announced, announce};
 use crate::arguments::{self, Options, Text};
 use crate::input::{self, Raw};
@@ -49,7 +50,7 @@ impl Received {
 }
 
 /// `None`: there is nothing to do, and what was wrong has been logged.
-pub fn receive(program: Program, options: &Options, at: Timestamp) -> Option<Received> {
+pub fn receive(program: HookProgram, options: &Options, at: Timestamp) -> Option<Received> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         arguments::print(program, Text::Help);
@@ -62,21 +63,21 @@ pub fn receive(program: Program, options: &Options, at: Timestamp) -> Option<Rec
     if let (Some(path), Some(raw)) = (&debug_path, &input.raw)
         && let Err(error) = sinks::append_debug(Path::new(path), raw)
     {
-        let fields = [("problems", Field::List(vec![format!("debug file: {error}")]))];
+        let fields = [("problems", vec![format!("debug file: {error}")].into())];
         log_problem(program, at, "something could not be written", &fields);
     }
     let payload = match input.payload {
         Ok(payload) => payload,
         Err(reason) => {
-            let fields = [("reason", Field::Text(reason)), ("bytes", Field::Number(input.bytes))];
+            let fields = [("reason", reason.into()), ("bytes", input.bytes.into())];
             log_problem(program, at, "the input is no hook event", &fields);
             return None;
         }
     };
     let agent = options.agent;
-    let process = match agent {
-        Agent::Claude => process::calling_agent(),
-        Agent::Codex => ProcessKey::UNKNOWN,
+    let process = match agent.life_sign() {
+        LifeSign::Process => process::calling_agent(),
+        LifeSign::WriterLock => ProcessKey::UNKNOWN,
     };
     let context = CallContext { agent, at, process, host };
     let (event, mut wrong_fields) = match interpret(payload, context) {
@@ -84,7 +85,7 @@ pub fn receive(program: Program, options: &Options, at: Timestamp) -> Option<Rec
         Err(Unusable::OtherEvent) => return None,
         Err(Unusable::Invalid(field)) => {
             let reason = format!("`{field}` is missing or not usable");
-            let fields = [("reason", Field::Text(reason)), ("bytes", Field::Number(input.bytes))];
+            let fields = [("reason", reason.into()), ("bytes", input.bytes.into())];
             log_problem(program, at, "the input is no hook event", &fields);
             return None;
         }
@@ -123,13 +124,18 @@ pub enum Tell {
     No,
 }
 
-pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
+pub fn record(
+    program: HookProgram,
+    received: Received,
+    tell: Tell,
+    config: &ConfigText,
+) -> Recorded {
     let Received { event, claim, wrong_fields, announced } = received;
     let paths = trusted_state();
     let mut problems: Vec<String> =
         wrong_fields.iter().map(|field| format!("input: {field}")).collect();
     problems.extend(paths.as_ref().and_then(|paths| reply::acknowledge(paths, &event).err()));
-    let report = Report { claim, tell: tell == Tell::Yes };
+    let report = Report { claim, config, tell: tell == Tell::Yes };
     let is_left;
     let recorded = match session_store::update(paths.as_ref(), &event, Some(report)) {
         Ok(updated) => {
@@ -144,7 +150,7 @@ pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
         }
     };
     match announced {
-        Some(announced) if is_left => problems.extend(announced.leave()),
+        Some(announced) if is_left => problems.extend(announced.leave(config)),
         Some(announced) => problems.extend(announced.settle()),
         None => {}
     }
@@ -159,9 +165,9 @@ pub fn record(program: Program, received: Received, tell: Tell) -> Recorded {
     }
     if !problems.is_empty() {
         let fields = [
-            ("event", Field::Text(event.name.clone())),
-            ("session_id", Field::Text(event.session_id.to_string())),
-            ("problems", Field::List(problems)),
+            ("event", event.name.clone().into()),
+            ("session_id", event.session.id.to_string().into()),
+            ("problems", problems.into()),
         ];
         log_problem(program, event.at, "recorded with problems", &fields);
     }
@@ -184,10 +190,10 @@ fn ends_turn(event: &Event) -> bool {
 }
 
 /// Says what of our environment was not what the agent was started with.
-pub fn log_ignored_environment(program: Program, at: Timestamp) {
+pub fn log_ignored_environment(program: HookProgram, at: Timestamp) {
     let ignored = agent_environment::ignored();
     if !ignored.is_empty() {
-        let fields = [("variables", Field::List(ignored.to_vec()))];
+        let fields = [("variables", ignored.to_vec().into())];
         log_problem(
             program,
             at,
@@ -197,19 +203,19 @@ pub fn log_ignored_environment(program: Program, at: Timestamp) {
     }
 }
 
-pub fn log_problem(program: Program, at: Timestamp, message: &str, fields: &[(&str, Field)]) {
+pub fn log_problem(program: HookProgram, at: Timestamp, message: &str, fields: &[(&str, Field)]) {
     log_entry(program, at, "warn", message, fields);
 }
 
 pub fn log_entry(
-    program: Program,
+    program: HookProgram,
     at: Timestamp,
     level: &str,
     message: &str,
     fields: &[(&str, Field)],
 ) {
     let Some(paths) = trusted_state() else { return };
-    let mut all = vec![("program", Field::Text(program.name().to_owned()))];
+    let mut all = vec![("program", program.as_str().into())];
     all.extend_from_slice(fields);
     log::write_log(&paths.hooks_log(), at, level, message, &all);
 }

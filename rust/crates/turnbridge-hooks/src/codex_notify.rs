@@ -13,17 +13,18 @@ use turnbridge_core::agents::codex::codex_notify_wire::{
 };
 use turnbridge_core::agents::codex::rollout_prompt::Prompt;
 use turnbridge_core::agents::codex::rollout_wire::ThreadKind;
-use turnbridge_core::ids::Agent;
-use turnbridge_core::notices::notice_wire::{Cause, Notice, NoticeKind, codex_turn_id};
+use turnbridge_core::agents::hook_table::HookProgram;
+use turnbridge_core::ids::{Agent, NamedSession};
+use turnbridge_core::notices::notice::{Cause, Notice, codex_turn_id};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::log;
-use turnbridge_store::log::Field;
 use turnbridge_store::paths::{StatePaths, codex_home};
 use turnbridge_store::state::codex_chain;
+use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::folder_trust::trusted_state;
 
-use crate::{Program, call, notice};
+use crate::{call, notice};
 
 /// Set for the program behind us: if that is ourselves, it must not go on for ever.
 const CHAINED: &str = "TURNBRIDGE_NOTIFY_CHAINED";
@@ -40,28 +41,28 @@ enum Silence {
     },
 }
 
-pub fn handle(json: &[u8], at: Timestamp) {
+pub fn handle(json: &[u8], config: &ConfigText, at: Timestamp) {
     let Some(paths) = trusted_state() else { return };
-    call::log_ignored_environment(Program::Notify, at);
+    call::log_ignored_environment(HookProgram::Notify, at);
     // First of all: whatever becomes of our own work, theirs goes on.
     if let Err(error) = run_chained(&paths, json) {
-        tell_failure(&paths, at, Some(Cause::ChainFailed), &error);
+        tell_failure(&paths, config, at, Some(Cause::ChainFailed), &error);
     }
     let report = match read_report(json) {
         Ok(Report::Turn(report)) => report,
         Ok(Report::Other) => return,
         Err(Unreadable::NoReport) => {
             let error = format!("{} bytes that are no report of Codex", json.len());
-            return tell_failure(&paths, at, Some(Cause::ReportUnreadable), &error);
+            return tell_failure(&paths, config, at, Some(Cause::ReportUnreadable), &error);
         }
         Err(Unreadable::NoThread) => {
-            return tell_failure(&paths, at, None, "`thread-id` is no id");
+            return tell_failure(&paths, config, at, None, "`thread-id` is no id");
         }
     };
     match notice_of(&report, at) {
         Ok(notice) => {
-            if let Err(error) = notice::queue(&paths, &notice) {
-                tell_failure(&paths, at, None, &error);
+            if let Err(error) = notice::queue(&paths, config, &notice) {
+                tell_failure(&paths, config, at, None, &error);
             }
         }
         Err(Silence::Internal(reason)) => {
@@ -70,7 +71,7 @@ pub fn handle(json: &[u8], at: Timestamp) {
         Err(Silence::NoUserText(reason)) => {
             log_report(&paths, at, "error", "notify.user_text_missing", &report, reason);
         }
-        Err(Silence::Failed { cause, error }) => tell_failure(&paths, at, cause, &error),
+        Err(Silence::Failed { cause, error }) => tell_failure(&paths, config, at, cause, &error),
     }
 }
 
@@ -85,19 +86,11 @@ fn notice_of(report: &TurnReport, at: Timestamp) -> Result<Notice, Silence> {
         format!("{}-{}-{:x}", Agent::Codex, report.thread_id, at.as_micros())
     });
     Ok(Notice {
-        version: 1,
-        id,
-        kind: NoticeKind::Turn,
-        created_at: at.to_string(),
-        agent: Agent::Codex.as_str().to_owned(),
-        session_id: report.thread_id.clone(),
         turn_id: report.turn_id.clone(),
         cwd: report.cwd.clone(),
-        transcript_path: None,
         prompt: Some(prompt.text),
         answers: report.answer.clone().into_iter().collect(),
-        subject: None,
-        thread: None,
+        ..Notice::turn(id, NamedSession::of_agent(Agent::Codex, &report.thread_id), at)
     })
 }
 
@@ -143,29 +136,17 @@ fn run_chained(paths: &StatePaths, json: &[u8]) -> Result<(), String> {
     }
 }
 
-fn tell_failure(paths: &StatePaths, at: Timestamp, cause: Option<Cause>, error: &str) {
-    let fields =
-        [("tool", Field::Text(Agent::Codex.to_string())), ("error", Field::Text(error.to_owned()))];
+fn tell_failure(
+    paths: &StatePaths,
+    config: &ConfigText,
+    at: Timestamp,
+    cause: Option<Cause>,
+    error: &str,
+) {
+    let fields = [("tool", Agent::Codex.as_str().into()), ("error", error.into())];
     log::write_log(&paths.notify_log(), at, "error", "the report could not be dealt with", &fields);
     let Some(cause) = cause else { return };
-    let day = at.to_string();
-    let day = day.split('T').next().unwrap_or_default();
-    let notice = Notice {
-        version: 1,
-        id: format!("{}-{}-{day}", Agent::Codex, cause.as_str()),
-        kind: NoticeKind::Problem,
-        created_at: at.to_string(),
-        agent: Agent::Codex.as_str().to_owned(),
-        session_id: String::new(),
-        turn_id: None,
-        cwd: None,
-        transcript_path: None,
-        prompt: None,
-        answers: Vec::new(),
-        subject: Some(cause.as_str().to_owned()),
-        thread: None,
-    };
-    let _ = notice::queue(paths, &notice);
+    let _ = notice::queue(paths, config, &Notice::problem(cause, at));
 }
 
 fn log_report(
@@ -177,10 +158,10 @@ fn log_report(
     reason: &str,
 ) {
     let fields = [
-        ("tool", Field::Text(Agent::Codex.to_string())),
-        ("session_id", Field::Text(report.thread_id.clone())),
-        ("turn_id", Field::Text(report.turn_id.clone().unwrap_or_default())),
-        ("reason", Field::Text(reason.to_owned())),
+        ("tool", Agent::Codex.as_str().into()),
+        ("session_id", report.thread_id.clone().into()),
+        ("turn_id", report.turn_id.clone().unwrap_or_default().into()),
+        ("reason", reason.into()),
     ];
     log::write_log(&paths.notify_log(), at, level, message, &fields);
 }

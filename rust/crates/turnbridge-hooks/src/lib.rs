@@ -23,48 +23,28 @@ mod transcript;
 use std::time::Instant;
 
 use arguments::{Command, Options};
-use turnbridge_store::log::Field;
+use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_store::process::agent_environment::{self, Scope};
-
-/// Which executable this is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Program {
-    /// `turnbridge-status`: every event but Stop, and Codex's Stop too.
-    Status,
-    /// `turnbridge-stop-gate`: Stop.
-    StopGate,
-    /// `turnbridge-notify` as the hook of PermissionRequest, and `turnbridge notify`.
-    Notify,
-}
-
-impl Program {
-    const fn name(self) -> &'static str {
-        match self {
-            Program::Status => "turnbridge-status",
-            Program::StopGate => "turnbridge-stop-gate",
-            Program::Notify => "turnbridge-notify",
-        }
-    }
-}
+use turnbridge_store::state::config_text::ConfigText;
 
 /// The whole of `turnbridge-status`.
 pub fn status() -> u8 {
     let at = turnbridge_store::clock::now();
-    run(Program::Status, |options| status::handle(options, at))
+    run(HookProgram::Status, |options, config| status::handle(options, config, at))
 }
 
 /// The whole of `turnbridge-stop-gate`.
 pub fn stop_gate() -> u8 {
     let begun = Instant::now();
     let at = turnbridge_store::clock::now();
-    run(Program::StopGate, |options| stop_gate::handle(options, at, begun))
+    run(HookProgram::StopGate, |options, config| stop_gate::handle(options, config, at, begun))
 }
 
 /// `turnbridge-notify --hook`.
 pub fn waiting() -> u8 {
     let at = turnbridge_store::clock::now();
-    run(Program::Notify, |options| {
-        notify::waiting(options, at);
+    run(HookProgram::Notify, |options, config| {
+        notify::waiting(options, config, at);
         0
     })
 }
@@ -72,26 +52,26 @@ pub fn waiting() -> u8 {
 /// `turnbridge notify --tool claude`: a Stop hook made by hand. Its input is on stdin.
 pub fn finished_turn() {
     let at = turnbridge_store::clock::now();
-    fail_open_on_panic(Program::Notify);
+    fail_open_on_panic(HookProgram::Notify);
     agent_environment::adopt(Scope::Hook);
-    notify::finished(&Options::default(), at);
+    notify::finished(&Options::default(), &ConfigText::default(), at);
 }
 
 /// `turnbridge notify --tool codex`: what Codex has handed over. It may be waited for by nobody, but
 /// it never fails whoever called.
 pub fn codex_report(json: &[u8]) {
     let at = turnbridge_store::clock::now();
-    fail_open_on_panic(Program::Notify);
+    fail_open_on_panic(HookProgram::Notify);
     agent_environment::adopt(Scope::Hook);
-    codex_notify::handle(json, at);
+    codex_notify::handle(json, &ConfigText::default(), at);
 }
 
-fn run(program: Program, handle: impl FnOnce(&Options) -> u8) -> u8 {
+fn run(program: HookProgram, handle: impl FnOnce(&Options, &ConfigText) -> u8) -> u8 {
     fail_open_on_panic(program);
     match arguments::parse(std::env::args_os().skip(1)) {
         Command::Hook(options) => {
             agent_environment::adopt(Scope::Hook);
-            handle(&options)
+            handle(&options, &ConfigText::default())
         }
         Command::Print(text) => {
             arguments::print(program, text);
@@ -101,14 +81,14 @@ fn run(program: Program, handle: impl FnOnce(&Options) -> u8) -> u8 {
 }
 
 /// A bug of ours must not look like a failed hook, let alone like a verdict.
-fn fail_open_on_panic(program: Program) {
+fn fail_open_on_panic(program: HookProgram) {
     std::panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         call::log_problem(
             program,
             turnbridge_store::clock::now(),
             "panic",
-            &[("at", Field::Text(place))],
+            &[("at", place.into())],
         );
         std::process::exit(0);
     }));

@@ -1,14 +1,15 @@
 //! Queues what a turn came to for whoever wants to be told, and wakes whoever delivers it.
 //! The hook itself never talks to anybody: its cost does not depend on Slack.
 
-use turnbridge_core::notices::notice_wire::Notice;
+use turnbridge_core::notices::notice::Notice;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process::companion;
+use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::notice_queue;
 use turnbridge_store::state::outbox::Queued;
 
-pub fn queue(paths: &StatePaths, notice: &Notice) -> Result<(), String> {
-    match notice_queue::queue_if_wanted(paths, notice)? {
+pub fn queue(paths: &StatePaths, config: &ConfigText, notice: &Notice) -> Result<(), String> {
+    match notice_queue::queue_if_wanted(paths, config, notice)? {
         Queued::New => companion::wake(paths),
         Queued::Known => Ok(()),
     }

@@ -7,7 +7,6 @@
 use std::path::{Path, PathBuf};
 
 use turnbridge_core::gate::speak::{OWN_PLUGIN, is_own_speak};
-use turnbridge_core::ids::Agent;
 use turnbridge_core::session::event::Event;
 use turnbridge_store::foreign::plugin_files::{manifest_name, takes_our_names};
 
@@ -21,7 +20,7 @@ const PLUGIN_SOURCE: &str = "plugin";
 
 /// `server` is who has brought the tool's server, where Claude Code tells.
 pub fn is_allowed(options: &Options, event: &Event, tool: &str, server: Option<&str>) -> bool {
-    event.agent == Agent::Claude
+    event.session.agent.has_voice_by_plugin()
         && options.origin == PLUGIN_ORIGIN
         && is_own_speak(tool)
         && server.is_none_or(|source| source == PLUGIN_SOURCE)

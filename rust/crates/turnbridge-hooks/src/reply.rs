@@ -21,7 +21,7 @@ pub fn acknowledge(paths: &StatePaths, event: &Event) -> Result<(), String> {
     let Some(id) = std::env::var_os(inbox::REPLY_ID).filter(|id| !id.is_empty()) else {
         return Ok(());
     };
-    let session = (event.agent, &event.session_id);
+    let session = &event.session;
     // Not the event's: a Codex thread has no process of its own there.
     let agent = process::calling_agent();
     inbox::acknowledge(paths, &id.to_string_lossy(), session, &event.name, agent)

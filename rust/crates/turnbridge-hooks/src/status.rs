@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
+use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::log::Field;
+use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::speech_mark;
 
-use crate::Program;
 use crate::arguments::Options;
 use crate::call::{self, Tell};
 use crate::own_speak;
@@ -18,8 +18,8 @@ const ALLOW: &[u8] = b"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\"
     \"permissionDecision\":\"allow\",\
     \"permissionDecisionReason\":\"Turnbridge's own speak\"}}\n";
 
-pub fn handle(options: &Options, at: Timestamp) -> u8 {
-    let Some(mut received) = call::receive(Program::Status, options, at) else {
+pub fn handle(options: &Options, config: &ConfigText, at: Timestamp) -> u8 {
+    let Some(mut received) = call::receive(HookProgram::Status, options, at) else {
         return 0;
     };
     received.announce();
@@ -33,7 +33,7 @@ pub fn handle(options: &Options, at: Timestamp) -> u8 {
         EventKind::PromptSubmitted { prompt } if is_typed(event, prompt) => fall_silent(at),
         _ => {}
     }
-    call::record(Program::Status, received, Tell::Yes);
+    call::record(HookProgram::Status, received, Tell::Yes, config);
     0
 }
 
@@ -47,7 +47,7 @@ fn is_typed(event: &Event, prompt: &str) -> bool {
 fn fall_silent(at: Timestamp) {
     let Some(paths) = trusted_state() else { return };
     if let Err(error) = speech_mark::cut_off(&paths) {
-        let fields = [("reason", Field::Text(error.to_string()))];
-        call::log_problem(Program::Status, at, "the speech could not be cut off", &fields);
+        let fields = [("reason", error.to_string().into())];
+        call::log_problem(HookProgram::Status, at, "the speech could not be cut off", &fields);
     }
 }

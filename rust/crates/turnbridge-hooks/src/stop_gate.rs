@@ -6,23 +6,23 @@ use std::path::Path;
 use std::time::Instant;
 
 use turnbridge_core::agents::claude::sandbox::LayerValue;
+use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_core::gate::gate_switches::Switch;
 use turnbridge_core::gate::speak::SpeakOutcome;
 use turnbridge_core::gate::turn_speech::TurnKey;
 use turnbridge_core::gate::{Decision, Look, Rule, SANDBOX_LOG, SANDBOX_NOTE, Stop};
 use turnbridge_core::gate::{decide_stop, reminder, shown_sandbox_note};
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::SessionKey;
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::session::{Host, Plugin, Run, Session};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::atomic_file::open_making_folders;
 use turnbridge_store::foreign::{claude_settings, gate_files};
 use turnbridge_store::kill_point::kill_point;
-use turnbridge_store::log::Field;
+use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::{inbox, session_store};
 
-use crate::Program;
 use crate::announcement::is_told_before;
 use crate::arguments::Options;
 use crate::call::{self, Recorded, Tell};
@@ -32,14 +32,14 @@ const ALLOWED: u8 = 0;
 /// What Claude takes as "not yet".
 const BLOCKED: u8 = 2;
 
-pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
-    let Some(mut received) = call::receive(Program::StopGate, options, at) else {
+pub fn handle(options: &Options, config: &ConfigText, at: Timestamp, begun: Instant) -> u8 {
+    let Some(mut received) = call::receive(HookProgram::StopGate, options, at) else {
         return ALLOWED;
     };
     received.announce();
     let event = &mut received.event;
-    let Some(Judged { decision, words, tell }) = judge(event, options) else {
-        call::record(Program::StopGate, received, Tell::Yes);
+    let Some(Judged { decision, words, tell }) = judge(event, options, config) else {
+        call::record(HookProgram::StopGate, received, Tell::Yes, config);
         return ALLOWED;
     };
     if !decision.rule.allows()
@@ -47,16 +47,16 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
     {
         event.kind = EventKind::StopBlocked { answer: answer.take() };
     }
-    let session_id = event.session_id.clone();
+    let session = event.session.clone();
     let is_persons = !event.host.as_ref().is_some_and(Host::is_headless);
     kill_point("judged");
-    match call::record(Program::StopGate, received, tell) {
+    match call::record(HookProgram::StopGate, received, tell, config) {
         Recorded::Here => {}
         // A turn that is not known to be held is not held: it would never be told.
         Recorded::ByTwin | Recorded::Later => return ALLOWED,
     }
-    log_decision(&decision, session_id.to_string(), at, begun);
-    if decision.rule == Rule::Sandbox && is_persons && is_first_note(&session_id) {
+    log_decision(&decision, session.id.to_string(), at, begun);
+    if decision.rule == Rule::Sandbox && is_persons && is_first_note(&session) {
         let _ = std::io::stdout().write_all(shown_sandbox_note().as_bytes());
     }
     let _ = std::io::stderr().write_all(words.as_bytes());
@@ -65,9 +65,9 @@ pub fn handle(options: &Options, at: Timestamp, begun: Instant) -> u8 {
 
 /// Whether the person has not been told yet in this session that the sandbox is on (X42). Where that
 /// cannot be written down, it is not told: once is enough, and each time is too often.
-fn is_first_note(session: &SessionId) -> bool {
+fn is_first_note(session: &SessionKey) -> bool {
     let Some(paths) = trusted_state() else { return false };
-    let mark = paths.sandbox_note(Agent::Claude, session);
+    let mark = paths.sandbox_note(session);
     open_making_folders(&mark, OpenOptions::new().write(true).create_new(true)).is_ok()
 }
 
@@ -80,13 +80,13 @@ pub struct Judged {
     pub tell: Tell,
 }
 
-/// `None` for an event that ends no turn, or one of Codex, which has no gate.
-pub fn judge(event: &Event, options: &Options) -> Option<Judged> {
-    if event.agent != Agent::Claude {
+/// Returns `None` for an event that ends no turn, and of an agent that asks no gate.
+pub fn judge(event: &Event, options: &Options, config: &ConfigText) -> Option<Judged> {
+    if !event.session.agent.has_stop_gate() {
         return None;
     }
     let EventKind::TurnEnded { answer, stop_hook_active, .. } = &event.kind else { return None };
-    let mut room = Room { event, options, answer: answer.as_deref(), session: None };
+    let mut room = Room { event, options, config, answer: answer.as_deref(), session: None };
     let stop = Stop {
         is_continued: *stop_hook_active,
         is_reply: std::env::var_os(inbox::REPLY_ID).is_some_and(|id| !id.is_empty()),
@@ -110,18 +110,19 @@ fn log_decision(decision: &Decision, session_id: String, at: Timestamp, begun: I
     };
     let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     let fields = [
-        ("session_id", Field::Text(session_id)),
-        ("rule", Field::Text(decision.rule.as_str().to_owned())),
-        ("because", Field::Text(decision.because.clone())),
-        ("micros", Field::Number(micros)),
+        ("session_id", session_id.into()),
+        ("rule", decision.rule.as_str().into()),
+        ("because", decision.because.clone().into()),
+        ("micros", micros.into()),
     ];
-    call::log_entry(Program::StopGate, at, "info", message, &fields);
+    call::log_entry(HookProgram::StopGate, at, "info", message, &fields);
 }
 
 /// Where the gate looks.
 struct Room<'a> {
     event: &'a Event,
     options: &'a Options,
+    config: &'a ConfigText,
     answer: Option<&'a str>,
     /// Read when it is first asked for.
     session: Option<Option<Session>>,
@@ -136,7 +137,7 @@ impl Room<'_> {
         let event = self.event;
         let read = || {
             let paths = trusted_state()?;
-            session_store::read(&paths, event.agent, &event.session_id)
+            session_store::read(&paths, &event.session)
         };
         self.session.get_or_insert_with(read).as_ref()
     }
@@ -186,10 +187,10 @@ impl Look for Room<'_> {
         if option.is_some_and(|option| Switch::parse(&option).closes_gate()) {
             return Some("the plugin's option `gate`".to_owned());
         }
-        let files = [|| gate_files::in_config("enabled"), gate_files::in_cvi_config];
-        let closed = files.into_iter().filter_map(|read| read());
-        let mut closed = closed.filter(|setting| setting.switch.closes_gate());
-        closed.next().map(|setting| setting.path.to_string_lossy().into_owned())
+        let closes = |setting: &gate_files::Setting| setting.switch.closes_gate();
+        let own = gate_files::in_config(self.config, "enabled").filter(closes);
+        let closed = own.or_else(|| gate_files::in_cvi_config().filter(closes));
+        closed.map(|setting| setting.path.to_string_lossy().into_owned())
     }
 
     fn is_reminded(&mut self) -> bool {
@@ -197,7 +198,8 @@ impl Look for Room<'_> {
     }
 
     fn wants_headless(&mut self) -> bool {
-        gate_files::in_config("headless").is_some_and(|setting| setting.switch == Switch::On)
+        let headless = gate_files::in_config(self.config, "headless");
+        headless.is_some_and(|setting| setting.switch == Switch::On)
     }
 
     fn speech(&mut self) -> Option<SpeakOutcome> {

@@ -6,7 +6,7 @@ mod answer;
 mod call_error;
 mod catch_up;
 mod find_message;
-mod form;
+pub mod form;
 mod handed_over;
 mod ids;
 mod methods;

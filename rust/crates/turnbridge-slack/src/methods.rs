@@ -139,6 +139,23 @@ impl WebApi {
         Ok(Posted { ts: wanted(ts, "it has no `ts`")?, warning })
     }
 
+    /// Replaces what one of our messages says. Its metadata stays, and so does its place.
+    pub fn update_message(
+        &self,
+        token: &Token,
+        channel: &str,
+        ts: &str,
+        text: &str,
+        markdown: Option<&str>,
+    ) -> Result<(), CallError> {
+        check_channel(channel)?;
+        check_ts(ts)?;
+        // Without `blocks` Slack keeps the old ones.
+        let blocks = markdown.map_or(json!([]), |text| json!([{"type": "markdown", "text": text}]));
+        let arguments = json!({"channel": channel, "ts": ts, "text": text, "blocks": blocks});
+        self.call(token, "chat.update", arguments, Encoding::Json).map(|_| ())
+    }
+
     /// An address for one Socket Mode connection; each connection needs its own.
     pub fn open_socket(&self, app_token: &Token) -> Result<SocketUrl, CallError> {
         let answer = self.call(app_token, "apps.connections.open", Value::Null, Encoding::Form)?;

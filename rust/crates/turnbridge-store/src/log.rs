@@ -20,6 +20,48 @@ pub enum Field {
     List(Vec<String>),
 }
 
+impl From<&str> for Field {
+    fn from(text: &str) -> Field {
+        Field::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Field {
+    fn from(text: String) -> Field {
+        Field::Text(text)
+    }
+}
+
+impl From<Vec<String>> for Field {
+    fn from(items: Vec<String>) -> Field {
+        Field::List(items)
+    }
+}
+
+impl From<u16> for Field {
+    fn from(number: u16) -> Field {
+        Field::Number(number.into())
+    }
+}
+
+impl From<u32> for Field {
+    fn from(number: u32) -> Field {
+        Field::Number(number.into())
+    }
+}
+
+impl From<u64> for Field {
+    fn from(number: u64) -> Field {
+        Field::Number(number)
+    }
+}
+
+impl From<usize> for Field {
+    fn from(number: usize) -> Field {
+        Field::Number(number as u64)
+    }
+}
+
 /// Writes one entry. A log that cannot be written is nobody's problem but the log's.
 pub fn write_log(path: &Path, at: Timestamp, level: &str, message: &str, fields: &[(&str, Field)]) {
     let mut line = String::from("{");
@@ -74,12 +116,30 @@ mod tests {
     use serde_json::Value;
 
     #[test]
+    fn each_kind_of_value_is_written_as_its_kind_of_json() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("daemon.log");
+        let fields = [
+            ("word", "a \"b\"".into()),
+            ("text", "c".to_owned().into()),
+            ("list", vec!["d".to_owned(), "e".to_owned()].into()),
+            ("port", u16::MAX.into()),
+            ("pid", u32::MAX.into()),
+            ("micros", u64::MAX.into()),
+            ("files", 7_usize.into()),
+        ];
+        write_log(&path, Timestamp::from_millis(0), "info", "x", &fields);
+        let line = std::fs::read_to_string(&path).unwrap();
+        insta::assert_snapshot!(line, @r#"{"ts":"1970-01-01T00:00:00.000000Z","level":"info","message":"x","word":"a \"b\"","text":"c","list":["d","e"],"port":65535,"pid":4294967295,"micros":18446744073709551615,"files":7}"#);
+    }
+
+    #[test]
     fn a_token_in_the_words_of_others_is_masked() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("daemon.log");
         let fields = [
-            ("text", Field::Text("key `xoxb-1-secret`".to_owned())),
-            ("list", Field::List(vec!["xapp-1-secret".to_owned()])),
+            ("text", "key `xoxb-1-secret`".into()),
+            ("list", vec!["xapp-1-secret".to_owned()].into()),
         ];
         write_log(&path, Timestamp::from_millis(0), "warn", "xoxp-1-secret", &fields);
         let line = std::fs::read_to_string(&path).unwrap();
@@ -91,9 +151,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hooks.log");
         let filler = "y".repeat(100_000);
-        for number in 0..15 {
+        for number in 0..15_u64 {
             let problems = vec!["a \"b\"\n".to_owned(), filler.clone()];
-            let fields = [("number", Field::Number(number)), ("problems", Field::List(problems))];
+            let fields = [("number", number.into()), ("problems", problems.into())];
             write_log(&path, Timestamp::from_millis(0), "warn", "test", &fields);
         }
         let old = std::fs::read_to_string(folder.path().join("hooks.log.1")).unwrap();

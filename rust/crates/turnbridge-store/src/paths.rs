@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::SessionKey;
 
 /// The folder of our state and, on macOS, the other one of our logs.
 #[derive(Debug, Clone)]
@@ -28,37 +28,47 @@ impl StatePaths {
         self.state.join("sessions")
     }
 
-    pub fn session_file(&self, agent: Agent, id: &SessionId) -> PathBuf {
-        self.sessions_dir().join(format!("{agent}-{id}.json"))
+    pub fn session_file(&self, key: &SessionKey) -> PathBuf {
+        self.sessions_dir().join(format!("{key}{SESSION_END}"))
     }
 
-    pub fn session_lock(&self, agent: Agent, id: &SessionId) -> PathBuf {
-        self.sessions_dir().join(format!("{agent}-{id}.lock"))
+    pub fn session_lock(&self, key: &SessionKey) -> PathBuf {
+        self.sessions_dir().join(format!("{key}.lock"))
     }
 
     pub fn turns_dir(&self) -> PathBuf {
         self.state.join("turns")
     }
 
-    pub fn turns_file(&self, agent: Agent, id: &SessionId) -> PathBuf {
-        self.turns_dir().join(format!("{agent}-{id}.jsonl"))
+    pub fn turns_file(&self, key: &SessionKey) -> PathBuf {
+        self.turns_dir().join(format!("{key}{TURNS_END}"))
+    }
+
+    /// Returns the session file to which a file in `turns/` belongs: `KEY.jsonl`, `KEY.PID.prompt`, `KEY.PID.answer` or
+    /// `KEY.sandbox.noted`. The key may name an agent that only a newer version knows.
+    pub fn session_file_of_turns(&self, turns: &Path) -> PathBuf {
+        let name = turns.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let without_extension = |name| Path::new(name).file_stem()?.to_str();
+        let key =
+            name.strip_suffix(TURNS_END).or_else(|| without_extension(without_extension(name)?));
+        self.sessions_dir().join(format!("{}{SESSION_END}", key.unwrap_or_default()))
     }
 
     /// The whole of a prompt that is too long for the session file, one per process: a side
     /// run has its own.
-    pub fn prompt_file(&self, agent: Agent, id: &SessionId, pid: u32) -> PathBuf {
-        self.turns_dir().join(format!("{agent}-{id}.{pid}.prompt"))
+    pub fn prompt_file(&self, key: &SessionKey, pid: u32) -> PathBuf {
+        self.turns_dir().join(format!("{key}.{pid}.prompt"))
     }
 
     /// The answer of a Stop that the gate blocked, until the turn ends; one per process.
-    pub fn answer_file(&self, agent: Agent, id: &SessionId, pid: u32) -> PathBuf {
-        self.turns_dir().join(format!("{agent}-{id}.{pid}.answer"))
+    pub fn answer_file(&self, key: &SessionKey, pid: u32) -> PathBuf {
+        self.turns_dir().join(format!("{key}.{pid}.answer"))
     }
 
     /// There once the person was told in this session that the sandbox switches the gate off. Goes with
     /// the session's turns.
-    pub fn sandbox_note(&self, agent: Agent, id: &SessionId) -> PathBuf {
-        self.turns_dir().join(format!("{agent}-{id}.sandbox.noted"))
+    pub fn sandbox_note(&self, key: &SessionKey) -> PathBuf {
+        self.turns_dir().join(format!("{key}.sandbox.noted"))
     }
 
     /// Turns whose end a hook has seen and not yet dealt with; see `pending_turns`.
@@ -189,14 +199,20 @@ impl StatePaths {
     }
 }
 
+/// How the names of sessions' files end.
+const SESSION_END: &str = ".json";
+/// How the names of the files with sessions' turns end.
+const TURNS_END: &str = ".jsonl";
+
 /// Returns the session whose file has this name, as `StatePaths::session_file` makes it. Returns `None` for
 /// a lock, a file that is being written, and any other name.
-pub fn session_of_file(name: &str) -> Option<(Agent, SessionId)> {
-    let stem = name.strip_suffix(".json")?;
-    Agent::ALL.into_iter().find_map(|agent| {
-        let id = stem.strip_prefix(agent.as_str())?.strip_prefix('-')?;
-        Some((agent, SessionId::parse(id)?))
-    })
+pub fn session_of_file(name: &str) -> Option<SessionKey> {
+    SessionKey::parse(name.strip_suffix(SESSION_END)?)
+}
+
+/// Returns the session whose turns the file with this name holds, as `StatePaths::turns_file` makes it.
+pub fn session_of_turns_file(name: &str) -> Option<SessionKey> {
+    SessionKey::parse(name.strip_suffix(TURNS_END)?)
 }
 
 /// An absolute path from the environment. XDG says that a relative one is to be ignored.
@@ -261,19 +277,53 @@ fn platform_log_dir() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use turnbridge_core::ids::Agent;
+
+    fn name_of(file: &Path) -> &str {
+        file.file_name().and_then(|name| name.to_str()).unwrap()
+    }
 
     #[test]
     fn names_that_are_no_sessions_are_passed_over() {
-        let id = SessionId::parse("825c8529-ee09-4cb8-8902-000000000001").unwrap();
         let paths = StatePaths::below(Path::new("state"));
         for agent in Agent::ALL {
-            let file = paths.session_file(agent, &id);
-            let name = file.file_name().and_then(|name| name.to_str()).unwrap();
-            assert_eq!(session_of_file(name), Some((agent, id.clone())));
+            for id in ["825c8529-ee09-4cb8-8902-000000000001", "a.b-c"] {
+                let key = SessionKey::of(agent.as_str(), id).unwrap();
+                let file = paths.session_file(&key);
+                assert_eq!(session_of_file(name_of(&file)), Some(key.clone()));
+                assert_eq!(session_of_turns_file(name_of(&file)), None);
+                let file = paths.turns_file(&key);
+                assert_eq!(session_of_turns_file(name_of(&file)), Some(key));
+                assert_eq!(session_of_file(name_of(&file)), None);
+            }
         }
-        for name in ["claude-x.lock", ".claude-x.json.tmp", "other-x.json", "claude-.json", "x", ""]
-        {
-            assert_eq!(session_of_file(name), None, "{name}");
+        for stem in ["claude-x.lock", ".claude-x.json.7.tmp", "codex-x.7.prompt", "pruned", ""] {
+            assert_eq!(
+                (session_of_file(stem), session_of_turns_file(stem)),
+                (None, None),
+                "{stem}"
+            );
         }
+        for stem in [".claude-x", "other-x", "claude-", "rm"] {
+            assert_eq!(session_of_file(&format!("{stem}.json")), None, "{stem}");
+            assert_eq!(session_of_turns_file(&format!("{stem}.jsonl")), None, "{stem}");
+        }
+    }
+
+    #[test]
+    fn every_file_of_a_session_s_turns_leads_to_the_session_also_of_an_agent_that_is_not_known() {
+        let paths = StatePaths::below(Path::new("state"));
+        let key = SessionKey::of("codex", "a.b-c").unwrap();
+        let files = [
+            paths.turns_file(&key),
+            paths.prompt_file(&key, 7),
+            paths.answer_file(&key, 7),
+            paths.sandbox_note(&key),
+        ];
+        for file in files {
+            assert_eq!(paths.session_file_of_turns(&file), paths.session_file(&key));
+        }
+        let newer = paths.session_file_of_turns(&paths.turns_dir().join("gemini-x.jsonl"));
+        assert_eq!(newer, paths.sessions_dir().join("gemini-x.json"));
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::terminal_calls::Pane;
@@ -89,16 +90,16 @@ struct Plan {
 impl Plan {
     fn of(paths: &StatePaths, session: Session) -> Result<Plan> {
         let command = ResumeCommand::of(&session).ok_or_else(|| {
-            hinted(format!("`{}` cannot be resumed", session.id), "its id is no UUID")
+            hinted(format!("`{}` cannot be resumed", session.key.id), "its id is no UUID")
         })?;
         let panes = terminals::panes(&session, &pane_store::read(paths));
-        let is_open = session.state() != State::Stopped || is_held_by_codex(&session);
+        let is_open = session.state() != State::Stopped || is_held(&session);
         Ok(Plan { session, panes, command, is_open })
     }
 
     fn ended(self, done: Done) -> Focused {
         let Plan { session, command, is_open, .. } = self;
-        Focused { done, command, is_open, agent: session.agent, session_id: session.id }
+        Focused { done, command, is_open, agent: session.key.agent, session_id: session.key.id }
     }
 
     /// KT-74: (1) to the pane that is there; (2) otherwise a new tab.
@@ -108,18 +109,16 @@ impl Plan {
                 return Ok(Done::Switched(pane.clone()));
             }
         }
-        match self.session.agent {
-            // KT-85: two that have one thread open would get in each other's way.
-            Agent::Codex if self.is_open => {
-                remark(
-                    "Codex has it open in a pane that is not known: go there, or close it there first",
-                );
-                return Ok(Done::OnlyCommand);
-            }
-            Agent::Claude if self.is_open => {
-                remark("its pane is not known; what is done here, an open one does not see");
-            }
-            _ => {}
+        let agent = self.session.key.agent;
+        if self.is_open && !agent.may_be_open_twice() {
+            remark(&format!(
+                "{} has it open in a pane that is not known: go there, or close it there first",
+                agent.product_name()
+            ));
+            return Ok(Done::OnlyCommand);
+        }
+        if self.is_open {
+            remark("its pane is not known; what is done here, an open one does not see");
         }
         self.open_elsewhere(remark)
     }
@@ -143,13 +142,17 @@ impl Plan {
     }
 }
 
-/// Returns whether a Codex has the thread open. One that has opened it, and has begun no turn there yet, is
-/// in no session file.
-fn is_held_by_codex(session: &Session) -> bool {
-    if session.agent != Agent::Codex {
-        return false;
+/// Returns whether the session's lock says that it is open. A Codex that has opened a thread, and has
+/// begun no turn there yet, is in no session file.
+fn is_held(session: &Session) -> bool {
+    match session.key.agent.life_sign() {
+        LifeSign::Process => false,
+        LifeSign::WriterLock => is_held_by_codex(session),
     }
-    let id = session.id.as_str();
+}
+
+fn is_held_by_codex(session: &Session) -> bool {
+    let id = session.key.id.as_str();
     let known = session.transcript_path.as_deref().map(Path::new);
     let home = known.and_then(codex_rollouts::home_of).or_else(codex_home);
     home.is_some_and(|home| codex_lock::writer(&home, id) == Writer::Held)

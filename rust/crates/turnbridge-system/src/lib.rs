@@ -12,7 +12,7 @@ pub mod gate;
 pub mod observe;
 pub mod plugin_layout;
 pub mod programs;
-pub mod random_uuid;
+pub mod random;
 pub mod registration;
 pub mod replies;
 pub mod resume_command;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use turnbridge_config::Config;
+use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_core::ids::Agent;
 
 use crate::failure::hinted;
@@ -18,7 +19,7 @@ pub const FIRST_WITH_ARGS: [u32; 3] = [2, 1, 139];
 
 /// What agents call of ours; `turnbridge` itself lies beside them.
 pub const CALLED_BY_AGENTS: [&str; 3] =
-    ["turnbridge-status", "turnbridge-stop-gate", "turnbridge-notify"];
+    [HookProgram::Status.as_str(), HookProgram::StopGate.as_str(), HookProgram::Notify.as_str()];
 
 /// How often the end of a program that was asked something is looked for.
 const TICK: Duration = Duration::from_millis(5);
@@ -33,11 +34,7 @@ pub fn find(name: &str, chosen: Option<&Path>) -> Option<PathBuf> {
 
 /// An agent's program, as `config.toml` or the PATH says.
 pub fn agent(agent: Agent, config: &Config) -> Option<PathBuf> {
-    let chosen = match agent {
-        Agent::Claude => &config.resume.claude,
-        Agent::Codex => &config.resume.codex,
-    };
-    find(agent.as_str(), chosen.as_deref())
+    find(agent.as_str(), config.resume.program(agent))
 }
 
 /// The first in the folders of such a list.

@@ -1,10 +1,8 @@
 //! The command with which a person goes on with a session in a shell of their own.
 
 use turnbridge_core::agents::resume::in_terminal;
-use turnbridge_core::ids::Agent;
 use turnbridge_core::session::Session;
-use turnbridge_core::terminals::terminal_calls::shell_words;
-use turnbridge_core::text::visible_text::visible_line;
+use turnbridge_core::text::shell_words::visible_shell_words;
 
 use crate::plugin_layout::to_load_again;
 
@@ -21,40 +19,19 @@ impl ResumeCommand {
         let plugin = session.runs.iter().rev().find_map(|run| run.host.plugin.as_ref());
         let plugin = plugin.filter(|plugin| plugin.by_plugin_dir);
         let plugin_dir = plugin.map(|plugin| to_load_again(&plugin.root));
-        let argv = in_terminal(session.agent, &session.id, plugin_dir.as_deref())?;
-        // Claude finds a session only in the folder in which it was started.
-        let folder = match session.agent {
-            Agent::Claude => session.project_dir(),
-            Agent::Codex => session.cwd.as_deref(),
-        };
+        let argv = in_terminal(&session.key, plugin_dir.as_deref())?;
+        let is_bound = session.key.agent.is_found_in_its_folder_only();
+        let folder = if is_bound { session.project_dir() } else { session.cwd.as_deref() };
         Some(ResumeCommand { folder: folder.unwrap_or(".").to_owned(), argv })
     }
 
     /// `cd '/home/user/my project' && claude -r ID`, for the shell that is usual here. Both shells of
     /// Windows take `&&`, PowerShell since its version 7.
     pub fn line(&self) -> String {
-        let words = if cfg!(windows) { windows_words } else { posix_words };
+        let words = if cfg!(windows) { windows_words } else { visible_shell_words };
         let cd = words(&["cd".to_owned(), self.folder.clone()]);
         format!("{cd} && {}", words(&self.argv))
     }
-}
-
-/// A name that is not shown as it is gets the quotes that bash, zsh and others take escapes in: the
-/// line can be read, and still be run.
-fn posix_words(argv: &[String]) -> String {
-    let quoted = |word: &String| match visible_line(word) == word.as_str() {
-        true => shell_words(std::slice::from_ref(word)),
-        false => format!("$'{}'", word.chars().map(in_escapes).collect::<String>()),
-    };
-    argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
-}
-
-fn in_escapes(c: char) -> String {
-    let text = c.to_string();
-    if visible_line(&text) == text && !['\'', '\\'].contains(&c) {
-        return text;
-    }
-    text.bytes().map(|byte| format!("\\{byte:03o}")).collect()
 }
 
 /// No file's name can have a quote in it on Windows.
@@ -70,7 +47,8 @@ fn windows_words(argv: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::ids::SessionId;
+    use turnbridge_core::ids::Agent;
+    use turnbridge_core::ids::{SessionId, SessionKey};
     use turnbridge_core::timestamp::Timestamp;
 
     #[cfg(unix)]
@@ -79,7 +57,7 @@ mod tests {
         const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
         let line = |agent: Agent, folder: Option<&str>| {
             let id = SessionId::parse(ID).unwrap();
-            let mut session = Session::new(agent, id, Timestamp::default());
+            let mut session = Session::new(SessionKey::new(agent, id), Timestamp::default());
             session.cwd = folder.map(str::to_owned);
             ResumeCommand::of(&session).unwrap().line()
         };
@@ -91,12 +69,6 @@ mod tests {
         let folder = "/a\u{1b}日\u{202e}'\\\n";
         let quoted = r"$'/a\033日\342\200\256\047\134\012'";
         assert_eq!(line(Agent::Claude, Some(folder)), format!("cd {quoted} && claude -r {ID}"));
-        let echoed = std::process::Command::new("bash")
-            .args(["-c", &format!("printf %s {quoted}")])
-            .output();
-        if let Ok(echoed) = echoed {
-            assert_eq!(String::from_utf8(echoed.stdout).unwrap(), folder);
-        }
     }
 
     #[test]
@@ -108,6 +80,12 @@ mod tests {
     #[test]
     fn what_is_no_uuid_is_not_resumed() {
         let id = SessionId::parse("session-1").unwrap();
-        assert_eq!(ResumeCommand::of(&Session::new(Agent::Codex, id, Timestamp::default())), None);
+        assert_eq!(
+            ResumeCommand::of(&Session::new(
+                SessionKey::new(Agent::Codex, id),
+                Timestamp::default()
+            )),
+            None
+        );
     }
 }

@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The panes that show a session now: the one in which it was launched as far as that was reported,
 /// then those of its runs, a person's terminal first, the latest first.
 pub fn panes(session: &Session, registry: &Panes) -> Vec<Pane> {
-    let launched = registry.host_of(&session.id);
+    let launched = registry.host_of(&session.key.id);
     let mut runs: Vec<&Run> = session.live_runs().filter(|run| !run.host.is_headless()).collect();
     runs.sort_by_key(|run| std::cmp::Reverse((run.host.is_interactive(), run.sequence)));
     let hosts = launched.iter().chain(runs.iter().map(|run| &run.host));

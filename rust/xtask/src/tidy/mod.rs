@@ -3,10 +3,14 @@
 //! what workflows keep to, and the pages of decisions.
 
 mod address;
+mod agent_names;
 mod code_map;
+mod code_text;
 mod decisions;
 mod directions;
 mod module_files;
+mod terminal_names;
+mod test_variables;
 mod workflows;
 
 use std::collections::BTreeSet;
@@ -17,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::archive_manifests;
+use crate::manifests;
 use crate::metadata::{Workspace, load, repository};
 
 /// What a package of ours may name of our other packages. A crate exists only to enforce a
@@ -53,8 +57,8 @@ const MAY_NAME: [(&str, &[&str]); 11] = [
     ),
     ("testkit", &[]),
     ("e2e", &["testkit"]),
-    // For the loopback Slack of a bench; neither is shipped.
-    ("xtask", &["testkit"]),
+    // For the loopback Slack of a bench, and for the manifests; xtask is not shipped.
+    ("xtask", &["testkit", "turnbridge-core"]),
 ];
 
 /// Nothing of ours runs on an async runtime.
@@ -88,12 +92,15 @@ pub fn run() -> Result<String> {
     problems.extend(thin_binary_problems()?);
     problems.extend(switch_problems()?);
     problems.extend(address::problems(&repository(), &workspace.address)?);
-    problems.extend(archive_manifests::problems(&workspace.address));
+    problems.extend(manifests::problems(&workspace.address));
+    problems.extend(agent_names::problems(&repository())?);
     problems.extend(workflows::problems(&repository())?);
     problems.extend(code_map::problems(&repository())?);
     problems.extend(decisions::problems(&repository())?);
     problems.extend(directions::problems(&repository())?);
     problems.extend(module_files::problems(&repository())?);
+    problems.extend(terminal_names::problems(&repository())?);
+    problems.extend(test_variables::problems(&repository())?);
     if !problems.is_empty() {
         bail!("the workspace is not tidy:\n  {}", problems.join("\n  "));
     }
@@ -240,7 +247,8 @@ fn lines_before_tests(text: &str) -> Vec<(usize, String)> {
     let lines: Vec<_> = text.lines().collect();
     let begins_tests = |index: &usize| {
         let next = lines.get(index + 1).copied().unwrap_or_default();
-        lines[*index].starts_with("#[cfg(test)]") && !next.ends_with(';')
+        let is_for_tests = ["#[cfg(test)]", "#[cfg(all(test,"].iter();
+        is_for_tests.clone().any(|begin| lines[*index].starts_with(begin)) && !next.ends_with(';')
     };
     let end = (0..lines.len()).find(begins_tests).unwrap_or(lines.len());
     let numbered = lines[..end].iter().enumerate();

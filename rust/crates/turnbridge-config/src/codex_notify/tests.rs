@@ -1,9 +1,14 @@
+#[path = "../../../testkit/src/case_folder.rs"]
+mod case_folder;
+
 use super::*;
+use case_folder::{Case, cases};
 
 /// One folder per case: `before.toml` and either `after.toml` or `refused.txt`. The name says the
 /// mode: `NN-chain-…`, `NN-replace-…`, else an existing one is left. `removed.toml` is what is left
 /// when nobody knows any more what the file looked like before; without it, that is `before.toml`.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/codex_notify");
+const FILES: [&str; 4] = ["before.toml", "after.toml", "removed.toml", "refused.txt"];
 
 fn ours() -> Vec<String> {
     our_argv("/opt/turnbridge/bin/turnbridge")
@@ -21,38 +26,30 @@ fn has_ours(text: &str) -> bool {
     plan_remove(text, None, None).is_ok_and(|plan| !plan.splices.is_empty())
 }
 
-fn check(case: &str) {
-    let read = |name: &str| std::fs::read_to_string(format!("{FOLDER}/{case}/{name}")).ok();
-    let mode = match case.split_once('-').unwrap().1 {
+fn check(case: &Case) {
+    let (name, before) = (case.name(), case.input("before.toml"));
+    let mode = match name.split_once('-').unwrap().1 {
         name if name.starts_with("chain") => Mode::Chain,
         name if name.starts_with("replace") => Mode::Replace,
         _ => Mode::LeaveExisting,
     };
-    let before = read("before.toml").unwrap();
-    if let Some(reason) = read("refused.txt") {
-        let problem = plan_apply(&before, &ours(), mode).unwrap_err();
-        assert_eq!(problem.to_string(), reason.trim_end(), "{case}");
-        return;
-    }
-    let after = read("after.toml").unwrap();
-    assert_eq!(apply(&before, mode), after, "{case}: apply");
-    assert_eq!(apply(&after, mode), after, "{case}: apply twice");
-    let removed = read("removed.toml");
-    let without_ours = if has_ours(&before) { removed.as_ref().unwrap() } else { &before };
-    assert_eq!(&remove(&after, Some(&before)), without_ours, "{case}: remove");
-    let without_memory = removed.as_ref().unwrap_or(&before);
-    assert_eq!(&remove(&after, None), without_memory, "{case}: remove, before unknown");
-    assert!(!has_ours(without_memory), "{case}: remove twice");
+    let plan = plan_apply(&before, &ours(), mode);
+    let reason = plan.as_ref().err().map(|problem| format!("{problem}\n"));
+    case.expect("refused.txt", reason.as_deref());
+    let after = plan.ok().map(|plan| plan.applied_to(&before));
+    case.expect("after.toml", after.as_deref());
+    let Some(after) = after else { return case.expect("removed.toml", None) };
+    assert_eq!(apply(&after, mode), after, "{name}: apply twice");
+    let removed = remove(&after, None);
+    case.expect("removed.toml", Some(removed.as_str()).filter(|removed| *removed != before));
+    let without_ours = if has_ours(&before) { &removed } else { &before };
+    assert_eq!(&remove(&after, Some(&before)), without_ours, "{name}: remove");
+    assert!(!has_ours(&removed), "{name}: remove twice");
 }
 
 #[test]
 fn slv_64_every_case_is_applied_and_removed_as_its_folder_says() {
-    let entries = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap());
-    let folders = entries.filter(|entry| entry.file_type().unwrap().is_dir());
-    let names: Vec<_> =
-        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    assert!(names.len() >= 20, "{}", names.len());
-    names.iter().for_each(|case| check(case));
+    cases(FOLDER, &FILES).iter().for_each(check);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! 2.1.197 takes the same from there as from an argument: commands, `@` files, `!`, `#`, blank lines.
 //! Only `codex queue` has no other way than an argument.
 
-use crate::ids::{Agent, SessionId, is_uuid};
+use crate::ids::{Agent, SessionId, SessionKey, is_uuid};
 
 /// What a person's open terminal on the session means for a reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ const BYPASS: &str = "bypassPermissions";
 /// Whether the text is a command that cannot be run from afar.
 pub fn is_refused(agent: Agent, text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
-    agent == Agent::Claude && REFUSED.iter().any(|command| first.eq_ignore_ascii_case(command))
+    agent.has_slash_commands() && REFUSED.iter().any(|command| first.eq_ignore_ascii_case(command))
 }
 
 pub fn claude(session: &ClaudeSession<'_>, prompt: &str) -> Result<Invocation, Refusal> {
@@ -139,7 +139,8 @@ pub fn codex(thread: &CodexThread<'_>, prompt: &str) -> Result<Invocation, Refus
 
 /// The command that opens a session in a terminal, to be run in its folder. `None`: the agent would
 /// take the id for a name.
-pub fn in_terminal(agent: Agent, id: &SessionId, plugin_dir: Option<&str>) -> Option<Vec<String>> {
+pub fn in_terminal(key: &SessionKey, plugin_dir: Option<&str>) -> Option<Vec<String>> {
+    let SessionKey { agent, id } = key;
     if !is_uuid(id.as_str()) {
         return None;
     }
@@ -273,16 +274,16 @@ mod tests {
 
     #[test]
     fn a_session_is_opened_in_a_terminal_by_its_id_and_by_nothing_else() {
-        let words = |agent, id: &str, plugin_dir| {
-            let words = in_terminal(agent, &SessionId::parse(id).unwrap(), plugin_dir);
+        let words = |agent: &str, id: &str, plugin_dir| {
+            let words = in_terminal(&SessionKey::of(agent, id).unwrap(), plugin_dir);
             words.map(|words| words.join("|"))
         };
         let plugin = Some("/plug in");
         let claude = format!("claude|--plugin-dir=/plug in|-r|{ID}");
-        assert_eq!(words(Agent::Claude, ID, plugin), Some(claude));
-        assert_eq!(words(Agent::Claude, ID, None), Some(format!("claude|-r|{ID}")));
-        assert_eq!(words(Agent::Codex, ID, plugin), Some(format!("codex|resume|{ID}")));
-        for agent in [Agent::Claude, Agent::Codex] {
+        assert_eq!(words("claude", ID, plugin), Some(claude));
+        assert_eq!(words("claude", ID, None), Some(format!("claude|-r|{ID}")));
+        assert_eq!(words("codex", ID, plugin), Some(format!("codex|resume|{ID}")));
+        for agent in ["claude", "codex"] {
             assert_eq!(words(agent, "last", None), None, "the agent takes it for a name");
         }
     }

@@ -7,6 +7,8 @@
 
 use core::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
 /// How long a ticket is good. A browser that has to be started first takes some seconds.
 pub const TICKET_VALID: Duration = Duration::from_secs(60);
 /// How long a code is good: somebody has to find the right window and to type it.
@@ -65,27 +67,23 @@ pub fn page(port: u16, ticket: &str) -> String {
     )
 }
 
+/// What is encoded in the path of an address.
+const NOT_IN_PATH: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
 /// The `file:` address of an absolute path, given as the bytes of the system, or with the slashes and
 /// drives of Windows.
 pub fn file_url(path: &[u8]) -> String {
     let has_drive = path.get(1) == Some(&b':');
     let is_share = path.starts_with(br"\\") || path.starts_with(b"//");
-    let mut url = match (has_drive, is_share) {
-        (true, _) => "file:///".to_owned(),
-        (_, true) => "file:".to_owned(),
-        _ => "file://".to_owned(),
-    };
-    for (at, byte) in path.iter().enumerate() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                url.push(char::from(*byte));
-            }
-            b':' if has_drive && at == 1 => url.push(':'),
-            b'\\' if has_drive || is_share => url.push('/'),
-            _ => url.push_str(&format!("%{byte:02X}")),
-        }
+    let slash = |byte: &u8| if *byte == b'\\' && (has_drive || is_share) { b'/' } else { *byte };
+    let path: Vec<u8> = path.iter().map(slash).collect();
+    let encoded = |path: &[u8]| percent_encode(path, NOT_IN_PATH).to_string();
+    match path.as_slice() {
+        [drive, b':', behind @ ..] => format!("file:///{}:{}", encoded(&[*drive]), encoded(behind)),
+        path if is_share => format!("file:{}", encoded(path)),
+        path => format!("file://{}", encoded(path)),
     }
-    url
 }
 
 /// How a ticket or a code stands, as its file tells.
@@ -189,12 +187,14 @@ mod tests {
 
     #[test]
     fn every_path_has_an_address() {
-        let paths: [&[u8]; 6] = [
+        let paths: [&[u8]; 8] = [
             b"/home/a/.local/state/turnbridge/board-open.html",
             "/home/日本 語/100%#?.html".as_bytes(),
             b"/home/\xff/x",
             br"C:\Users\a b\x.html",
             br"\\server\share\x.html",
+            b"//server/share:1/x",
+            br"C:\a:b\%\~.-_",
             b"/a:b/c\\d",
         ];
         insta::assert_snapshot!(paths.map(file_url).join("\n"), @r"
@@ -203,6 +203,8 @@ mod tests {
         file:///home/%FF/x
         file:///C:/Users/a%20b/x.html
         file://server/share/x.html
+        file://server/share%3A1/x
+        file:///C:/a%3Ab/%25/~.-_
         file:///a%3Ab/c%5Cd
         ");
     }

@@ -1,11 +1,21 @@
 //! Who wants to be told of a turn, as far as the hooks have to know it: the whole config is read
 //! by whoever delivers.
 
+use crate::ids::ChannelName;
 use crate::scan::toml_scan::{Found, find};
+
+/// The channels on which somebody wants to be told, by the text of `config.toml`.
+pub fn wanted_channels(config: &[u8]) -> Vec<ChannelName> {
+    let is_wanted = |channel: &ChannelName| match channel.as_str() {
+        "slack" => wants_slack(config),
+        _ => false,
+    };
+    ChannelName::KNOWN.into_iter().filter(is_wanted).collect()
+}
 
 /// Whether the text of `config.toml` names a Slack and somebody to write to. One that cannot be
 /// read names both: whoever delivers says what is wrong with it, and nothing is lost meanwhile.
-pub fn wants_slack(config: &[u8]) -> bool {
+fn wants_slack(config: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(config) else { return true };
     let is_there = |path: &[&str]| find(text, path).is_ok_and(|found| found.is_some());
     let is_off = find(text, &["destinations", "dm", "enabled"]) == Ok(Some(Found::Bare("false")));

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::notices::notice_wire::Progress;
+use crate::notices::progress::Progress;
 use crate::timestamp::Timestamp;
 
 /// Of waiting between tries that failed; then the notice is held for the user.
@@ -28,7 +28,7 @@ pub fn postpone(progress: &mut Progress, now: Timestamp, retry_after: Option<Dur
         None => doubled.min(LONGEST_PAUSE),
     };
     progress.pause_seconds = pause.as_secs();
-    progress.next_attempt_at = Some(now.plus(pause).to_string());
+    progress.next_attempt_at = Some(now.plus(pause));
     progress.held = progress.waited_seconds >= GIVEN_UP_AFTER.as_secs();
 }
 
@@ -37,8 +37,7 @@ pub fn time_until_due(progress: &Progress, now: Timestamp) -> Option<Duration> {
     if progress.held {
         return None;
     }
-    let at = progress.next_attempt_at.as_deref().and_then(Timestamp::parse);
-    let left = at.map_or(Duration::ZERO, |at| at.since(now));
+    let left = progress.next_attempt_at.map_or(Duration::ZERO, |at| at.since(now));
     // No pause is that long: the clock was ahead when it was written, or was set back since.
     Some(if left > LONGEST_RETRY_AFTER { Duration::ZERO } else { left })
 }
@@ -46,12 +45,12 @@ pub fn time_until_due(progress: &Progress, now: Timestamp) -> Option<Duration> {
 /// How long the notice has waited, as far as can be told. Returns `None` if its time lies in the
 /// future by more than `tolerance`: the clock was ahead, and its age is not known.
 pub fn time_waited(
-    created_at: &str,
+    created_at: Option<Timestamp>,
     progress: &Progress,
     now: Timestamp,
     tolerance: Duration,
 ) -> Option<Duration> {
-    let created = Timestamp::parse(created_at).unwrap_or(now);
+    let created = created_at.unwrap_or(now);
     let waited = Duration::from_secs(progress.waited_seconds);
     let is_ahead = created.since(now) > tolerance;
     (!is_ahead || waited > tolerance).then(|| now.since(created).max(waited))
@@ -70,7 +69,7 @@ mod tests {
     }
 
     fn waiting_until(at: Timestamp) -> Progress {
-        Progress { next_attempt_at: Some(at.to_string()), ..Progress::default() }
+        Progress { next_attempt_at: Some(at), ..Progress::default() }
     }
 
     #[test]
@@ -126,8 +125,6 @@ mod tests {
         // Set back to 1970, and not set at all.
         assert_eq!(due_in(now(), Timestamp::from_millis(0)), Some(Duration::ZERO));
         assert_eq!(time_until_due(&Progress::default(), now()), Some(Duration::ZERO));
-        let garbage = Progress { next_attempt_at: Some("soon".into()), ..Progress::default() };
-        assert_eq!(time_until_due(&garbage, now()), Some(Duration::ZERO));
         let held = Progress { held: true, ..Progress::default() };
         assert_eq!(time_until_due(&held, now()), None);
     }
@@ -136,7 +133,7 @@ mod tests {
     fn a_notice_from_the_future_has_no_age_but_what_was_waited_for_it() {
         let waited = |created: Timestamp, waited_seconds| {
             let progress = Progress { waited_seconds, ..Progress::default() };
-            time_waited(&created.to_string(), &progress, now(), 10 * MINUTE)
+            time_waited(Some(created), &progress, now(), 10 * MINUTE)
         };
         assert_eq!(waited(now().minus(HOUR), 0), Some(HOUR));
         assert_eq!(waited(now().plus(MINUTE), 0), Some(Duration::ZERO));

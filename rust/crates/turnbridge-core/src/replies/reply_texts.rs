@@ -1,73 +1,64 @@
-//! What a step of the plan says in the thread.
+//! The sentence by which a thread is told about a reply, with the reason of its run's end.
 
-use crate::agents::codex::rollout_tail::Obstacle;
 use crate::ids::Agent;
-use crate::replies::reply_plan::Step;
-use crate::replies::reply_wire::Reason;
-use crate::text::texts::{Language, Text, failure_reason, interrupted, resume_failed};
+use crate::replies::run_result::{Reason, RunResult};
+use crate::replies::thread_message::ThreadMessage;
+use crate::text::texts::{Language, failure_reason, with_reason};
 
-/// `None`: the step says nothing. `agent` is the reply's, when it has one.
-pub fn text_of(step: &Step, agent: Option<Agent>, language: Language) -> Option<String> {
-    let text = match step {
-        Step::Receipt(_) => Text::ReplyReceived,
-        Step::TerminalReceipt(_) => Text::ReplyReceivedForTerminal,
-        Step::TellQueued(_) => Text::ReplyQueued,
-        Step::TellHeld(_) => Text::ReplyHeld,
-        Step::TellObstacle(_, Obstacle::Exec) => Text::ReplyBehindExec,
-        Step::TellObstacle(_, Obstacle::Aborted) => Text::ReplyAfterAbort,
-        Step::TellNotBegun(_) => Text::ReplyNotBegun,
-        Step::TellStopped(_) => Text::ReplyStopped,
-        Step::TellUncertain(_) => Text::ReplyUncertain,
-        Step::TellNoRoute(_) => Text::ReplyWithoutRoute,
-        Step::TellRefused(_) => Text::CommandRefused,
-        Step::TellNothingToStop(_) => Text::NothingToStop,
-        Step::TellOutput(_, output) => return Some(output.clone()),
-        Step::TellFailed(_, result) => {
-            let reason = result.reason.unwrap_or(Reason::NotStarted);
-            let reason = failure_reason(language, agent, reason, result.code);
-            return Some(resume_failed(language, &reason));
-        }
-        Step::TellInterrupted(_, result) => {
-            let reason = result.reason;
-            let reason = reason.map(|reason| failure_reason(language, agent, reason, result.code));
-            return Some(interrupted(language, reason.as_deref()));
-        }
-        Step::Run(_) | Step::Stop(_) | Step::FindOut(_) | Step::Finish(_) => return None,
+/// `agent` is the reply's, `end` is what came of its run; both if they are known.
+pub fn text_of(
+    message: ThreadMessage,
+    agent: Option<Agent>,
+    end: Option<&RunResult>,
+    language: Language,
+) -> String {
+    let reason = end.and_then(|end| end.reason);
+    let reason = match message {
+        ThreadMessage::Failed => Some(reason.unwrap_or(Reason::NotStarted)),
+        ThreadMessage::Interrupted => reason,
+        _ => None,
     };
-    Some(text.text(language).to_owned())
+    let code = end.and_then(|end| end.code);
+    let reason = reason.map(|reason| failure_reason(language, agent, reason, code));
+    match message.sentence(language) {
+        Some(sentence) => with_reason(language, sentence, reason.as_deref()),
+        None => end.and_then(|end| end.output.clone()).unwrap_or_default(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replies::reply_wire::{Outcome, RunResult};
+    use crate::replies::run_result::Outcome;
+    use crate::timestamp::Timestamp;
 
     #[test]
     fn slv_84_86_x40_what_is_said_is_the_fixed_text_and_a_failure_has_its_reason() {
-        let id = || "a".to_owned();
-        let say = |step: Step| text_of(&step, Some(Agent::Claude), Language::English);
-        let receipt = Text::ReplyReceived.text(Language::English);
-        assert_eq!(say(Step::Receipt(id())).as_deref(), Some(receipt));
-        let receipt = Text::ReplyReceivedForTerminal.text(Language::English);
-        assert_eq!(say(Step::TerminalReceipt(id())).as_deref(), Some(receipt));
-        assert_eq!(say(Step::TellOutput(id(), "cost: 0".into())).as_deref(), Some("cost: 0"));
-        assert_eq!(say(Step::Run(id())), None);
-        let failed = RunResult::failed(Reason::ProgramMissing, None, String::new());
-        insta::assert_snapshot!(say(Step::TellFailed(id(), failed)).unwrap(), @"
+        let say = |message, end: Option<&RunResult>| {
+            text_of(message, Some(Agent::Claude), end, Language::English)
+        };
+        for message in [ThreadMessage::Receipt, ThreadMessage::TerminalReceipt] {
+            assert_eq!(Some(say(message, None).as_str()), message.sentence(Language::English));
+        }
+        let done = RunResult::new(Outcome::Done, Timestamp::default());
+        let printed = RunResult { output: Some("cost: 0".into()), ..done };
+        assert_eq!(say(ThreadMessage::Output, Some(&printed)), "cost: 0");
+        let failed = RunResult::failed(Reason::ProgramMissing, None, Timestamp::default());
+        insta::assert_snapshot!(say(ThreadMessage::Failed, Some(&failed)), @"
         The `resume` failed.
         Please see the CLI's log for details.
         (Reason: the program was not found: `claude`)
         ");
         let killed = RunResult {
             outcome: Outcome::Interrupted,
-            ..RunResult::failed(Reason::Signal, Some(9), String::new())
+            ..RunResult::failed(Reason::Signal, Some(9), Timestamp::default())
         };
-        insta::assert_snapshot!(say(Step::TellInterrupted(id(), killed)).unwrap(), @"
+        insta::assert_snapshot!(say(ThreadMessage::Interrupted, Some(&killed)), @"
         The run of this reply was cut off: its process ended before its turn did. What it had done by then stays done. It is not run again; please send it once more if it is needed.
         (Reason: ended by signal: `9`)
         ");
-        let lost = RunResult::new(Outcome::Interrupted, String::new());
-        let lost = text_of(&Step::TellInterrupted(id(), lost), None, Language::Japanese).unwrap();
-        assert_eq!(lost, Text::ReplyInterrupted.text(Language::Japanese));
+        let lost = RunResult::new(Outcome::Interrupted, Timestamp::default());
+        let lost = text_of(ThreadMessage::Interrupted, None, Some(&lost), Language::Japanese);
+        assert_eq!(Some(lost.as_str()), ThreadMessage::Interrupted.sentence(Language::Japanese));
     }
 }

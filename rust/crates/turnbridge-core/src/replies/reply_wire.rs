@@ -1,280 +1,169 @@
-//! A reply on its way to an agent: what was said (`inbox/<id>.json`), who runs it (`<id>.run`,
-//! `<id>.agent`), what came of it (`<id>.result`), and how Slack reports one.
+//! A reply on its way to an agent, as its files have it: what was said (`inbox/<id>.json`), who runs
+//! it (`<id>.run`, `<id>.agent`), what came of it (`<id>.result`), and how Slack reports one.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ids::{Agent, SessionId, is_safe_component, is_uuid};
-use crate::notices::notice_wire::Route;
-use crate::slack::slack_ts::SlackTs;
-use crate::timestamp::Timestamp;
+use crate::ids::NamedSession;
+use crate::replies::holder::{Holder, Way};
+use crate::replies::reply::{Reply, ReplySource};
+use crate::replies::run_result::{Outcome, Reason, RunResult};
+use crate::slack::thread_marks::ThreadKey;
+use crate::timestamp::{Timestamp, time_text};
+use crate::version_wire::VERSION;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
-    pub version: u32,
-    /// Also the name of its files: from Slack the same for the same message, however often it comes.
-    pub id: String,
-    pub source: ReplySource,
+#[derive(Debug, Serialize, Deserialize)]
+struct ReplyFile {
+    version: u32,
+    id: String,
+    source: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub event_id: Option<String>,
+    event_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub channel: Option<String>,
+    channel: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thread_ts: Option<String>,
-    /// Slack's; of a reply from the board, when it came, written the same way. Orders replies.
-    pub ts: String,
+    thread_ts: Option<String>,
+    ts: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-    /// As the person typed it.
-    pub text: String,
-    pub received_at: String,
-    /// These three only when the thread is known (SLV-48).
+    user: Option<String>,
+    text: String,
+    received_at: String,
     #[serde(rename = "tool", default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
+    agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
+    session_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<String>,
+    cwd: Option<String>,
 }
 
-/// The session that a reply on the board is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplyTo {
-    pub agent: Agent,
-    pub id: SessionId,
-    pub cwd: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReplySource {
-    Slack,
-    Board,
-}
-
-impl Reply {
-    /// `route` is `None` when the thread is not known: then the person is told (SLV-85), nothing else.
-    pub fn from_slack(message: SlackMessage, route: Option<&Route>, received_at: String) -> Reply {
-        Reply {
-            version: 1,
-            id: slack_reply_id(&message.channel, &message.ts),
-            source: ReplySource::Slack,
-            event_id: message.event_id,
-            channel: Some(message.channel),
-            thread_ts: Some(message.thread_ts),
-            ts: message.ts,
-            user: Some(message.user),
-            text: message.text,
-            received_at,
-            agent: route.map(|route| route.agent.clone()),
-            session_id: route.map(|route| route.session_id.clone()),
-            cwd: route.and_then(|route| route.cwd.clone()),
-        }
-    }
-
-    /// When it was written, by Slack's clock. Returns `None` if it did not come from Slack.
-    pub fn written(&self) -> Option<SlackTs> {
-        (self.source == ReplySource::Slack).then(|| SlackTs::parse(&self.ts)).flatten()
-    }
-
-    /// `id` is a UUID that the page has made, so that a reply that is sent twice is one.
-    pub fn from_board(id: String, text: String, session: ReplyTo, now: Timestamp) -> Reply {
-        let micros = now.as_micros().max(0);
-        Reply {
-            version: 1,
-            id,
-            source: ReplySource::Board,
-            event_id: None,
-            channel: None,
-            thread_ts: None,
-            ts: format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000),
-            user: None,
-            text,
-            received_at: now.to_string(),
-            agent: Some(session.agent.to_string()),
-            session_id: Some(session.id.to_string()),
-            cwd: session.cwd,
-        }
-    }
-
-    /// The session that it is for. Checked again by whoever reads the file: it becomes an argument.
-    pub fn session(&self) -> Option<(Agent, SessionId)> {
-        let agent = Agent::parse(self.agent.as_deref()?)?;
-        let id = self.session_id.as_deref().filter(|id| is_uuid(id))?;
-        Some((agent, SessionId::parse(id)?))
-    }
-
-    /// Orders replies: by Slack's time.
-    pub fn order(&self) -> (Option<SlackTs>, &str) {
-        (SlackTs::parse(&self.ts), &self.id)
-    }
-}
-
-/// Both parts have been checked to be a name.
-pub fn slack_reply_id(channel: &str, ts: &str) -> String {
-    format!("slack-{channel}-{ts}")
-}
-
-/// An id becomes the name of a file, and reaches hooks by the environment.
-pub fn is_reply_id(id: &str) -> bool {
-    is_safe_component(id)
-}
-
-pub fn is_slack_ts(ts: &str) -> bool {
-    SlackTs::parse(ts).is_some()
-}
-
-/// Who runs a reply, from the claim on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
-    pub pid: u32,
-    /// With the pid a name for the process; 0 when it is not known.
-    pub start: u64,
-    pub at: String,
-    /// Which start of the machine it was, where the start time counts from that.
+#[derive(Debug, Serialize, Deserialize)]
+struct HolderFile {
+    pid: u32,
+    start: u64,
+    at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boot: Option<String>,
-    /// Of the process that works on a reply: what kind it is.
+    boot: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub way: Option<Way>,
+    way: Option<String>,
 }
 
-/// What the runner has started for a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// The agent, which runs the reply.
-    Agent,
-    /// `codex queue`, which gives the reply to a Codex that has the thread open.
-    Queue,
-}
-
-/// What came of a reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunResult {
-    pub version: u32,
-    pub outcome: Outcome,
-    /// Why it failed.
+#[derive(Debug, Serialize, Deserialize)]
+struct ResultFile {
+    version: u32,
+    outcome: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Reason>,
-    /// The exit code or the signal's number.
+    reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<i64>,
+    code: Option<i64>,
     #[serde(default)]
-    pub stdout_bytes: u64,
+    stdout_bytes: u64,
     #[serde(default)]
-    pub stderr_bytes: u64,
-    /// What the agent printed, when no turn of its own will tell (slash commands).
+    stderr_bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
-    pub ended_at: String,
+    output: Option<String>,
+    ended_at: String,
 }
 
-impl RunResult {
-    pub fn new(outcome: Outcome, ended_at: String) -> RunResult {
-        RunResult {
-            version: 1,
-            outcome,
-            reason: None,
-            code: None,
-            stdout_bytes: 0,
-            stderr_bytes: 0,
-            output: None,
-            ended_at,
-        }
-    }
-
-    pub fn failed(reason: Reason, code: Option<i64>, ended_at: String) -> RunResult {
-        RunResult { reason: Some(reason), code, ..RunResult::new(Outcome::Failed, ended_at) }
-    }
+/// Returns `None` if it is no reply, or a newer version has written it.
+pub fn read_reply(bytes: &[u8]) -> Option<Reply> {
+    let file: ReplyFile = serde_json::from_slice(bytes).ok()?;
+    (file.version <= VERSION).then(|| from_wire(file)).flatten()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Done,
-    /// The agent that has the session open has it, and runs it itself.
-    HandedOver,
-    /// It stands in the queue of the Codex that has the thread open, and was not seen to begin.
-    NotBegun,
-    Failed,
-    Stopped,
-    /// It has reached the agent, and whoever ran it died before the end of its turn.
-    Interrupted,
-    /// It was claimed, and nobody can tell how far it came.
-    Uncertain,
-    /// The user did not want it any more (`turnbridge inbox drop`).
-    Dropped,
+/// Reads one that is done with. It is only shown, so it may be a newer version's.
+pub fn read_finished(bytes: &[u8]) -> Option<Reply> {
+    from_wire(serde_json::from_slice(bytes).ok()?)
 }
 
-impl Outcome {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Done => "done",
-            Outcome::HandedOver => "handed_over",
-            Outcome::NotBegun => "not_begun",
-            Outcome::Failed => "failed",
-            Outcome::Stopped => "stopped",
-            Outcome::Interrupted => "interrupted",
-            Outcome::Uncertain => "uncertain",
-            Outcome::Dropped => "dropped",
-        }
-    }
+fn from_wire(file: ReplyFile) -> Option<Reply> {
+    let named = |name: &Option<String>| name.clone().unwrap_or_default();
+    Some(Reply {
+        source: ReplySource::parse(&file.source)?,
+        to: NamedSession::of(&named(&file.agent), &named(&file.session_id)),
+        id: file.id,
+        event_id: file.event_id,
+        thread: file
+            .channel
+            .zip(file.thread_ts)
+            .map(|(channel, thread_ts)| ThreadKey { channel, thread_ts }),
+        ts: file.ts,
+        user: file.user,
+        text: file.text,
+        received_at: Timestamp::parse(&file.received_at),
+        cwd: file.cwd,
+    })
 }
 
-/// Why a reply did not run to its end. The sentences are in `texts`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// The agent's program is not there.
-    ProgramMissing,
-    /// It is there, and could not be started.
-    NotStarted,
-    /// The session's folder is gone.
-    FolderMissing,
-    /// The reply names no session that can be resumed.
-    SessionInvalid,
-    /// The agent does not know the session any more.
-    SessionUnknown,
-    /// Longer than what can be handed over.
-    TooLong,
-    /// A command that would end or empty the session.
-    CommandRefused,
-    ExitCode,
-    Signal,
-    /// The model's API has ended the turn, as the agent's own record says.
-    TurnFailed,
+pub fn write_reply(reply: &Reply) -> Vec<u8> {
+    let [agent, session_id] = reply.to.words().map(|word| word.map(str::to_owned));
+    let Reply { id, event_id, thread, ts, user, text, cwd, .. } = reply.clone();
+    let (channel, thread_ts) = thread.map(|thread| (thread.channel, thread.thread_ts)).unzip();
+    to_json(&ReplyFile {
+        version: VERSION,
+        id,
+        source: reply.source.as_str().to_owned(),
+        event_id,
+        channel,
+        thread_ts,
+        ts,
+        user,
+        text,
+        received_at: time_text(reply.received_at),
+        agent,
+        session_id,
+        cwd,
+    })
 }
 
-impl Reason {
-    pub const ALL: [Reason; 10] = [
-        Reason::ProgramMissing,
-        Reason::NotStarted,
-        Reason::FolderMissing,
-        Reason::SessionInvalid,
-        Reason::SessionUnknown,
-        Reason::TooLong,
-        Reason::CommandRefused,
-        Reason::ExitCode,
-        Reason::Signal,
-        Reason::TurnFailed,
-    ];
+/// Returns `None` if it is not whole.
+pub fn read_holder(bytes: &[u8]) -> Option<Holder> {
+    let file: HolderFile = serde_json::from_slice(bytes).ok()?;
+    let HolderFile { pid, start, at, boot, way } = file;
+    let way = known(way, Way::parse)?;
+    Some(Holder { pid, start, at: Timestamp::parse(&at), boot, way })
+}
 
-    /// For the log.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Reason::ProgramMissing => "program_missing",
-            Reason::NotStarted => "not_started",
-            Reason::FolderMissing => "folder_missing",
-            Reason::SessionInvalid => "session_invalid",
-            Reason::SessionUnknown => "session_unknown",
-            Reason::TooLong => "too_long",
-            Reason::CommandRefused => "command_refused",
-            Reason::ExitCode => "exit_code",
-            Reason::Signal => "signal",
-            Reason::TurnFailed => "turn_failed",
-        }
-    }
+pub fn write_holder(holder: &Holder) -> Vec<u8> {
+    let Holder { pid, start, at, boot, way } = holder.clone();
+    let way = way.map(|way| way.as_str().to_owned());
+    to_json(&HolderFile { pid, start, at: time_text(at), boot, way })
+}
+
+/// Returns `None` if it is not whole, or says what this version does not know.
+pub fn read_result(bytes: &[u8]) -> Option<RunResult> {
+    let file: ResultFile = serde_json::from_slice(bytes).ok()?;
+    Some(RunResult {
+        outcome: Outcome::parse(&file.outcome)?,
+        reason: known(file.reason, Reason::parse)?,
+        code: file.code,
+        stdout_bytes: file.stdout_bytes,
+        stderr_bytes: file.stderr_bytes,
+        output: file.output,
+        ended_at: Timestamp::parse(&file.ended_at),
+    })
+}
+
+pub fn write_result(result: &RunResult) -> Vec<u8> {
+    to_json(&ResultFile {
+        version: VERSION,
+        outcome: result.outcome.as_str().to_owned(),
+        reason: result.reason.map(|reason| reason.as_str().to_owned()),
+        code: result.code,
+        stdout_bytes: result.stdout_bytes,
+        stderr_bytes: result.stderr_bytes,
+        output: result.output.clone(),
+        ended_at: time_text(result.ended_at),
+    })
+}
+
+/// A word may be absent; one that is not known makes the whole unreadable.
+fn known<T>(word: Option<String>, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+    word.map_or(Some(None), |word| parse(&word).map(Some))
+}
+
+/// A struct of strings and numbers always serialises; an empty file would read as absent.
+fn to_json(file: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(file).unwrap_or_default()
 }
 
 /// A message as Slack reports it, as far as it matters here. A field of the wrong type is absent.
@@ -304,18 +193,6 @@ pub struct Heard {
     pub version: u32,
     pub received_at: String,
     pub reported: Reported,
-}
-
-/// A message that has passed every check but the route's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SlackMessage {
-    pub event_id: Option<String>,
-    pub channel: String,
-    pub thread_ts: String,
-    pub ts: String,
-    pub user: String,
-    /// Decoded.
-    pub text: String,
 }
 
 /// The `payload` of an `events_api` envelope. `None` when it is no JSON object with an `event`.
@@ -371,70 +248,123 @@ fn text(object: &Value, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::SessionKey;
+    use crate::replies::reply::ReplyTo;
+
+    const OF_0_1_0: &str = include_str!(
+        "../../../turnbridge/testdata/state-0.1.0/inbox/8f6b4c7e-55a0-4f0c-9c53-0d7c1e2f9a11.json"
+    );
+    /// Of a reply from Slack whose thread is not known, as 0.1.0 wrote it.
+    const WITHOUT_ROUTE: &str = r#"{"version":1,"id":"slack-D1-1700000001.000200","source":"slack","event_id":"Ev1","channel":"D1","thread_ts":"1.0","ts":"1700000001.000200","user":"U1","text":"go","received_at":"2026-11-17T20:52:00.000000Z"}"#;
+    const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+    fn read(text: &str) -> Reply {
+        read_reply(text.as_bytes()).unwrap()
+    }
+
+    fn text(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn written(reply: &Reply) -> String {
+        text(write_reply(reply))
+    }
 
     #[test]
-    fn replies_are_ordered_by_slacks_time_as_a_number() {
-        let reply = |ts: &str| {
-            let message = SlackMessage {
-                event_id: None,
-                channel: "D1".into(),
-                thread_ts: "1.0".into(),
-                ts: ts.into(),
-                user: "U1".into(),
-                text: "x".into(),
-            };
-            Reply::from_slack(message, None, String::new())
-        };
-        let mut replies = ["1700000010.000001", "999999999.5", "1700000002.000100", "1700000002.9"];
-        replies.sort_by(|a, b| reply(a).order().cmp(&reply(b).order()));
-        assert_eq!(
-            replies,
-            ["999999999.5", "1700000002.000100", "1700000002.9", "1700000010.000001"]
-        );
-        let to = || ReplyTo {
-            agent: Agent::Codex,
-            id: SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap(),
-            cwd: None,
-        };
-        let now = Timestamp::from_micros(1_700_000_002_000_200);
-        let board = Reply::from_board("b".into(), "x".into(), to(), now);
-        assert!(board.order() > reply("1700000002.000100").order(), "{board:?}");
-        assert!(board.order() < reply("1700000002.9").order(), "{board:?}");
-        assert_eq!(board.session().unwrap(), (to().agent, to().id));
-        assert!(is_slack_ts("1700000000.000100"));
-        for bad in ["", "1", ".1", "1.", "-1.0", "1.0.0", "../x.1", "1.0000000001"] {
-            assert!(!is_slack_ts(bad), "{bad}");
+    fn a_reply_of_0_1_0_is_read_and_written_to_the_letter() {
+        for file in [OF_0_1_0.trim_end(), WITHOUT_ROUTE] {
+            assert_eq!(written(&read(file)), file);
+        }
+        assert_eq!(read(WITHOUT_ROUTE).to, NamedSession::nobody());
+    }
+
+    #[test]
+    fn a_reply_reads_back_as_the_same_reply() {
+        let thread = ThreadKey::new("D1", "1.0");
+        let said = Reply::from_slack(thread, "2.5".into(), "U1".into(), "a\n\u{1b}b".into());
+        let said = Reply { event_id: Some("Ev1".into()), ..said };
+        let key = SessionKey::of("codex", "01a1e18e-2062-79f1-b187-979e8f997b9c").unwrap();
+        let to = ReplyTo { key, cwd: Some("/w".into()) };
+        for reply in
+            [said.addressed(None, NOW), Reply::from_board("b".into(), "go".into(), to, NOW)]
+        {
+            assert_eq!(read(&written(&reply)), reply);
+        }
+    }
+
+    /// It is told that it leads nowhere, and shown as it stands.
+    #[test]
+    fn a_reply_for_no_session_that_can_be_resumed_is_kept_and_leads_nowhere() {
+        let (agent, id) = ("\"claude\"", "\"825c8529-ee09-4cb8-8902-dd785b12ca0a\"");
+        for (old, new) in [(agent, "\"gemini\""), (id, "\"../x\""), (id, "\"last\"")] {
+            let file = OF_0_1_0.trim_end().replace(old, new);
+            let reply = read(&file);
+            assert_eq!(reply.session(), None, "{file}");
+            assert_eq!(written(&reply), file);
         }
     }
 
     #[test]
-    fn a_session_that_is_no_uuid_or_of_no_known_tool_is_none() {
-        let session = |agent: &str, id: &str| {
-            let route = Route {
-                ts: String::new(),
-                channel: "D1".into(),
-                thread_ts: "1.0".into(),
-                agent: agent.into(),
-                session_id: id.into(),
-                turn_id: None,
-                cwd: None,
-                machine: None,
-            };
-            let message = SlackMessage {
-                event_id: None,
-                channel: "D1".into(),
-                thread_ts: "1.0".into(),
-                ts: "2.0".into(),
-                user: "U1".into(),
-                text: "x".into(),
-            };
-            Reply::from_slack(message, Some(&route), String::new()).session()
-        };
-        let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
-        assert_eq!(session("claude", id).unwrap().0, Agent::Claude);
-        assert_eq!(session("codex", id).unwrap().1.as_str(), id);
-        assert!(session("rm", id).is_none());
-        assert!(session("codex", "../../x").is_none());
-        assert!(session("claude", "last").is_none());
+    fn a_time_that_is_none_loses_no_reply() {
+        let reply = read(&OF_0_1_0.replace("2026-11-17T20:52:00.000000Z", "now"));
+        assert_eq!(reply, Reply { received_at: None, ..read(OF_0_1_0) });
+        assert_eq!(read(&written(&reply)), reply);
+    }
+
+    #[test]
+    fn half_a_reply_is_none_and_a_newer_versions_is_only_shown_when_it_is_finished() {
+        let half = OF_0_1_0.trim_end().as_bytes();
+        assert_eq!(read_reply(&half[..half.len() - 1]), None);
+        let newer = OF_0_1_0.replace("\"version\":1", "\"version\":2");
+        assert_eq!(read_reply(newer.as_bytes()), None);
+        assert_eq!(read_finished(newer.as_bytes()), Some(read(OF_0_1_0)));
+        let from_elsewhere = OF_0_1_0.replace("board", "mail");
+        assert_eq!(read_reply(from_elsewhere.as_bytes()), None);
+    }
+
+    #[test]
+    fn a_result_is_read_and_written_to_the_letter() {
+        for file in [
+            r#"{"version":1,"outcome":"done","code":0,"stdout_bytes":4,"stderr_bytes":0,"output":"x","ended_at":"2026-11-17T20:52:00.000000Z"}"#,
+            r#"{"version":1,"outcome":"failed","reason":"exit_code","code":-1,"stdout_bytes":0,"stderr_bytes":9,"ended_at":"2026-11-17T20:52:00.000000Z"}"#,
+        ] {
+            let result = read_result(file.as_bytes()).unwrap();
+            assert_eq!(text(write_result(&result)), file);
+        }
+        let short = br#"{"version":1,"outcome":"stopped","ended_at":"soon"}"#;
+        let stopped = RunResult { ended_at: None, ..RunResult::new(Outcome::Stopped, NOW) };
+        assert_eq!(read_result(short), Some(stopped));
+    }
+
+    #[test]
+    fn every_word_of_a_result_is_read_back_and_another_makes_it_unreadable() {
+        for outcome in Outcome::ALL {
+            let result = RunResult::new(outcome, NOW);
+            assert_eq!(read_result(&write_result(&result)), Some(result));
+        }
+        for reason in Reason::ALL {
+            let result = RunResult::failed(reason, Some(1), NOW);
+            assert_eq!(read_result(&write_result(&result)), Some(result));
+        }
+        let failed = text(write_result(&RunResult::failed(Reason::Signal, None, NOW)));
+        for (old, new) in [("\"failed\"", "\"melted\""), ("\"signal\"", "\"sunspots\"")] {
+            assert_eq!(read_result(failed.replace(old, new).as_bytes()), None);
+        }
+    }
+
+    #[test]
+    fn a_holder_is_read_and_written_to_the_letter() {
+        for file in [
+            r#"{"pid":7,"start":99,"at":"2026-11-17T20:52:00.000000Z"}"#,
+            r#"{"pid":7,"start":0,"at":"2026-11-17T20:52:00.000000Z","boot":"b","way":"agent"}"#,
+            r#"{"pid":7,"start":0,"at":"2026-11-17T20:52:00.000000Z","way":"queue"}"#,
+        ] {
+            let holder = read_holder(file.as_bytes()).unwrap();
+            assert_eq!(text(write_holder(&holder)), file);
+        }
+        let undated = read_holder(br#"{"pid":7,"start":1,"at":""}"#).unwrap();
+        assert_eq!(undated.at, None);
+        assert_eq!(read_holder(&write_holder(&undated)), Some(undated));
+        assert_eq!(read_holder(br#"{"pid":7,"start":1,"at":"","way":"magic"}"#), None);
     }
 }

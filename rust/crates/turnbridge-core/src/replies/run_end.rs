@@ -2,8 +2,10 @@
 //! decides: what the agent's hooks have acknowledged, the record of the turn, the agent's transcript
 //! or rollout. That a prompt was seen says nothing about the end of its turn.
 
-use crate::replies::reply_wire::{Outcome, Reason, RunResult, Way};
+use crate::replies::holder::Way;
+use crate::replies::run_result::{Outcome, Reason, RunResult};
 use crate::replies::turn_trace::{Trace, TurnEnd};
+use crate::timestamp::Timestamp;
 
 /// What is left of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +45,7 @@ impl Evidence {
 }
 
 /// For a run of which nobody is alive any more. `now` is when that was seen.
-pub fn judge(evidence: &Evidence, now: String) -> RunResult {
+pub fn judge(evidence: &Evidence, now: Timestamp) -> RunResult {
     match evidence.way {
         // The hooks of an agent that we did not start do not know the reply.
         None if !evidence.is_acknowledged => RunResult::new(handed_over(evidence), now),
@@ -68,16 +70,16 @@ pub fn queued(evidence: &Evidence) -> Outcome {
     }
 }
 
-fn of_agent(evidence: &Evidence, now: String) -> RunResult {
+fn of_agent(evidence: &Evidence, now: Timestamp) -> RunResult {
     let done =
-        |now| RunResult { output: evidence.untold_output(), ..RunResult::new(Outcome::Done, now) };
+        || RunResult { output: evidence.untold_output(), ..RunResult::new(Outcome::Done, now) };
     match evidence.end() {
-        Some(TurnEnd::Ok) => done(now),
+        Some(TurnEnd::Ok) => done(),
         _ if evidence.is_stop_requested => RunResult::new(Outcome::Stopped, now),
         Some(TurnEnd::Failed) => RunResult::failed(Reason::TurnFailed, None, now),
         Some(TurnEnd::Interrupted) => RunResult::new(Outcome::Interrupted, now),
         // Claude prints what a command has to say when the command is over.
-        None if evidence.is_command && evidence.untold_output().is_some() => done(now),
+        None if evidence.is_command && evidence.untold_output().is_some() => done(),
         None if evidence.has_reached_agent() => RunResult::new(Outcome::Interrupted, now),
         None => RunResult::new(Outcome::Uncertain, now),
     }
@@ -179,7 +181,7 @@ mod tests {
             (stopped(seen(OK)), "done"),
             (stopped(agent()), "stopped"),
         ] {
-            assert_eq!(name(&judge(&evidence, String::new())), expected, "{evidence:?}");
+            assert_eq!(name(&judge(&evidence, Timestamp::default())), expected, "{evidence:?}");
         }
     }
 
@@ -188,26 +190,26 @@ mod tests {
         let typed = |trace| Evidence { way: None, ..traced(trace) };
         let queued = |trace| Evidence { way: Some(Way::Queue), ..traced(trace) };
         for evidence in [typed(Trace::Open), typed(Trace::Ended(TurnEnd::Failed))] {
-            assert_eq!(name(&judge(&evidence, String::new())), "handed_over");
+            assert_eq!(name(&judge(&evidence, Timestamp::default())), "handed_over");
         }
-        assert_eq!(name(&judge(&typed(Trace::Absent), String::new())), "uncertain");
-        assert_eq!(name(&judge(&stopped(typed(Trace::Absent)), String::new())), "uncertain");
-        assert_eq!(name(&judge(&queued(Trace::Open), String::new())), "handed_over");
-        assert_eq!(name(&judge(&queued(Trace::Absent), String::new())), "uncertain");
+        assert_eq!(name(&judge(&typed(Trace::Absent), Timestamp::default())), "uncertain");
+        assert_eq!(name(&judge(&stopped(typed(Trace::Absent)), Timestamp::default())), "uncertain");
+        assert_eq!(name(&judge(&queued(Trace::Open), Timestamp::default())), "handed_over");
+        assert_eq!(name(&judge(&queued(Trace::Absent), Timestamp::default())), "uncertain");
         let taken = |trace| Evidence { printed: "Queued message q.\n".into(), ..queued(trace) };
-        assert_eq!(name(&judge(&taken(Trace::Absent), String::new())), "not_begun");
-        assert_eq!(name(&judge(&taken(Trace::Open), String::new())), "handed_over");
+        assert_eq!(name(&judge(&taken(Trace::Absent), Timestamp::default())), "not_begun");
+        assert_eq!(name(&judge(&taken(Trace::Open), Timestamp::default())), "handed_over");
         let aborted = taken(Trace::Ended(TurnEnd::Interrupted));
-        assert_eq!(name(&judge(&aborted, String::new())), "interrupted");
+        assert_eq!(name(&judge(&aborted, Timestamp::default())), "interrupted");
         // Its hooks know the reply, so it is ours, whatever became of the note about it.
         let ours = Evidence { way: None, ..seen(None) };
-        assert_eq!(name(&judge(&ours, String::new())), "interrupted");
+        assert_eq!(name(&judge(&ours, Timestamp::default())), "interrupted");
     }
 
     #[test]
     fn an_agent_that_was_killed_in_its_turn_is_cut_off_and_one_behind_it_is_done() {
-        let killed = || RunResult::failed(Reason::Signal, Some(9), String::new());
-        let exited = || RunResult::failed(Reason::ExitCode, Some(1), String::new());
+        let killed = || RunResult::failed(Reason::Signal, Some(9), Timestamp::default());
+        let exited = || RunResult::failed(Reason::ExitCode, Some(1), Timestamp::default());
         for (evidence, result, expected) in [
             (seen(None), killed(), "interrupted signal"),
             (traced(Trace::Open), killed(), "interrupted signal"),

@@ -2,102 +2,9 @@
 //! what an observer saw of the process. One `Event` type, so that there is one state table.
 
 use crate::gate::speak::SpeakCall;
-use crate::ids::{Agent, SessionId};
+use crate::ids::SessionKey;
 use crate::session::Host;
 use crate::timestamp::Timestamp;
-
-/// The hook events that Turnbridge registers. `hooks/hooks.json` names exactly those of Claude
-/// Code and `hooks/codex.json` those of Codex (a test compares them); any other event is read, and
-/// nothing is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HookEventName {
-    SessionStart,
-    UserPromptSubmit,
-    PreToolUse,
-    PostToolUse,
-    PostToolUseFailure,
-    PostToolBatch,
-    PermissionRequest,
-    PermissionDenied,
-    Elicitation,
-    ElicitationResult,
-    Notification,
-    Stop,
-    StopFailure,
-    SubagentStart,
-    SubagentStop,
-    /// Codex only: the user stopped the turn.
-    Interrupt,
-    SessionEnd,
-}
-
-impl HookEventName {
-    const OF_CLAUDE: &[HookEventName] = &[
-        HookEventName::SessionStart,
-        HookEventName::UserPromptSubmit,
-        HookEventName::PreToolUse,
-        HookEventName::PostToolUse,
-        HookEventName::PostToolUseFailure,
-        HookEventName::PostToolBatch,
-        HookEventName::PermissionRequest,
-        HookEventName::PermissionDenied,
-        HookEventName::Elicitation,
-        HookEventName::ElicitationResult,
-        HookEventName::Notification,
-        HookEventName::Stop,
-        HookEventName::StopFailure,
-        HookEventName::SubagentStart,
-        HookEventName::SubagentStop,
-        HookEventName::SessionEnd,
-    ];
-
-    /// There is none for a turn that fails; its rollout tells.
-    const OF_CODEX: &[HookEventName] = &[
-        HookEventName::SessionStart,
-        HookEventName::UserPromptSubmit,
-        HookEventName::PreToolUse,
-        HookEventName::PostToolUse,
-        HookEventName::PermissionRequest,
-        HookEventName::Stop,
-        HookEventName::SubagentStart,
-        HookEventName::SubagentStop,
-        HookEventName::Interrupt,
-        HookEventName::SessionEnd,
-    ];
-
-    pub const fn of(agent: Agent) -> &'static [HookEventName] {
-        match agent {
-            Agent::Claude => HookEventName::OF_CLAUDE,
-            Agent::Codex => HookEventName::OF_CODEX,
-        }
-    }
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            HookEventName::SessionStart => "SessionStart",
-            HookEventName::UserPromptSubmit => "UserPromptSubmit",
-            HookEventName::PreToolUse => "PreToolUse",
-            HookEventName::PostToolUse => "PostToolUse",
-            HookEventName::PostToolUseFailure => "PostToolUseFailure",
-            HookEventName::PostToolBatch => "PostToolBatch",
-            HookEventName::PermissionRequest => "PermissionRequest",
-            HookEventName::PermissionDenied => "PermissionDenied",
-            HookEventName::Elicitation => "Elicitation",
-            HookEventName::ElicitationResult => "ElicitationResult",
-            HookEventName::Notification => "Notification",
-            HookEventName::Stop => "Stop",
-            HookEventName::StopFailure => "StopFailure",
-            HookEventName::SubagentStart => "SubagentStart",
-            HookEventName::SubagentStop => "SubagentStop",
-            HookEventName::Interrupt => "Interrupt",
-            HookEventName::SessionEnd => "SessionEnd",
-        }
-    }
-
-    pub fn parse(text: &str, agent: Agent) -> Option<HookEventName> {
-        HookEventName::of(agent).iter().copied().find(|name| name.as_str() == text)
-    }
-}
 
 /// One agent process. The start time tells a process from a later one with the same pid;
 /// its unit is the platform's own and means nothing but equality.
@@ -116,8 +23,7 @@ impl ProcessKey {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    pub agent: Agent,
-    pub session_id: SessionId,
+    pub session: SessionKey,
     pub at: Timestamp,
     pub process: ProcessKey,
     /// The event's own name, for the sinks and the log: `Stop`, `task_complete`.
@@ -249,21 +155,4 @@ pub enum NotificationKind {
     /// `idle_prompt`: nothing typed for a minute after the turn's end.
     Idle,
     Other,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_event_name_reads_back_as_itself() {
-        for agent in [Agent::Claude, Agent::Codex] {
-            for name in HookEventName::of(agent) {
-                assert_eq!(HookEventName::parse(name.as_str(), agent), Some(*name));
-            }
-            assert_eq!(HookEventName::parse("WorktreeCreate", agent), None);
-            assert_eq!(HookEventName::parse("stop", agent), None);
-        }
-        assert_eq!(HookEventName::parse("Interrupt", Agent::Claude), None);
-    }
 }

@@ -8,14 +8,16 @@ pub mod advance;
 pub mod claim;
 pub mod dialogs;
 pub mod event;
+pub mod pending_turn;
 pub mod pending_turn_wire;
 pub mod session_wire;
+pub mod turn_record;
 pub mod turn_wire;
 
 use std::collections::BTreeMap;
 
 use crate::gate::speak::{SpeakCall, SpeakOutcome};
-use crate::ids::{Agent, SessionId};
+use crate::ids::SessionKey;
 use crate::session::claim::Claims;
 use crate::session::event::ProcessKey;
 use crate::timestamp::Timestamp;
@@ -58,6 +60,16 @@ pub enum Detail {
 }
 
 impl Detail {
+    /// Reads what `as_str` and `error` give. Returns `None` if the word is not known.
+    pub fn of(word: &str, error: Option<String>) -> Option<Detail> {
+        match word {
+            "ok" => Some(Detail::Ok),
+            "failed" => Some(Detail::Failed { error: error.unwrap_or_default() }),
+            "interrupted" => Some(Detail::Interrupted),
+            _ => None,
+        }
+    }
+
     pub const fn as_str(&self) -> &'static str {
         match self {
             Detail::Ok => "ok",
@@ -76,8 +88,7 @@ impl Detail {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    pub agent: Agent,
-    pub id: SessionId,
+    pub key: SessionKey,
     pub created_at: Timestamp,
     pub cwd: Option<String>,
     pub transcript_path: Option<String>,
@@ -277,10 +288,9 @@ pub struct Ended {
 }
 
 impl Session {
-    pub fn new(agent: Agent, id: SessionId, created_at: Timestamp) -> Session {
+    pub fn new(key: SessionKey, created_at: Timestamp) -> Session {
         Session {
-            agent,
-            id,
+            key,
             created_at,
             cwd: None,
             transcript_path: None,

@@ -1,136 +1,187 @@
-//! The record of a finished turn, one JSON line in `turns/<tool>-<id>.jsonl`: the source for
-//! everything that shows or sends what an agent said.
+//! The record of a finished turn as one JSON line in `turns/<tool>-<id>.jsonl`.
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::advance::{is_addition, is_other_turn};
-use crate::session::event::{Event, EventKind};
-use crate::session::{Detail, Session, Turn};
+use crate::ids::SessionKey;
+use crate::session::Detail;
+use crate::session::turn_record::TurnRecord;
+use crate::timestamp::{Timestamp, time_text};
 use crate::version_wire::VERSION;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnRecord {
-    pub version: u32,
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct TurnLine {
+    version: u32,
     #[serde(rename = "tool")]
-    pub agent: String,
-    pub session_id: String,
-    pub turn_id: Option<String>,
-    /// The id of the notice that tells of it, whether anybody wanted one or not. Records of 0.1
-    /// have none.
+    agent: String,
+    session_id: String,
+    turn_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub notice_id: Option<String>,
-    pub prompt: Option<String>,
-    /// What was typed while it ran and was given to the agent in it; of a long one the beginning.
+    notice_id: Option<String>,
+    prompt: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub additions: Vec<String>,
-    /// What the agent had said when the Stop gate sent it on: often the real answer, with
-    /// nothing but "I have spoken." after it.
+    additions: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier_answers: Vec<String>,
-    pub answer: Option<String>,
-    /// `ok`; `failed`, with the kind of error beside it; `interrupted`, when the Stop gate had
-    /// sent the agent on and no end came.
-    pub detail: String,
-    pub error: Option<String>,
-    pub started_at: Option<String>,
-    pub ended_at: String,
-    pub cwd: Option<String>,
-    pub permission_mode: Option<String>,
-    pub background_tasks: Vec<String>,
+    earlier_answers: Vec<String>,
+    answer: Option<String>,
+    detail: String,
+    error: Option<String>,
+    started_at: Option<String>,
+    ended_at: String,
+    cwd: Option<String>,
+    permission_mode: Option<String>,
+    background_tasks: Vec<String>,
 }
 
-/// A line of the file. `None`: it is none, or not for this version.
-pub fn read_turn(line: &[u8]) -> Option<TurnRecord> {
-    serde_json::from_slice(line).ok().filter(|turn: &TurnRecord| turn.version <= VERSION)
+/// Reads a line of the file of `session`. Returns `None` if it is no record, or not for this version.
+///
+/// A record that names no session that can be used is none the less a turn of the one whose file it
+/// stands in.
+pub fn read_turn(line: &[u8], session: &SessionKey) -> Option<TurnRecord> {
+    let line: TurnLine = serde_json::from_slice(line).ok()?;
+    let own = line.session().unwrap_or_else(|| session.clone());
+    (line.version <= VERSION).then(|| line.into_record(own))
 }
 
-/// What the session file has no room for: the whole prompt, of which it may hold only the
-/// beginning, and the answer of a Stop that the gate blocked.
-#[derive(Debug, Clone, Default)]
-pub struct Kept {
-    pub prompt: Option<String>,
-    pub earlier_answer: Option<String>,
+/// Without the line's end.
+pub fn write_turn(turn: &TurnRecord) -> Vec<u8> {
+    // A struct of strings always serialises.
+    serde_json::to_vec(&TurnLine::of(turn)).unwrap_or_default()
 }
 
-/// The record that `event` makes, when it ended a turn.
-pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
-    if event.agent_id.is_some() {
-        return None;
+/// The record as programs are shown it: as it stands in the file.
+pub fn turn_json(turn: &TurnRecord) -> impl Serialize + use<> {
+    TurnLine::of(turn)
+}
+
+impl TurnLine {
+    pub(super) fn of(turn: &TurnRecord) -> TurnLine {
+        let TurnRecord { turn_id, notice_id, prompt, additions, earlier_answers, .. } =
+            turn.clone();
+        TurnLine {
+            version: VERSION,
+            agent: turn.session.agent.as_str().to_owned(),
+            session_id: turn.session.id.as_str().to_owned(),
+            turn_id,
+            notice_id,
+            prompt,
+            additions,
+            earlier_answers,
+            answer: turn.answer.clone(),
+            detail: turn.detail.as_ref().map(Detail::as_str).unwrap_or_default().to_owned(),
+            error: turn.error().map(str::to_owned),
+            started_at: turn.started_at.map(|at| at.to_string()),
+            ended_at: time_text(turn.ended_at),
+            cwd: turn.cwd.clone(),
+            permission_mode: turn.permission_mode.clone(),
+            background_tasks: turn.background_tasks.clone(),
+        }
     }
-    let (answer, detail, background_tasks) = match &event.kind {
-        EventKind::TurnEnded { answer, background_tasks, .. } => {
-            (answer, Detail::Ok, background_tasks.clone())
+
+    pub(super) fn session(&self) -> Option<SessionKey> {
+        SessionKey::of(&self.agent, &self.session_id)
+    }
+
+    pub(super) fn into_record(self, session: SessionKey) -> TurnRecord {
+        TurnRecord {
+            session,
+            turn_id: self.turn_id,
+            notice_id: self.notice_id,
+            prompt: self.prompt,
+            additions: self.additions,
+            earlier_answers: self.earlier_answers,
+            answer: self.answer,
+            detail: Detail::of(&self.detail, self.error),
+            started_at: self.started_at.as_deref().and_then(Timestamp::parse),
+            ended_at: Timestamp::parse(&self.ended_at),
+            cwd: self.cwd,
+            permission_mode: self.permission_mode,
+            background_tasks: self.background_tasks,
         }
-        EventKind::TurnFailed { answer, error } => {
-            (answer, Detail::Failed { error: error.clone() }, Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OF_0_1_0: &str = include_str!(
+        "../../../turnbridge/testdata/state-0.1.0/turns/claude-825c8529-ee09-4cb8-8902-dd785b12ca0a.jsonl"
+    );
+    const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+    fn key() -> SessionKey {
+        SessionKey::of("claude", "825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap()
+    }
+
+    fn read(line: &str) -> TurnRecord {
+        read_turn(line.as_bytes(), &key()).unwrap()
+    }
+
+    fn written(turn: &TurnRecord) -> String {
+        String::from_utf8(write_turn(turn)).unwrap()
+    }
+
+    #[test]
+    fn a_record_of_0_1_0_is_read_and_written_to_the_letter() {
+        let line = OF_0_1_0.trim_end();
+        assert_eq!(written(&read(line)), line);
+        assert_eq!(serde_json::to_string(&turn_json(&read(line))).unwrap(), line);
+    }
+
+    #[test]
+    fn a_record_reads_back_as_the_same_record() {
+        let failed = Detail::Failed { error: "rate_limit".into() };
+        for detail in [Detail::Ok, Detail::Interrupted, failed] {
+            let bare = TurnRecord::new(key(), detail, NOW);
+            let full = TurnRecord {
+                turn_id: Some("p".into()),
+                notice_id: Some("claude-1".into()),
+                prompt: Some("go".into()),
+                additions: vec!["and".into()],
+                earlier_answers: vec!["first".into()],
+                answer: Some("done".into()),
+                started_at: Some(NOW),
+                cwd: Some("/w".into()),
+                permission_mode: Some("plan".into()),
+                background_tasks: vec!["sleep".into()],
+                ..bare.clone()
+            };
+            for record in [bare, full] {
+                assert_eq!(read(&written(&record)), record);
+            }
         }
-        _ => return None,
-    };
-    let turn = &session.run(event.process)?.turn;
-    // What is known of another turn is none of this one's.
-    let (turn, kept) = match is_other_turn(turn, event) {
-        true => (&Turn::default(), Kept::default()),
-        false => (turn, kept),
-    };
-    Some(TurnRecord {
-        turn_id: event.facts.prompt_id.clone().or_else(|| turn.prompt_id.clone()),
-        answer: answer.clone(),
-        background_tasks,
-        ..record(session, turn, event, kept, &detail)
-    })
-}
+    }
 
-/// The record of a turn that the gate had sent on and that `event` shows to have no end of its
-/// own: the user stopped it, the process is gone, another turn ends. Its answer must not be lost
-/// with it. `session` is as it was before the event.
-pub fn abandoned_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
-    let run = session.run(event.process)?;
-    let turn = &run.turn;
-    let is_left = matches!(
-        event.kind,
-        EventKind::PromptSubmitted { .. }
-            | EventKind::RunEnded { .. }
-            | EventKind::ProcessGone
-            | EventKind::PaneLeft { .. }
-    );
-    let is_end = matches!(
-        event.kind,
-        EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } | EventKind::StopBlocked { .. }
-    );
-    let is_left = is_left && !is_addition(run, event) || is_end && is_other_turn(turn, event);
-    let is_left = is_left && event.agent_id.is_none();
-    (is_left && turn.is_reminded && !turn.is_over)
-        .then(|| record(session, turn, event, kept, &Detail::Interrupted))
-}
+    #[test]
+    fn a_record_that_names_no_session_is_a_turn_of_the_one_whose_file_it_is_in() {
+        let other_agent = OF_0_1_0.replace("\"claude\"", "\"gemini\"");
+        let unsafe_id = OF_0_1_0.replace(key().id.as_str(), "../x");
+        for line in [other_agent, unsafe_id] {
+            assert_eq!(read(&line), read(OF_0_1_0));
+        }
+        let codex = SessionKey::of("codex", "s").unwrap();
+        assert_eq!(read_turn(OF_0_1_0.as_bytes(), &codex).unwrap().session, key());
+    }
 
-fn read_additions(turn: &Turn) -> Vec<String> {
-    let read = turn.additions.iter().filter(|addition| addition.is_read);
-    read.map(|addition| addition.prompt.text.clone()).collect()
-}
+    #[test]
+    fn a_time_or_a_detail_that_is_not_understood_loses_no_record() {
+        let line = OF_0_1_0
+            .replace("2026-11-17T20:51:53.553210Z", "then")
+            .replace("2026-11-17T20:51:53.560574Z", "now")
+            .replace("\"ok\"", "\"melted\"");
+        let record = read(&line);
+        let expected =
+            TurnRecord { started_at: None, ended_at: None, detail: None, ..read(OF_0_1_0) };
+        assert_eq!(record, expected);
+        assert_eq!(read(&written(&record)), record);
+    }
 
-fn record(
-    session: &Session,
-    turn: &Turn,
-    event: &Event,
-    kept: Kept,
-    detail: &Detail,
-) -> TurnRecord {
-    TurnRecord {
-        version: VERSION,
-        agent: session.agent.as_str().to_owned(),
-        session_id: session.id.as_str().to_owned(),
-        turn_id: turn.prompt_id.clone(),
-        notice_id: None,
-        prompt: kept.prompt,
-        additions: read_additions(turn),
-        earlier_answers: kept.earlier_answer.into_iter().collect(),
-        answer: None,
-        detail: detail.as_str().to_owned(),
-        error: detail.error().map(str::to_owned),
-        started_at: turn.started_at.map(|at| at.to_string()),
-        ended_at: event.at.to_string(),
-        cwd: session.cwd.clone(),
-        permission_mode: session.permission_mode.clone(),
-        background_tasks: Vec::new(),
+    #[test]
+    fn half_a_line_and_a_newer_versions_are_none() {
+        let line = OF_0_1_0.trim_end();
+        let newer = line.replace("\"version\":1", "\"version\":2");
+        for line in ["", "{}", &line[..line.len() - 1], &newer] {
+            assert_eq!(read_turn(line.as_bytes(), &key()), None, "{line}");
+        }
     }
 }

@@ -3,7 +3,8 @@
 
 use serde::Serialize;
 
-use crate::session::event::{Event, EventKind, HookEventName, NotificationKind};
+use crate::agents::hook_table::HookEventName;
+use crate::session::event::{Event, EventKind, NotificationKind};
 use crate::session::{Detail, Session, State};
 
 #[derive(Debug, Serialize)]
@@ -36,7 +37,7 @@ pub fn kawaii_line(
     instance_id: Option<&str>,
 ) -> Option<String> {
     let state = session.state();
-    let always = match (&event.kind, HookEventName::parse(&event.name, event.agent)) {
+    let always = match (&event.kind, HookEventName::parse(&event.name, event.session.agent)) {
         (EventKind::Notified { kind }, _) => {
             *kind == NotificationKind::DialogOpen && state == State::WaitingUser
         }
@@ -56,9 +57,9 @@ pub fn kawaii_line(
         return None;
     }
     let line = Line {
-        source: session.agent.as_str(),
+        source: session.key.agent.as_str(),
         event: state.as_str(),
-        session_id: session.id.as_str(),
+        session_id: session.key.id.as_str(),
         pane_id,
         timestamp: event.at.to_string(),
         hook: &event.name,

@@ -4,10 +4,12 @@
 //! The order is the order of the requirements: an empty text is nothing at all, before anybody is
 //! asked who wrote it (SLV-45). A stranger gets silence, the owner an answer (SLV-85).
 
-use crate::ids::{Agent, is_safe_component, is_uuid};
-use crate::notices::notice_wire::Route;
-use crate::replies::reply_wire::{Reported, SlackMessage, is_slack_ts};
+use crate::ids::is_safe_component;
+use crate::notices::route::Route;
+use crate::replies::reply::{Reply, is_slack_ts};
+use crate::replies::reply_wire::Reported;
 use crate::slack::slack_decode::decode;
+use crate::slack::thread_marks::ThreadKey;
 
 /// Whose replies count, and where.
 #[derive(Debug, Clone, Copy)]
@@ -42,9 +44,9 @@ impl Workspace<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checked {
     /// To be run.
-    Accepted { message: SlackMessage, route: Route },
+    Accepted { reply: Reply, route: Route },
     /// The owner's, but nobody knows for which session: to be told (SLV-85).
-    NoRoute(SlackMessage),
+    NoRoute(Reply),
     /// Nothing is said about it, except in the log.
     Dropped(Drop),
 }
@@ -94,24 +96,25 @@ const TYPED: [&str; 2] = ["thread_broadcast", "file_share"];
 
 /// `reported` is `None` when the payload could not be read. `routes` are oldest first.
 pub fn check_reply(reported: Option<Reported>, owner: Owner<'_>, routes: &[Route]) -> Checked {
-    let message = match check_message(reported, owner) {
-        Ok(message) => message,
+    let reply = match check_message(reported, owner) {
+        Ok(reply) => reply,
         Err(drop) => return Checked::Dropped(drop),
     };
-    let is_of_thread =
-        |route: &&Route| route.channel == message.channel && route.thread_ts == message.thread_ts;
+    let is_of_thread = |route: &&Route| {
+        reply.thread.as_ref().is_some_and(|it| route.is_of(&it.channel, &it.thread_ts))
+    };
     let is_here = |route: &&Route| {
         let is_elsewhere = route.machine.as_deref().zip(owner.machine);
         is_valid(route) && is_elsewhere.is_none_or(|(theirs, own)| theirs == own)
     };
     match routes.iter().rev().find(is_of_thread).filter(is_here) {
-        Some(route) => Checked::Accepted { route: route.clone(), message },
-        None => Checked::NoRoute(message),
+        Some(route) => Checked::Accepted { route: route.clone(), reply },
+        None => Checked::NoRoute(reply),
     }
 }
 
 /// Everything but the thread: whether the owner has written it, to us.
-pub fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<SlackMessage, Drop> {
+pub fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<Reply, Drop> {
     let reported = reported.filter(|reported| reported.is_message).ok_or(Drop::NoMessage)?;
     let text = decode(&reported.text.unwrap_or_default());
     if text.trim().is_empty() {
@@ -136,32 +139,30 @@ pub fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<Sla
     let ts = reported.ts.filter(|ts| is_slack_ts(ts)).ok_or(Drop::NoMessage)?;
     let is_thread = |thread: &String| *thread != ts && is_slack_ts(thread);
     let thread_ts = reported.thread_ts.filter(is_thread).ok_or(Drop::NoThread)?;
-    Ok(SlackMessage { event_id: reported.event_id, channel, thread_ts, ts, user, text })
+    let reply = Reply::from_slack(ThreadKey { channel, thread_ts }, ts, user, text);
+    Ok(Reply { event_id: reported.event_id, ..reply })
 }
 
 /// SLV-48. The id becomes an argument; both agents name their sessions by UUIDs.
 pub fn is_valid(route: &Route) -> bool {
-    Agent::parse(&route.agent).is_some() && is_uuid(&route.session_id)
+    route.session.resumable().is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replies::reply_wire::{Reply, read_event, read_fetched};
+    use crate::ids::NamedSession;
+    use crate::replies::reply_wire::{read_event, read_fetched};
+    use crate::timestamp::Timestamp;
     use serde_json::{Value, json};
 
     const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 
     fn route(agent: &str, session_id: &str) -> Route {
+        let session = NamedSession::of(agent, session_id);
         Route {
-            ts: "2026-01-01T00:00:00Z".into(),
-            channel: "D1".into(),
-            thread_ts: "1700000000.000100".into(),
-            agent: agent.into(),
-            session_id: session_id.into(),
-            turn_id: None,
             cwd: Some("/home/user/project".into()),
-            machine: None,
+            ..Route::new("D1", "1700000000.000100", session, Timestamp::default())
         }
     }
 
@@ -206,17 +207,17 @@ mod tests {
     /// SLV-43, X29.
     #[test]
     fn slv_23_41_47_the_owners_reply_in_a_thread_of_ours_is_accepted() {
-        let Checked::Accepted { message, route } = check(json!({
+        let Checked::Accepted { reply: said, route } = check(json!({
             "text": "a &lt; b <@U2>", "blocks": [{"type": "markdown", "text": "other words"}],
             "attachments": [{"text": "other words"}], "files": [{"title": "other words"}],
         })) else {
             panic!("not accepted")
         };
-        assert_eq!(message.text, "a < b @U2");
-        assert_eq!(route.session_id, ID);
-        let reply = Reply::from_slack(message, Some(&route), "now".into());
+        assert_eq!(said.text, "a < b @U2");
+        assert_eq!(route.session.id_text(), ID);
+        let reply = said.addressed(Some(&route), Timestamp::default());
         assert_eq!(reply.id, "slack-D1-1700000001.000200");
-        assert!(crate::replies::reply_wire::is_reply_id(&reply.id));
+        assert!(crate::replies::reply::is_reply_id(&reply.id));
         assert_eq!(reply.event_id.as_deref(), Some("Ev1"));
         assert_eq!(reply.cwd.as_deref(), Some("/home/user/project"));
         for subtype in ["thread_broadcast", "file_share"] {
@@ -353,7 +354,8 @@ mod tests {
     fn until_the_direct_message_is_known_any_may_be_it_but_no_channel() {
         let early = |changes: Value| {
             let owner = Owner { dm_channel: None, ..OWNER };
-            check_message(read_event(&payload(changes)), owner).map(|message| message.channel)
+            check_message(read_event(&payload(changes)), owner)
+                .map(|reply| reply.thread.unwrap().channel)
         };
         assert_eq!(early(json!({"channel": "D2"})), Ok("D2".to_owned()));
         assert_eq!(early(json!({"channel": "C2"})), Err(Drop::OtherChannel));

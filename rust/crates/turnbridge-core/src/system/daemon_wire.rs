@@ -1,25 +1,104 @@
 //! `daemon.json`: what the running daemon says of itself, for `turnbridge daemon status` and the
 //! doctor. Whether it runs is told by its lock alone.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use crate::ids::ChannelName;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "DaemonFile", into = "DaemonFile")]
 pub struct DaemonStatus {
     pub version: u32,
     pub pid: u32,
     /// Of the executable.
     pub program_version: String,
     pub started_at: String,
-    pub slack: SlackStatus,
+    pub channels: BTreeMap<ChannelName, ChannelStatus>,
+    /// Why the config file is not in force; absent: it is.
+    pub config_problem: Option<ConfigProblem>,
+    /// Absent: a 0.1 does not tell.
+    pub board: Option<BoardStatus>,
+}
+
+impl DaemonStatus {
+    pub fn listener(&self, channel: &ChannelName) -> Option<&ListenerStatus> {
+        self.channels.get(channel).map(|channel| &channel.listener)
+    }
+
+    pub fn replies(&self, channel: &ChannelName) -> Option<&RepliesStatus> {
+        self.channels.get(channel)?.replies.as_ref()
+    }
+}
+
+/// How people's replies on one channel reach this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelStatus {
+    pub listener: ListenerStatus,
     /// How replies are asked for; absent while none are wanted, and of a 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replies: Option<RepliesStatus>,
-    /// Why the config file is not in force; absent: it is.
+}
+
+/// The file. Slack's status lies where 0.1 has it.
+#[derive(Serialize, Deserialize)]
+struct DaemonFile {
+    version: u32,
+    pid: u32,
+    program_version: String,
+    started_at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub config_problem: Option<ConfigProblem>,
-    /// Absent: a 0.1 does not tell.
+    slack: Option<ListenerStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub board: Option<BoardStatus>,
+    replies: Option<RepliesStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    config_problem: Option<ConfigProblem>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    board: Option<BoardStatus>,
+    /// The channels that 0.1 does not know.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    channels: BTreeMap<String, ChannelStatus>,
+}
+
+impl From<DaemonFile> for DaemonStatus {
+    fn from(file: DaemonFile) -> DaemonStatus {
+        let named =
+            |(name, status): (String, ChannelStatus)| Some((ChannelName::parse(&name)?, status));
+        let mut channels: BTreeMap<_, _> = file.channels.into_iter().filter_map(named).collect();
+        if let Some(listener) = file.slack {
+            channels.insert(ChannelName::SLACK, ChannelStatus { listener, replies: file.replies });
+        }
+        DaemonStatus {
+            version: file.version,
+            pid: file.pid,
+            program_version: file.program_version,
+            started_at: file.started_at,
+            channels,
+            config_problem: file.config_problem,
+            board: file.board,
+        }
+    }
+}
+
+impl From<DaemonStatus> for DaemonFile {
+    fn from(mut status: DaemonStatus) -> DaemonFile {
+        let slack = status.channels.remove(&ChannelName::SLACK);
+        let (slack, replies) =
+            slack.map_or((None, None), |slack| (Some(slack.listener), slack.replies));
+        let named = |(name, status): (ChannelName, ChannelStatus)| (name.to_string(), status);
+        DaemonFile {
+            version: status.version,
+            pid: status.pid,
+            program_version: status.program_version,
+            started_at: status.started_at,
+            slack,
+            replies,
+            config_problem: status.config_problem,
+            board: status.board,
+            channels: status.channels.into_iter().map(named).collect(),
+        }
+    }
 }
 
 /// What is wrong with the config file as it is now.
@@ -104,11 +183,11 @@ impl RepliesStatus {
     }
 }
 
-/// How replies reach us.
+/// The connection by which replies come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum SlackStatus {
-    /// Replies are not wanted, or no Slack is configured.
+pub enum ListenerStatus {
+    /// Replies are not wanted, or the channel is not configured.
     Off {
         reason: String,
     },
@@ -117,7 +196,7 @@ pub enum SlackStatus {
         since: String,
         num_connections: u32,
     },
-    /// Slack has refused us; nothing changes until the user does something.
+    /// The service has refused us; nothing changes until the user does something.
     Refused {
         error: String,
         hint: Option<String>,

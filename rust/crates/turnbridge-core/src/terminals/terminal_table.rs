@@ -92,7 +92,12 @@ pub fn is_of_a_terminal(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::terminals::pane_id::{OWN_SESSION, pane_of};
+    use crate::terminals::terminal_calls::Pane;
 
     #[test]
     fn a_pane_that_is_named_by_a_variable_can_be_found_again() {
@@ -101,9 +106,38 @@ mod tests {
         }
     }
 
+    /// Returns the variables by which panes are named and found, without those of any other purpose.
+    fn asked_for() -> BTreeSet<String> {
+        let asked = RefCell::new(BTreeSet::new());
+        let ask = |set: Option<(&str, &str)>| {
+            let variable = |name: &str| {
+                asked.borrow_mut().insert(name.to_owned());
+                set.filter(|(own, _)| *own == name).map(|(_, value)| value)
+            };
+            (Pane::of(variable), pane_of(variable))
+        };
+        assert_eq!(ask(None), (None, None));
+        // Some are asked for only if another one has a value.
+        let first = asked.borrow().clone();
+        for name in &first {
+            for value in ["1", "%1"] {
+                ask(Some((name, value)));
+            }
+        }
+        let mut asked = asked.into_inner();
+        asked.remove(OWN_SESSION);
+        asked
+    }
+
     #[test]
-    fn whatever_a_hook_keeps_an_agent_elsewhere_does_not_inherit() {
-        for name in ["TMUX", "TMUX_PANE", "ZELLIJ", "ZELLIJ_SESSION_NAME", "WEZTERM_UNIX_SOCKET"] {
+    fn what_finds_a_pane_again_a_hook_keeps_and_an_agent_elsewhere_does_not_inherit() {
+        let asked = asked_for();
+        assert!(asked.contains("WEZTERM_UNIX_SOCKET"), "{asked:?}");
+        for name in asked {
+            assert!(is_kept(&name) && is_of_a_terminal(&name), "{name}");
+        }
+        // By these an agent would reach the terminal of whoever started the daemon.
+        for name in ["ZELLIJ", "ZELLIJ_SESSION_NAME", "WEZTERM_UNIX_SOCKET", "KITTY_LISTEN_ON"] {
             assert!(is_kept(name) && is_of_a_terminal(name), "{name}");
         }
         assert!(is_of_a_terminal("KITTY_PUBLIC_KEY") && !is_kept("KITTY_PUBLIC_KEY"));

@@ -4,7 +4,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::session::turn_wire::turn_json;
 use turnbridge_core::text::texts::Language;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{pane_store, session_store};
@@ -63,10 +64,8 @@ impl Desk {
     }
 
     fn session(&self, head: &Head, agent: &str, id: &str) -> Response {
-        let Some((agent, id)) = session_key(Some(agent), Some(id)) else {
-            return no_session();
-        };
-        let Some(session) = session_store::read(&self.paths, agent, &id) else {
+        let key = session_key(Some(agent), Some(id));
+        let Some(session) = key.and_then(|key| session_store::read(&self.paths, &key)) else {
             return no_session();
         };
         let page = turns::page(&self.paths, &session, head.number("before"), head.number("limit"));
@@ -74,10 +73,10 @@ impl Desk {
             "version": 1,
             "session": cards::card(&self.paths, &pane_store::read(&self.paths), &session),
             "open_turn": turns::open_turn(&self.paths, &session),
-            "turns": page.turns,
+            "turns": page.turns.iter().map(turn_json).collect::<Vec<_>>(),
             "first": page.first,
             "total": page.total,
-            "replies": board_replies::of_session(&self.paths, agent, &id),
+            "replies": board_replies::of_session(&self.paths, &session.key),
         }))
     }
 
@@ -101,7 +100,7 @@ impl Desk {
             },
             ["api", "focus"] => {
                 let key = session_key(order["tool"].as_str(), order["session_id"].as_str());
-                let gone = key.and_then(|(agent, id)| go_to_terminal::go(&self.paths, agent, &id));
+                let gone = key.and_then(|key| go_to_terminal::go(&self.paths, &key));
                 gone.unwrap_or_else(no_session)
             }
             _ => Response::error(404, "there is no such thing to do"),
@@ -109,8 +108,8 @@ impl Desk {
     }
 }
 
-pub fn session_key(agent: Option<&str>, id: Option<&str>) -> Option<(Agent, SessionId)> {
-    Some((Agent::parse(agent?)?, SessionId::parse(id?)?))
+pub fn session_key(agent: Option<&str>, id: Option<&str>) -> Option<SessionKey> {
+    SessionKey::of(agent?, id?)
 }
 
 pub fn no_session() -> Response {

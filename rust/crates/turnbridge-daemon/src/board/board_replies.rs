@@ -3,12 +3,15 @@
 
 use serde_json::{Value, json};
 use turnbridge_core::agents::resume;
-use turnbridge_core::ids::{Agent, SessionId, is_uuid};
-use turnbridge_core::replies::reply_plan::{Progress, Told, is_stop};
-use turnbridge_core::replies::reply_wire::{Outcome, Reply, ReplySource, ReplyTo, RunResult};
+use turnbridge_core::ids::{SessionKey, is_uuid};
+use turnbridge_core::replies::reply::{Reply, ReplyTo};
+use turnbridge_core::replies::reply_plan::{Pending, Progress, is_stop};
+use turnbridge_core::replies::run_result::{Outcome, RunResult};
+use turnbridge_core::replies::thread_message::ThreadMessage;
+use turnbridge_core::timestamp::time_text;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::inbox::{self, Accepted, Entry};
+use turnbridge_store::state::inbox::{self, Accepted};
 use turnbridge_store::state::session_store;
 
 use super::api::{Desk, no_session, session_key};
@@ -29,17 +32,13 @@ pub fn accept(desk: &Desk, order: &Value) -> Response {
     if text.chars().nth(LONGEST).is_some() {
         return Response::error(413, "a reply has 40,000 characters at most");
     }
-    let Some((agent, session_id)) =
-        session_key(order["tool"].as_str(), order["session_id"].as_str())
-    else {
-        return no_session();
-    };
-    let Some(session) = session_store::read(&desk.paths, agent, &session_id) else {
+    let key = session_key(order["tool"].as_str(), order["session_id"].as_str());
+    let Some(session) = key.and_then(|key| session_store::read(&desk.paths, &key)) else {
         return no_session();
     };
     let cwd = session.project_dir().map(str::to_owned);
     let now = clock::now();
-    let to = ReplyTo { agent, id: session_id, cwd };
+    let to = ReplyTo { key: session.key, cwd };
     let reply = Reply::from_board(id.to_ascii_lowercase(), text.to_owned(), to, now);
     if reply.session().is_none() {
         return Response::error(422, "a session without a UUID cannot be resumed");
@@ -56,21 +55,29 @@ pub fn accept(desk: &Desk, order: &Value) -> Response {
 
 /// All that are not finished, of every session.
 pub fn pending(paths: &StatePaths) -> Vec<Value> {
-    let entries = inbox::entries(paths).unwrap_or_default();
-    entries.iter().map(|entry| shown(&entry.reply, &standing(entry))).collect()
+    pending_where(paths, |_| true)
 }
 
 /// All of the last week, of every session, in the order in which they were sent.
 pub fn all(paths: &StatePaths) -> Vec<Value> {
-    let done = inbox::finished(paths).unwrap_or_default();
-    let done = done.iter().map(|(reply, result)| shown(reply, &end(reply, result.as_ref())));
-    done.chain(pending(paths)).collect()
+    all_where(paths, |_| true)
 }
 
-pub fn of_session(paths: &StatePaths, agent: Agent, id: &SessionId) -> Vec<Value> {
-    let is_own =
-        |reply: &Value| reply["tool"] == agent.as_str() && reply["session_id"] == id.as_str();
-    all(paths).into_iter().filter(is_own).collect()
+pub fn of_session(paths: &StatePaths, key: &SessionKey) -> Vec<Value> {
+    all_where(paths, |reply| reply.to.key() == Some(key))
+}
+
+fn all_where(paths: &StatePaths, is_wanted: impl Fn(&Reply) -> bool) -> Vec<Value> {
+    let done = inbox::finished(paths).unwrap_or_default();
+    let done = done.iter().filter(|(reply, _)| is_wanted(reply));
+    let done = done.map(|(reply, result)| shown(reply, &end(reply, result.as_ref())));
+    done.chain(pending_where(paths, &is_wanted)).collect()
+}
+
+fn pending_where(paths: &StatePaths, is_wanted: impl Fn(&Reply) -> bool) -> Vec<Value> {
+    let entries = inbox::entries(paths).unwrap_or_default();
+    let wanted = entries.iter().filter(|entry| is_wanted(&entry.reply));
+    wanted.map(|entry| shown(&entry.reply, &standing(entry))).collect()
 }
 
 /// How far a reply has come, in a word that the page has a sentence for.
@@ -79,28 +86,32 @@ struct Standing {
     result: Option<RunResult>,
 }
 
-fn standing(entry: &Entry) -> Standing {
+fn standing(entry: &Pending) -> Standing {
     let word = match &entry.progress {
         Progress::Ended(result) => return end(&entry.reply, Some(result)),
         Progress::Running | Progress::Unstopped | Progress::Lost => "running",
         Progress::Waiting => {
-            let last = entry.told.iter().rev().find_map(|told| match told {
-                Told::Held => Some("held"),
-                Told::Queued => Some("queued"),
-                Told::BehindExec => Some("behind_exec"),
-                Told::AfterAbort => Some("after_abort"),
-                _ => None,
-            });
-            last.unwrap_or("received")
+            let last = entry.told.iter().rev().find(|message| says_why_it_waits(**message));
+            last.map_or("received", |message| message.as_str())
         }
     };
     Standing { word, result: None }
 }
 
+const fn says_why_it_waits(message: ThreadMessage) -> bool {
+    matches!(
+        message,
+        ThreadMessage::Held
+            | ThreadMessage::Queued
+            | ThreadMessage::BehindExec
+            | ThreadMessage::AfterAbort
+    )
+}
+
 /// One without a result was no prompt, or is of 0.1, which wrote none for a run whose runner was killed.
 fn end(reply: &Reply, result: Option<&RunResult>) -> Standing {
     let is_refused =
-        || reply.session().is_some_and(|(agent, _)| resume::is_refused(agent, &reply.text));
+        || reply.session().is_some_and(|key| resume::is_refused(key.agent, &reply.text));
     let word = match result {
         Some(result) => result.outcome.as_str(),
         None if is_refused() => "refused",
@@ -113,17 +124,18 @@ fn end(reply: &Reply, result: Option<&RunResult>) -> Standing {
 
 fn shown(reply: &Reply, standing: &Standing) -> Value {
     let result = standing.result.as_ref();
+    let [agent, session_id] = reply.to.words();
     json!({
         "id": reply.id,
-        "source": match reply.source { ReplySource::Slack => "slack", ReplySource::Board => "board" },
-        "tool": reply.agent,
-        "session_id": reply.session_id,
+        "source": reply.source.as_str(),
+        "tool": agent,
+        "session_id": session_id,
         "text": reply.text,
-        "received_at": reply.received_at,
+        "received_at": time_text(reply.received_at),
         "state": standing.word,
         "reason": result.and_then(|result| result.reason).map(|reason| reason.as_str()),
         "code": result.and_then(|result| result.code),
         "output": result.and_then(|result| result.output.as_deref()),
-        "ended_at": result.map(|result| result.ended_at.as_str()),
+        "ended_at": result.map(|result| time_text(result.ended_at)),
     })
 }

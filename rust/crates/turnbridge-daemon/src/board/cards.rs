@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::SessionKey;
 use turnbridge_core::session::{Detail, Run, Session, State};
 use turnbridge_core::terminals::panes::{PaneView, Panes};
 use turnbridge_core::text::one_line::shown_prompt;
@@ -39,8 +39,8 @@ pub fn snapshot(paths: &StatePaths, language: Language) -> Value {
 }
 
 /// `None`: there is no such session any more.
-pub fn current(paths: &StatePaths, agent: Agent, id: &SessionId) -> Option<Value> {
-    let session = session_store::read(paths, agent, id)?;
+pub fn current(paths: &StatePaths, key: &SessionKey) -> Option<Value> {
+    let session = session_store::read(paths, key)?;
     Some(card(paths, &pane_store::read(paths), &session))
 }
 
@@ -49,10 +49,10 @@ pub fn card(paths: &StatePaths, panes: &Panes, session: &Session) -> Value {
     let run = session.current_run();
     let prompt = run.and_then(|run| run.turn.prompt.as_ref());
     // Grows with every turn that ends: a page that shows them knows by it that there are more.
-    let turns = fs::metadata(paths.turns_file(session.agent, &session.id));
+    let turns = fs::metadata(paths.turns_file(&session.key));
     json!({
-        "tool": session.agent.as_str(),
-        "session_id": session.id.as_str(),
+        "tool": session.key.agent.as_str(),
+        "session_id": session.key.id.as_str(),
         "state": session.state().as_str(),
         "detail": session.detail().map(Detail::as_str),
         "error": session.detail().and_then(Detail::error),

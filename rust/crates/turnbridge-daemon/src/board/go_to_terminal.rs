@@ -1,7 +1,7 @@
 //! "Go to terminal": where no pane is known and none can be opened, the command that a person can run.
 
 use serde_json::{Value, json};
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::SessionKey;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::focus::{Done, Focused};
@@ -11,8 +11,8 @@ use super::failure::failure_json;
 use super::http::Response;
 
 /// Returns `None` if there is no such session.
-pub fn go(paths: &StatePaths, agent: Agent, id: &SessionId) -> Option<Response> {
-    let session = current_session(paths, agent, id, clock::now())?;
+pub fn go(paths: &StatePaths, key: &SessionKey) -> Option<Response> {
+    let session = current_session(paths, key, clock::now())?;
     let focused = Focused::go(paths, session, |_| {});
     let answer = focused.map_or_else(|error| failure_json(&error), |focused| shown(&focused));
     Some(Response::json(200, &answer))

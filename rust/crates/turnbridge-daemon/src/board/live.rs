@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use serde_json::{Value, json};
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::SessionKey;
 use turnbridge_core::text::texts::Language;
 use turnbridge_store::files::atomic_file::make_private_folder;
-use turnbridge_store::paths::StatePaths;
+use turnbridge_store::paths::{StatePaths, session_of_file, session_of_turns_file};
 use turnbridge_store::state::session_store;
 
 use super::{board_replies, cards};
@@ -95,20 +95,18 @@ fn watch(paths: &StatePaths, orders: Sender<Order>) -> Option<RecommendedWatcher
     Some(watcher)
 }
 
-type Key = (Agent, SessionId);
-
 struct Watch {
     paths: StatePaths,
     pages: Vec<SyncSender<Frame>>,
     /// What was last told, by its hash: most hooks change nothing that is shown.
-    cards: BTreeMap<Key, u64>,
+    cards: BTreeMap<SessionKey, u64>,
     replies: BTreeMap<String, u64>,
 }
 
 /// What a burst of changes comes to.
 #[derive(Default)]
 struct Touched {
-    sessions: BTreeSet<Key>,
+    sessions: BTreeSet<SessionKey>,
     has_replies: bool,
     is_all: bool,
 }
@@ -183,9 +181,7 @@ impl Watch {
         }
         if touched.is_all {
             let sessions = session_store::read_all(&self.paths).unwrap_or_default();
-            touched
-                .sessions
-                .extend(sessions.into_iter().map(|session| (session.agent, session.id)));
+            touched.sessions.extend(sessions.into_iter().map(|session| session.key));
             touched.sessions.extend(self.cards.keys().cloned());
         }
         for key in touched.sessions {
@@ -196,8 +192,8 @@ impl Watch {
         }
     }
 
-    fn tell_session(&mut self, key: Key) {
-        match cards::current(&self.paths, key.0, &key.1) {
+    fn tell_session(&mut self, key: SessionKey) {
+        match cards::current(&self.paths, &key) {
             Some(card) => {
                 let hash = hash_of(&card);
                 if self.cards.insert(key, hash) != Some(hash) {
@@ -206,7 +202,7 @@ impl Watch {
             }
             None => {
                 if self.cards.remove(&key).is_some() {
-                    let gone = json!({ "tool": key.0.as_str(), "session_id": key.1.as_str() });
+                    let gone = json!({ "tool": key.agent.as_str(), "session_id": key.id.as_str() });
                     self.send(&frame("gone", &gone));
                 }
             }
@@ -235,9 +231,8 @@ fn known_reply(reply: &Value) -> (String, u64) {
     (reply["id"].as_str().unwrap_or_default().to_owned(), hash_of(reply))
 }
 
-fn key_of(card: &Value) -> Option<Key> {
-    let agent = Agent::parse(card["tool"].as_str()?)?;
-    Some((agent, SessionId::parse(card["session_id"].as_str()?)?))
+fn key_of(card: &Value) -> Option<SessionKey> {
+    SessionKey::of(card["tool"].as_str()?, card["session_id"].as_str()?)
 }
 
 fn hash_of(value: &Value) -> u64 {
@@ -251,14 +246,10 @@ fn frame(event: &str, data: &Value) -> Frame {
     format!("event: {event}\ndata: {data}\n\n").into()
 }
 
-/// Of `claude-ID.json` and `claude-ID.jsonl`; what else lies beside them says nothing.
-fn session_of(path: &Path) -> Option<Key> {
-    let extension = path.extension()?;
-    if extension != "json" && extension != "jsonl" {
-        return None;
-    }
-    let (agent, id) = path.file_stem()?.to_str()?.split_once('-')?;
-    Some((Agent::parse(agent)?, SessionId::parse(id)?))
+/// Returns the session whose file, or whose turns' file, this is.
+fn session_of(path: &Path) -> Option<SessionKey> {
+    let name = path.file_name()?.to_str()?;
+    session_of_file(name).or_else(|| session_of_turns_file(name))
 }
 
 #[cfg(test)]
@@ -270,8 +261,7 @@ mod tests {
         let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
         let key = |name: &str| session_of(&Path::new("/state/sessions").join(name));
         for name in [format!("codex-{id}.json"), format!("codex-{id}.jsonl")] {
-            let (agent, found) = key(&name).unwrap();
-            assert_eq!((agent, found.as_str()), (Agent::Codex, id));
+            assert_eq!(key(&name), SessionKey::of("codex", id));
         }
         for name in [
             format!("codex-{id}.lock"),

@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use turnbridge_config::Config;
 use turnbridge_core::agents::claude::settings_edit::Registration;
+use turnbridge_core::ids::ChannelName;
 use turnbridge_core::system::daemon_wire::DaemonStatus;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Language;
@@ -31,7 +32,7 @@ pub fn settings(paths: &StatePaths, language: Language) -> Value {
 fn replies(paths: &StatePaths) -> Value {
     let status = std::fs::read(paths.daemon_status()).ok();
     let status = status.and_then(|bytes| serde_json::from_slice::<DaemonStatus>(&bytes).ok());
-    status.map_or(Value::Null, |status| json!(status.replies))
+    status.map_or(Value::Null, |status| json!(status.replies(&ChannelName::SLACK)))
 }
 
 /// What `turnbridge hooks status --json` says, or why nothing can be said.

@@ -1,17 +1,12 @@
 //! The secret that opens the board: made anew by every daemon, 256 bits of the system's randomness.
 
-use std::fmt::Write;
 use std::hint::black_box;
 use std::io;
 
+use turnbridge_system::random;
+
 pub fn make() -> io::Result<String> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    let mut token = String::with_capacity(64);
-    for byte in bytes {
-        let _ = write!(token, "{byte:02x}");
-    }
-    Ok(token)
+    random::hex::<32>()
 }
 
 /// In a time that tells nothing of where they differ. Their length is no secret.

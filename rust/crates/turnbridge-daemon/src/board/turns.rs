@@ -4,7 +4,8 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use turnbridge_core::session::turn_wire::{TurnRecord, read_turn};
+use turnbridge_core::session::turn_record::TurnRecord;
+use turnbridge_core::session::turn_wire::read_turn;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::text::one_line::shown_prompt;
 use turnbridge_store::paths::StatePaths;
@@ -28,13 +29,14 @@ pub fn page(
     before: Option<usize>,
     limit: Option<usize>,
 ) -> Page {
-    let bytes = fs::read(paths.turns_file(session.agent, &session.id)).unwrap_or_default();
+    let bytes = fs::read(paths.turns_file(&session.key)).unwrap_or_default();
     // The last one may not be written to its end; it is no JSON then.
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let lines: Vec<&[u8]> = lines.collect();
     let end = before.unwrap_or(lines.len()).min(lines.len());
     let first = end.saturating_sub(limit.unwrap_or(USUAL).clamp(1, MOST));
-    let turns = lines[first..end].iter().filter_map(|line| read_turn(line)).map(shown).collect();
+    let turns = lines[first..end].iter().filter_map(|line| read_turn(line, &session.key));
+    let turns = turns.map(shown).collect();
     Page { turns, first, total: lines.len() }
 }
 

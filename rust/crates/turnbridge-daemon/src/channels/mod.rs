@@ -1,3 +1,33 @@
-//! The channels by which people are told and answer. Slack is the only one.
+//! The channels by which people are told and by which they answer. Slack is the only one.
 
+pub mod channel;
+pub mod listener;
 pub mod slack;
+
+use std::sync::mpsc::Sender;
+
+use turnbridge_config::{ChannelConfig, Config};
+use turnbridge_store::paths::StatePaths;
+
+use crate::daemon::event::Event;
+use crate::delivery::deliverer::Obstacle;
+use channel::OpenChannel;
+use listener::Listener;
+use slack::slack_channel::SlackChannel;
+use slack::slack_side::SlackSide;
+
+/// Opens a channel of the config, to post to it.
+pub fn open(
+    paths: &StatePaths,
+    config: &Config,
+    channel: &ChannelConfig,
+) -> Result<OpenChannel, Obstacle> {
+    match channel {
+        ChannelConfig::Slack(slack) => Ok(Box::new(SlackChannel::open(paths, config, slack)?)),
+    }
+}
+
+/// Returns the listeners of all channels, none of them open.
+pub fn listeners(paths: &StatePaths, events: &Sender<Event>) -> Vec<Box<dyn Listener>> {
+    vec![Box::new(SlackSide::new(paths.clone(), events.clone()))]
+}

@@ -8,7 +8,6 @@ use std::sync::mpsc::Sender;
 use turnbridge_config::Config;
 use turnbridge_core::system::daemon_wire::BoardStatus;
 use turnbridge_core::text::texts::Language;
-use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 
 use super::event::Event;
@@ -58,7 +57,7 @@ impl BoardSide {
         let refused = log_refusals(self.log.clone());
         match Board::start(self.paths.clone(), self.port, self.language, tell, refused) {
             Ok(board) => {
-                let fields = [("port", Field::Number(u64::from(board.port())))];
+                let fields = [("port", board.port().into())];
                 self.log.info("the board is open", &fields);
                 if board.is_ipv6_taken() {
                     self.warn_of_ipv6(board.port());
@@ -70,9 +69,9 @@ impl BoardSide {
                 let error = error.to_string();
                 if self.told.as_ref() != Some(&error) {
                     let fields = [
-                        ("port", Field::Number(u64::from(self.port))),
-                        ("error", Field::Text(error.clone())),
-                        ("hint", Field::Text("choose another `[board] port`".to_owned())),
+                        ("port", self.port.into()),
+                        ("error", error.clone().into()),
+                        ("hint", "choose another `[board] port`".into()),
                     ];
                     self.log.error("the board cannot be served", &fields);
                     self.told = Some(error);
@@ -96,7 +95,7 @@ impl BoardSide {
         let hint = format!(
             "use http://127.0.0.1:{port}/ and not `localhost`, or choose another `[board] port`"
         );
-        let fields = [("port", Field::Number(u64::from(port))), ("hint", Field::Text(hint))];
+        let fields = [("port", port.into()), ("hint", hint.into())];
         self.log.warn("another program listens at [::1] with the board's port", &fields);
     }
 
@@ -125,7 +124,7 @@ fn log_refusals(log: DaemonLog) -> impl Fn(Refusal) + Send + Sync {
         };
         let Ok(mut told) = told.lock() else { return };
         if told.len() < MOST_STRANGERS && told.insert(user) {
-            let fields = [("user", Field::Number(u64::from(user)))];
+            let fields = [("user", user.into())];
             log.warn("another user of this machine tried to reach the board", &fields);
         }
     }

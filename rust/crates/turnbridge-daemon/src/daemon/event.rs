@@ -1,7 +1,6 @@
 //! Everything that can happen to the daemon. One closed list, one receiver: nothing is shared.
 
-use turnbridge_core::system::daemon_wire::RepliesStatus;
-use turnbridge_slack::SocketEvent;
+use turnbridge_core::ids::ChannelName;
 
 use crate::observe::rollouts::Sight;
 
@@ -15,13 +14,8 @@ pub enum Event {
     },
     /// Of Codex's rollouts.
     Rollouts(Sight),
-    Socket {
-        /// Which connection tells: one that was closed may still have something under way.
-        connection: u64,
-        event: SocketEvent,
-    },
-    /// What the asker says of itself.
-    Replies(Box<RepliesStatus>),
+    /// The listener of this channel has something to report.
+    Channel(ChannelName),
     /// A reply has been written down.
     ReplyKept,
     /// The courier has done what it could.

@@ -10,6 +10,7 @@ pub(crate) mod reply_log;
 mod reply_runs;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -17,19 +18,20 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
 use turnbridge_config::{Config, Problem};
-use turnbridge_core::notices::notice_switches::wants_slack;
-use turnbridge_core::system::daemon_wire::{ConfigProblem, DaemonStatus, SlackStatus};
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::notices::notice_switches::wanted_channels;
+use turnbridge_core::system::daemon_wire::{ConfigProblem, DaemonStatus};
 use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::clock;
 use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::files::file_lock::FileLock;
-use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process::companion;
 use turnbridge_store::state::folder_trust::{Untrusted, check_state_and_above};
 use turnbridge_store::state::{inbox, newer_files, outbox, prune, recovery};
 
-use crate::channels::slack::slack_side::SlackSide;
+use crate::channels;
+use crate::channels::listener::Listener;
 use crate::delivery::courier::Courier;
 use crate::delivery::notifier::warn_if_exposed;
 use crate::observe::observation::Observation;
@@ -115,7 +117,7 @@ struct Daemon {
     log: DaemonLog,
     watch: FolderWatch,
     courier: Courier,
-    slack: SlackSide,
+    listeners: Vec<Box<dyn Listener>>,
     replies: Replies,
     observation: Observation,
     board: BoardSide,
@@ -135,7 +137,7 @@ impl Daemon {
         let courier = Courier::start(paths.clone(), Config::default(), move || {
             let _ = tell.send(Event::Delivered);
         })?;
-        let slack = SlackSide::new(paths.clone(), events.clone());
+        let listeners = channels::listeners(&paths, &events);
         let board = BoardSide::new(paths.clone(), events.clone());
         let observation = Observation::new(paths.clone(), events);
         let replies = Replies::new(paths.clone());
@@ -144,8 +146,7 @@ impl Daemon {
             pid: std::process::id(),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: clock::now().to_string(),
-            slack: SlackStatus::Connecting,
-            replies: None,
+            channels: BTreeMap::new(),
             config_problem: None,
             board: None,
         };
@@ -155,7 +156,7 @@ impl Daemon {
             log,
             watch,
             courier,
-            slack,
+            listeners,
             replies,
             observation,
             board,
@@ -168,7 +169,7 @@ impl Daemon {
     }
 
     fn run(mut self, incoming: &Receiver<Event>) {
-        let fields = [("pid", Field::Number(u64::from(self.status.pid)))];
+        let fields = [("pid", self.status.pid.into())];
         self.log.info("the daemon has started", &fields);
         self.note_newer_files();
         self.recover();
@@ -189,17 +190,17 @@ impl Daemon {
             self.do_what_is_due();
         };
         self.board.stop();
-        self.slack.stop();
+        self.listeners.iter_mut().for_each(|listener| listener.stop("the daemon stops"));
         self.courier.stop();
         self.observation.stop();
-        let fields = [("reason", Field::Text(reason.as_str().to_owned()))];
+        let fields = [("reason", reason.as_str().into())];
         self.log.info("the daemon has stopped", &fields);
     }
 
     /// Another version's business, until its daemon runs.
     fn note_newer_files(&self) {
         for path in newer_files::find(&self.paths) {
-            let fields = [("file", Field::Text(path.display().to_string()))];
+            let fields = [("file", path.display().to_string().into())];
             self.log.warn(&format!("a file was {NEWER}"), &fields);
         }
     }
@@ -208,15 +209,11 @@ impl Daemon {
     fn recover(&self) {
         let recovered = recovery::recover(&self.paths);
         for problem in recovered.problems {
-            self.log.warn(
-                "what a hook has left could not be taken up",
-                &[("problem", Field::Text(problem))],
-            );
+            self.log
+                .warn("what a hook has left could not be taken up", &[("problem", problem.into())]);
         }
         if recovered.turns + recovered.notices > 0 {
-            let number = |count: usize| Field::Number(count as u64);
-            let fields =
-                [("turns", number(recovered.turns)), ("notices", number(recovered.notices))];
+            let fields = [("turns", recovered.turns.into()), ("notices", recovered.notices.into())];
             self.log.info("what hooks have left was taken up", &fields);
         }
         self.look_if(recovered.has_notice);
@@ -254,21 +251,14 @@ impl Daemon {
                 }
             }
             Event::Lost { reason } => {
-                self.log.warn("a watcher has failed", &[("reason", Field::Text(reason))]);
+                self.log.warn("a watcher has failed", &[("reason", reason.into())]);
                 self.rescan();
             }
             Event::Rollouts(sight) => {
                 let has_queued = self.observation.see(sight);
                 self.look_if(has_queued);
             }
-            Event::Socket { connection, event } => {
-                self.status.slack = self.slack.hear(connection, event, &self.log);
-                self.save_status();
-            }
-            Event::Replies(status) => {
-                self.status.replies = self.slack.is_open().then_some(*status);
-                self.save_status();
-            }
+            Event::Channel(channel) => self.take_reports(&channel),
             Event::Changed(Place::Inbox) | Event::ReplyKept | Event::Delivered => self.go_on(),
             Event::Stop(reason) => return Some(reason),
         }
@@ -295,7 +285,7 @@ impl Daemon {
         self.watch.look_for_missing();
         self.recover();
         self.load_config();
-        self.retry_slack();
+        self.retry_listeners();
         self.board.look();
         if self.status.board != self.board.status() {
             self.save_status();
@@ -303,18 +293,37 @@ impl Daemon {
         self.courier.look();
         self.go_on();
         if let Err(error) = inbox::prune(&self.paths, SystemTime::now()) {
-            let fields = [("error", Field::Text(error.to_string()))];
+            let fields = [("error", error.to_string().into())];
             self.log.warn("old replies could not be cleared away", &fields);
         }
         self.start_pruning();
     }
 
     /// What stood in the way, a full disk or a damaged file of ours, may be gone.
-    fn retry_slack(&mut self) {
-        if let Some(status) = self.slack.retry(&self.log) {
-            self.status.slack = status;
+    fn retry_listeners(&mut self) {
+        self.listeners.iter_mut().for_each(|listener| listener.retry(&self.log));
+        self.note_channels();
+    }
+
+    fn take_reports(&mut self, channel: &ChannelName) {
+        let of_channel = self.listeners.iter_mut().filter(|listener| listener.name() == *channel);
+        of_channel.for_each(|listener| listener.take_reports(&self.log));
+        self.note_channels();
+    }
+
+    /// Saves how the listeners are, if that has changed.
+    fn note_channels(&mut self) {
+        if self.set_channels() {
             self.save_status();
         }
+    }
+
+    fn set_channels(&mut self) -> bool {
+        let statuses = self.listeners.iter().map(|listener| (listener.name(), listener.status()));
+        let statuses = statuses.collect();
+        let is_changed = self.status.channels != statuses;
+        self.status.channels = statuses;
+        is_changed
     }
 
     /// In a thread of its own: there may be very many old files. Nobody waits for it.
@@ -325,12 +334,12 @@ impl Daemon {
         let (paths, log) = (self.paths.clone(), DaemonLog::new(&self.paths));
         let work = move || match prune::prune_daily(&paths) {
             Ok(pruned) if pruned.removed > 0 => {
-                let fields = [("files", Field::Number(pruned.removed as u64))];
+                let fields = [("files", pruned.removed.into())];
                 log.info("old files were cleared away", &fields);
             }
             Ok(_) => {}
             Err(error) => {
-                let fields = [("error", Field::Text(error.to_string()))];
+                let fields = [("error", error.to_string().into())];
                 log.warn("old files could not be cleared away", &fields);
             }
         };
@@ -356,14 +365,14 @@ impl Daemon {
 
     fn take_config(&mut self, config: Config, text: String) {
         warn_if_exposed(&config, &self.paths.daemon_log());
-        let is_told = wants_slack(text.as_bytes());
+        let wanted = wanted_channels(text.as_bytes());
         let is_first = self.config.replace(text).is_none();
         self.status.config_problem = None;
-        self.status.slack = self.slack.set_config(&config, &self.log);
-        self.status.replies = self.status.replies.take().filter(|_| self.slack.is_open());
+        self.listeners.iter_mut().for_each(|listener| listener.set_config(&config, &self.log));
+        self.set_channels();
         self.replies.set_config(config.spoken_language(), config.resume.live);
         self.board.set_config(&config);
-        let has_queued = self.observation.set_config(&config, is_told);
+        let has_queued = self.observation.set_config(&config, wanted);
         self.courier.set_config(config);
         self.look_if(has_queued);
         if !is_first {
@@ -382,14 +391,13 @@ impl Daemon {
         if self.status.config_problem.as_ref() == Some(&refused) {
             return;
         }
-        let fields = [
-            ("error", Field::Text(refused.error.clone())),
-            ("hint", Field::Text(refused.hint.clone())),
-        ];
+        let fields =
+            [("error", refused.error.clone().into()), ("hint", refused.hint.clone().into())];
         self.log.error(&format!("the config is wrong; {}", refused.effect()), &fields);
         if !refused.is_older_in_force {
-            self.status.slack = SlackStatus::Off { reason: refused.effect().to_owned() };
-            self.observation.set_config(&Config::default(), false);
+            self.listeners.iter_mut().for_each(|listener| listener.stop(refused.effect()));
+            self.set_channels();
+            self.observation.set_config(&Config::default(), Vec::new());
             self.board.look();
         }
         self.status.config_problem = Some(refused);

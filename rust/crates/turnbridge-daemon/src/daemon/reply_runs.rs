@@ -10,16 +10,17 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use turnbridge_core::agents::resume::Live;
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::notices::notice_wire::{Notice, NoticeKind, ThreadPlace};
-use turnbridge_core::replies::reply_plan::{self, Pending, Step, Surroundings, Told, plan};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::notices::notice::{Destination, Notice, ThreadPlace};
+use turnbridge_core::replies::reply::ReplySource;
+use turnbridge_core::replies::reply_plan::{self, Pending, Step, Surroundings, plan};
 use turnbridge_core::replies::reply_texts::text_of;
-use turnbridge_core::replies::reply_wire::ReplySource;
+use turnbridge_core::replies::thread_message::ThreadMessage;
+use turnbridge_core::slack::thread_marks::ThreadKey;
 use turnbridge_core::text::texts::Language;
 use turnbridge_store::clock;
-use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::inbox::{self, Entry};
+use turnbridge_store::state::inbox;
 use turnbridge_store::state::outbox::{self, Fate, Queued};
 use turnbridge_system::replies::runs::{self, FoundOut};
 
@@ -69,7 +70,7 @@ impl Replies {
                 Ok(Progress::Idle) => break,
                 Ok(Progress::Moved { queued }) => has_queued |= queued,
                 Err(error) => {
-                    self.log.error("the inbox", &[("error", Field::Text(error.to_string()))]);
+                    self.log.error("the inbox", &[("error", error.to_string().into())]);
                     break;
                 }
             }
@@ -92,21 +93,19 @@ impl Replies {
                 entry.telling = None;
             }
         }
-        let pending: Vec<Pending> = entries.iter().map(Entry::pending).collect();
         let steps = {
             let is_later = |(_, at): &(u32, Instant)| Instant::now() < *at;
             let is_launched = |id: &str| {
                 self.launched.contains_key(id) || self.again_at.get(id).is_some_and(is_later)
             };
             let now = clock::now();
-            let is_open = |agent: Agent, id: &SessionId| match self.live {
-                Live::Pane => runs::is_open_and_busy(&self.paths, agent, id, now),
-                Live::Run | Live::Hold => runs::is_open(&self.paths, agent, id, now),
+            let is_open = |key: &SessionKey| match self.live {
+                Live::Pane => runs::is_open_and_busy(&self.paths, key, now),
+                Live::Run | Live::Hold => runs::is_open(&self.paths, key, now),
             };
-            let goes_into_terminal = |agent: Agent, id: &SessionId| {
-                runs::goes_into_terminal(&self.paths, agent, id, self.live, now)
-            };
-            let obstacle = |agent: Agent, id: &SessionId| runs::obstacle(&self.paths, agent, id);
+            let goes_into_terminal =
+                |key: &SessionKey| runs::goes_into_terminal(&self.paths, key, self.live, now);
+            let obstacle = |key: &SessionKey| runs::obstacle(&self.paths, key);
             let around = Surroundings {
                 is_launched: &is_launched,
                 is_open: &is_open,
@@ -114,7 +113,7 @@ impl Replies {
                 obstacle: &obstacle,
                 live: self.live,
             };
-            plan(&pending, &around)
+            plan(&entries, &around)
         };
         let mut progress = Progress::Idle;
         for step in steps {
@@ -126,16 +125,13 @@ impl Replies {
         Ok(progress)
     }
 
-    fn take(&mut self, step: &Step, entry: &Entry) -> io::Result<Progress> {
+    fn take(&mut self, step: &Step, entry: &Pending) -> io::Result<Progress> {
         let id = entry.reply.id.as_str();
-        let agent = entry.reply.session().map(|(agent, _)| agent);
-        if let (Some(told), Some(text)) = (step.told(), text_of(step, agent, self.language)) {
-            return self.tell(entry, told, text);
-        }
         match step {
+            Step::Tell(_, message) => return self.tell(entry, *message),
             Step::Run(_) => self.launch(id),
             Step::Stop(_) => {
-                self.log.info("a run is to be stopped", &[("reply", Field::Text(id.to_owned()))]);
+                self.log.info("a run is to be stopped", &[("reply", id.into())]);
                 inbox::request_stop(&self.paths, id)?;
                 if entry.progress == reply_plan::Progress::Unstopped {
                     // It has been asked, and is looked at again.
@@ -146,22 +142,20 @@ impl Replies {
             Step::Finish(_) => {
                 inbox::finish(&self.paths, id)?;
                 self.again_at.remove(id);
-                self.log.info("a reply is done with", &[("reply", Field::Text(id.to_owned()))]);
+                self.log.info("a reply is done with", &[("reply", id.into())]);
             }
-            _ => return Ok(Progress::Idle),
         }
         Ok(Progress::Moved { queued: false })
     }
 
-    fn find_out(&self, entry: &Entry) -> io::Result<Progress> {
+    fn find_out(&self, entry: &Pending) -> io::Result<Progress> {
         if runs::find_out(&self.paths, &entry.reply)? == FoundOut::NotYet {
             return Ok(Progress::Idle);
         }
         let id = entry.reply.id.as_str();
         let result = inbox::read_result(&self.paths, id);
         let outcome = result.map_or("unknown", |result| result.outcome.as_str());
-        let fields =
-            [("reply", Field::Text(id.to_owned())), ("outcome", Field::Text(outcome.to_owned()))];
+        let fields = [("reply", id.into()), ("outcome", outcome.into())];
         self.log.warn("a run has died", &fields);
         Ok(Progress::Moved { queued: false })
     }
@@ -170,55 +164,52 @@ impl Replies {
         let times = self.again_at.get(id).map_or(0, |(times, _)| times + 1);
         let pause = FIRST_PAUSE * 2_u32.pow(times.min(8));
         self.again_at.insert(id.to_owned(), (times, Instant::now() + pause));
-        let fields = [("reply", Field::Text(id.to_owned()))];
+        let fields = [("reply", id.into())];
         match runs::launch(id) {
             Ok(child) => {
                 self.log.info("a run begins", &fields);
                 self.launched.insert(id.to_owned(), child);
             }
             Err(error) => {
-                let error = ("error", Field::Text(error.to_string()));
+                let error = ("error", error.to_string().into());
                 self.log.error("a run could not be started", &[fields[0].clone(), error]);
             }
         }
     }
 
     /// Puts a word for the thread into the outbox, once.
-    fn tell(&self, entry: &Entry, told: Told, text: String) -> io::Result<Progress> {
+    fn tell(&self, entry: &Pending, message: ThreadMessage) -> io::Result<Progress> {
         let id = entry.reply.id.as_str();
         let Some(thread) = thread_of(entry) else {
             // On the board the reply itself shows how it stands.
-            inbox::mark_told(&self.paths, id, told)?;
+            inbox::mark_told(&self.paths, id, message)?;
             return Ok(Progress::Moved { queued: false });
         };
-        if entry.telling == Some(told) {
+        if entry.telling == Some(message) {
             return Ok(Progress::Idle);
         }
-        let notice = Notice {
-            version: 1,
-            id: word_id(id, told),
-            kind: NoticeKind::Word,
-            created_at: clock::now().to_string(),
-            agent: entry.reply.agent.clone().unwrap_or_default(),
-            session_id: entry.reply.session_id.clone().unwrap_or_default(),
-            turn_id: None,
-            cwd: None,
-            transcript_path: None,
-            prompt: None,
-            answers: vec![text],
-            thread: Some(thread),
-            subject: None,
-        };
+        let to = entry.reply.to.clone();
+        let text = self.text_of(entry, message);
+        let notice = Notice::word(word_id(id, message), to, thread, text, clock::now());
         let queued = outbox::queue(&self.paths, &notice)? == Queued::New;
-        inbox::mark_telling(&self.paths, id, told)?;
-        let fields = reply_log::fields(entry, told, Word::Queued, clock::now());
+        inbox::mark_telling(&self.paths, id, message)?;
+        let fields = reply_log::fields(entry, message, Word::Queued, clock::now());
         self.log.info("a word for the thread is queued", &fields);
         Ok(Progress::Moved { queued })
     }
 
+    fn text_of(&self, entry: &Pending, message: ThreadMessage) -> String {
+        let agent = entry.reply.session().map(|key| key.agent);
+        let end = match &entry.progress {
+            reply_plan::Progress::Ended(result) => Some(result),
+            _ => None,
+        };
+        text_of(message, agent, end, self.language)
+    }
+
     /// Whether it is in the thread. What Slack has refused for good stands in the way of nothing
     /// more than itself (SLV-81).
-    fn has_been_said(&self, entry: &Entry, told: Told) -> io::Result<bool> {
+    fn has_been_said(&self, entry: &Pending, told: ThreadMessage) -> io::Result<bool> {
         let notice = word_id(&entry.reply.id, told);
         let fields = |word| reply_log::fields(entry, told, word, clock::now());
         match outbox::fate(&self.paths, &notice)? {
@@ -249,18 +240,14 @@ impl Progress {
     }
 }
 
-fn thread_of(entry: &Entry) -> Option<ThreadPlace> {
+fn thread_of(entry: &Pending) -> Option<Destination> {
     let reply = &entry.reply;
-    if reply.source != ReplySource::Slack {
-        return None;
-    }
-    Some(ThreadPlace {
-        channel: reply.channel.clone()?,
-        thread_ts: reply.thread_ts.clone()?,
-        after_ts: reply.ts.clone(),
-    })
+    let ReplySource::Channel(name) = reply.source.clone() else { return None };
+    let ThreadKey { channel, thread_ts } = reply.thread.clone()?;
+    let thread = ThreadPlace { channel, thread_ts, after_ts: reply.ts.clone() };
+    Some(Destination { channel: name, thread: Some(thread) })
 }
 
-fn word_id(reply: &str, told: Told) -> String {
+fn word_id(reply: &str, told: ThreadMessage) -> String {
     format!("word-{reply}-{}", told.as_str())
 }

@@ -1,4 +1,4 @@
-//! The thread that brings notices to Slack while the daemon lives. It is told when the outbox may
+//! The thread that brings notices to their channels while the daemon lives. It is told when the outbox may
 //! have changed, and knows by itself when something is due again.
 
 use std::io;
@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use turnbridge_config::Config;
 use turnbridge_core::notices::retry_plan::time_until_due;
-use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;
 use turnbridge_store::{clock, log};
@@ -102,9 +101,11 @@ impl Route {
         }
         let now = clock::now();
         let waiting = outbox::schedules(&self.paths).unwrap_or_default();
-        let due = waiting.iter().filter_map(|waiting| {
+        // Time alone opens no channel; a new config and the next look do.
+        let waiting = waiting.iter().filter(|waiting| self.deliverer.is_open(&waiting.channel));
+        let due = waiting.filter_map(|waiting| {
             // What was never tried waits for something else than a time.
-            waiting.progress.next_attempt_at.as_ref()?;
+            waiting.progress.next_attempt_at?;
             time_until_due(&waiting.progress, now)
         });
         due.min().unwrap_or(RESCAN).clamp(SHORTEST, RESCAN)
@@ -115,10 +116,8 @@ impl Route {
             return;
         }
         self.told = Some(obstacle.text.clone());
-        let fields = [
-            ("error", Field::Text(obstacle.text.clone())),
-            ("hint", Field::Text(obstacle.hint.clone())),
-        ];
+        let fields =
+            [("error", obstacle.text.clone().into()), ("hint", obstacle.hint.clone().into())];
         log::write_log(
             &self.paths.notify_log(),
             clock::now(),
@@ -126,5 +125,29 @@ impl Route {
             "nothing can be delivered",
             &fields,
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use turnbridge_core::ids::{ChannelName, SessionKey};
+    use turnbridge_core::notices::notice::Notice;
+    use turnbridge_core::notices::progress::Progress;
+
+    use super::*;
+
+    #[test]
+    fn what_waits_for_a_channel_that_cannot_be_used_is_not_looked_at_every_second() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(&folder.path().join("state"));
+        let now = clock::now();
+        let notice = Notice::turn("a".to_owned(), SessionKey::of("claude", "s").unwrap(), now);
+        outbox::queue(&paths, &notice).unwrap();
+        // It was tried, and its pause is over; meanwhile Slack was taken out of the config.
+        let tried = Progress { next_attempt_at: Some(now.minus(RESCAN)), ..Progress::default() };
+        outbox::save_progress(&paths, "a", &ChannelName::SLACK, &tried).unwrap();
+        let deliverer = Deliverer::new(Config::default());
+        let mut route = Route { paths, deliverer, told: None };
+        assert_eq!(route.deliver(), RESCAN);
     }
 }

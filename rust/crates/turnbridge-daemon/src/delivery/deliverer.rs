@@ -1,14 +1,17 @@
-//! Delivers what is queued to Slack, by one config.
+//! Delivers what is queued, by one config.
 
-use turnbridge_config::slack_connection::{account, speed_up, web_api};
-use turnbridge_config::{Config, Problem, Slack as SlackConfig};
-use turnbridge_slack::WebApi;
+use turnbridge_config::slack_connection::speed_up;
+use turnbridge_config::{Config, Problem};
+use turnbridge_core::ids::ChannelName;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::outbox;
 
-use crate::channels::slack::machine::machine;
-use crate::delivery::{Drained, RealPace, RealSlack, Settings, drain};
+use crate::channels;
+use crate::channels::channel::OpenChannel;
+use crate::delivery::one_delivery::RealPace;
+use crate::delivery::{Drained, drain};
 
-/// Why nothing can be delivered at all.
+/// Why something cannot be delivered at all.
 #[derive(Debug, Clone)]
 pub struct Obstacle {
     pub text: String,
@@ -18,6 +21,16 @@ pub struct Obstacle {
 impl Obstacle {
     pub fn new(text: impl Into<String>, hint: impl Into<String>) -> Obstacle {
         Obstacle { text: text.into(), hint: hint.into() }
+    }
+
+    fn not_configured(channel: &ChannelName) -> Obstacle {
+        match *channel == ChannelName::SLACK {
+            true => Obstacle::new("no Slack is configured", "set `slack.bot_token` in config.toml"),
+            false => Obstacle::new(
+                format!("the channel `{channel}` is not configured"),
+                "look at config.toml",
+            ),
+        }
     }
 }
 
@@ -30,51 +43,78 @@ impl From<Problem> for Obstacle {
 /// Delivers by one config, as often as it is asked to.
 pub struct Deliverer {
     config: Config,
-    api: Option<WebApi>,
+    /// Those that could be opened.
+    channels: Vec<OpenChannel>,
     pace: RealPace,
 }
 
 impl Deliverer {
     pub fn new(config: Config) -> Deliverer {
-        Deliverer { config, api: None, pace: RealPace::hasty(speed_up()) }
+        Deliverer { config, channels: Vec::new(), pace: RealPace::hasty(speed_up()) }
     }
 
+    /// Delivers on every channel that can be used. Returns an obstacle if a notice waits for another one
+    /// that this version knows.
     pub fn deliver(&mut self, paths: &StatePaths) -> Result<Drained, Obstacle> {
-        let slack = self.config.slack.as_ref().ok_or_else(|| {
-            Obstacle::new("no Slack is configured", "set `slack.bot_token` in config.toml")
-        })?;
-        let settings = settings(paths, &self.config, slack)?;
-        let api = match self.api.take() {
-            Some(api) => api,
-            None => web_api(slack)?,
-        };
-        let api = self.api.insert(api);
-        // Without it a reply would be nobody's.
-        let machine = machine(paths).map_err(|error| {
-            Obstacle::new(format!("machine.json: {error}"), "look at the state folder")
-        })?;
-        let account = account(slack);
-        let token = &slack.bot_token;
-        let real = RealSlack { api, token, machine: &machine, paths, account };
-        drain(paths, &settings, &real, &mut self.pace).map_err(|error| {
-            Obstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")
-        })
+        let obstacles = self.open_channels(paths);
+        let drained = drain(paths, &mut self.channels, &self.pace).map_err(unreadable)?;
+        let waiting = outbox::schedules(paths).map_err(unreadable)?;
+        let is_missed =
+            |name: &ChannelName| ChannelName::KNOWN.contains(name) && !self.is_open(name);
+        match waiting.into_iter().find(|waiting| is_missed(&waiting.channel)) {
+            None => Ok(drained),
+            Some(waiting) => {
+                let found = obstacles.into_iter().find(|(name, _)| *name == waiting.channel);
+                Err(found.map_or_else(|| Obstacle::not_configured(&waiting.channel), |(_, it)| it))
+            }
+        }
+    }
+
+    pub fn is_open(&self, name: &ChannelName) -> bool {
+        self.channels.iter().any(|open| open.name() == *name)
+    }
+
+    /// Opens what is not open yet. Returns what stands in the way of the others.
+    fn open_channels(&mut self, paths: &StatePaths) -> Vec<(ChannelName, Obstacle)> {
+        let missing = self.config.channels.iter().filter(|(name, _)| !self.is_open(name));
+        let opened: Vec<_> = missing
+            .map(|(name, channel)| (name.clone(), channels::open(paths, &self.config, channel)))
+            .collect();
+        let mut obstacles = Vec::new();
+        for (name, opened) in opened {
+            match opened {
+                Ok(channel) => self.channels.push(channel),
+                Err(obstacle) => obstacles.push((name, obstacle)),
+            }
+        }
+        obstacles
     }
 }
 
-fn settings(
-    paths: &StatePaths,
-    config: &Config,
-    slack: &SlackConfig,
-) -> Result<Settings, Obstacle> {
-    let user = slack.target_user_id.clone();
-    let target_user_id = user.ok_or_else(|| {
-        // SLV-31.
-        Obstacle::new(
-            "no destination is configured",
-            "set `destinations.dm.target_user_id` in config.toml to your own id (`U…`)",
-        )
-    })?;
-    let log = paths.notify_log().to_string_lossy().into_owned();
-    Ok(Settings { target_user_id, language: config.spoken_language(), log })
+fn unreadable(error: std::io::Error) -> Obstacle {
+    Obstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")
+}
+
+#[cfg(test)]
+mod tests {
+    use turnbridge_core::ids::SessionKey;
+    use turnbridge_core::notices::notice::Notice;
+    use turnbridge_store::clock;
+
+    use super::*;
+
+    #[test]
+    fn a_notice_for_a_channel_of_a_later_version_is_left_alone_and_one_of_ours_is_missed() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(&folder.path().join("state"));
+        let session = SessionKey::of("claude", "s").unwrap();
+        let notice = |id: &str| Notice::turn(id.to_owned(), session.clone(), clock::now());
+        let later = vec![ChannelName::parse("pigeon").unwrap()];
+        outbox::queue(&paths, &notice("a").sent_to(later)).unwrap();
+        let mut deliverer = Deliverer::new(Config::default());
+        assert_eq!(deliverer.deliver(&paths).unwrap(), Drained::default());
+        outbox::queue(&paths, &notice("b")).unwrap();
+        let obstacle = deliverer.deliver(&paths).unwrap_err();
+        assert_eq!(obstacle.text, "no Slack is configured");
+    }
 }

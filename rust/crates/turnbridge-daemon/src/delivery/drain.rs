@@ -1,26 +1,27 @@
 //! Goes through the outbox until nothing in it is due.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use turnbridge_core::agents::claude::transcript_text;
-use turnbridge_core::ids::Agent;
-use turnbridge_core::notices::notice_wire::{Notice, NoticeKind, Progress, Route};
+use turnbridge_core::ids::{Agent, ChannelName};
+use turnbridge_core::notices::notice::{Notice, NoticeKind};
+use turnbridge_core::notices::progress::Progress;
 use turnbridge_core::notices::retry_plan::{postpone, time_until_due};
+use turnbridge_core::notices::route::Route;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::files::bounded_file;
 use turnbridge_store::foreign::codex_rollouts;
-use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox::{self, Entry, Waiting};
 use turnbridge_store::state::{folder_trust, newer_files, routes};
 use turnbridge_store::{clock, log};
 
+use crate::channels::channel::{Channel, FoundTexts, OpenChannel};
 use crate::channels::slack::machine::machine;
-use crate::channels::slack::plan::{Settings, plan};
-use crate::channels::slack::post::{Delivery, Keep, Pace, Slack, Trouble};
+use crate::delivery::one_delivery::{Delivery, Keep, Pace, Trouble};
 
 const FLUSHED_WITHIN: Duration = Duration::from_secs(1);
 /// How far back in a transcript is looked for what the hook was not told.
@@ -35,24 +36,32 @@ pub struct Drained {
     pub is_busy: bool,
 }
 
-pub fn drain<S: Slack>(
+impl Drained {
+    fn add(&mut self, other: Drained) {
+        self.arrived += other.arrived;
+        self.failed += other.failed;
+    }
+}
+
+/// Delivers on these channels. What waits for another one is left alone.
+pub fn drain(
     paths: &StatePaths,
-    settings: &Settings,
-    slack: &S,
-    pace: &mut impl Pace,
+    channels: &mut [OpenChannel],
+    pace: &dyn Pace,
 ) -> std::io::Result<Drained> {
     // A daemon has looked when it started, which may be long ago.
     folder_trust::check_state(paths)?;
+    let names = channels.iter().map(|channel| channel.name()).collect();
+    let mut round = Round { paths, pace, usable: names, unreadable: BTreeSet::new() };
     let mut drained = Drained::default();
-    let mut unreadable = BTreeSet::new();
     loop {
         let Some(lock) = outbox::lock(paths)? else {
             return Ok(Drained { is_busy: true, ..drained });
         };
-        let goes_on = drain_locked(paths, settings, slack, pace, &mut drained, &mut unreadable)?;
+        drained.add(round.run(channels)?);
         drop(lock);
         // What was queued while we held the lock has seen us at work and woken nobody.
-        if !goes_on || due(paths, &unreadable)?.is_empty() {
+        if round.due()?.is_empty() {
             log_newer(paths);
             let _ = outbox::prune(paths, SystemTime::now());
             return Ok(drained);
@@ -60,85 +69,104 @@ pub fn drain<S: Slack>(
     }
 }
 
-/// Whether another round makes sense: not while Slack cannot be reached.
-fn drain_locked<S: Slack>(
-    paths: &StatePaths,
-    settings: &Settings,
-    slack: &S,
-    pace: &mut impl Pace,
-    drained: &mut Drained,
-    unreadable: &mut BTreeSet<String>,
-) -> std::io::Result<bool> {
-    for id in outbox::in_order(paths, due(paths, unreadable)?) {
-        // Not before its turn: all of them together may be larger than the memory.
-        let Some(Entry { notice, mut progress }) = outbox::read(paths, &id) else {
-            unreadable.insert(id);
-            continue;
+struct Round<'a> {
+    paths: &'a StatePaths,
+    pace: &'a dyn Pace,
+    /// The channels whose service answers.
+    usable: BTreeSet<ChannelName>,
+    /// Files that were found to be no notices for us.
+    unreadable: BTreeSet<String>,
+}
+
+impl Round<'_> {
+    /// The caller holds the outbox's lock.
+    fn run(&mut self, channels: &mut [OpenChannel]) -> std::io::Result<Drained> {
+        let mut drained = Drained::default();
+        let due = self.due()?;
+        for id in outbox::in_order(self.paths, due.keys().cloned().collect()) {
+            for name in due.get(&id).into_iter().flatten() {
+                let channel = channels.iter_mut().find(|channel| channel.name() == *name);
+                let Some(channel) = channel.filter(|_| self.usable.contains(name)) else {
+                    continue;
+                };
+                // Not before its turn: all of them together may be larger than the memory.
+                let Some(entry) = outbox::read_for(self.paths, &id, name) else {
+                    self.unreadable.insert(id.clone());
+                    break;
+                };
+                drained.add(self.deliver(entry, channel.as_mut())?);
+            }
+        }
+        Ok(drained)
+    }
+
+    /// The notices that are due, each with the channels on which it is.
+    fn due(&self) -> std::io::Result<BTreeMap<String, Vec<ChannelName>>> {
+        let now = clock::now();
+        let is_due = |waiting: &Waiting| {
+            let is_now = time_until_due(&waiting.progress, now) == Some(Duration::ZERO);
+            let is_for_us = self.usable.contains(&waiting.channel);
+            is_now && is_for_us && !self.unreadable.contains(&waiting.id)
         };
-        let mut keep = Files { paths, notice: &notice };
-        if !prepare(&notice, &mut progress, settings) {
-            log_untold(paths, &notice);
+        let mut due: BTreeMap<String, Vec<ChannelName>> = BTreeMap::new();
+        for waiting in outbox::schedules(self.paths)?.into_iter().filter(is_due) {
+            due.entry(waiting.id).or_default().push(waiting.channel);
+        }
+        Ok(due)
+    }
+
+    fn deliver(&mut self, mut entry: Entry, channel: &mut dyn Channel) -> std::io::Result<Drained> {
+        let paths = self.paths;
+        let Entry { notice, channel: name, progress } = &mut entry;
+        let mut keep = Files { paths, notice, channel: name };
+        if !prepare(notice, progress, channel) {
+            log_untold(paths, notice);
             outbox::finish(paths, &notice.id)?;
-            continue;
+            return Ok(Drained::default());
         }
         let started = clock::now();
-        let mut delivery = Delivery { notice: &notice, progress: &mut progress, slack, pace };
-        match delivery.run(&settings.target_user_id, &mut keep) {
+        let result = Delivery { notice, progress, channel, pace: self.pace }.run(&mut keep);
+        match result {
             Ok(()) => {
-                drained.arrived += 1;
-                log_outcome(paths, &notice, &progress, started, None);
-                outbox::finish(paths, &notice.id)?;
+                log_outcome(paths, &entry, started, None);
+                outbox::finish_on(paths, &entry)?;
+                Ok(Drained { arrived: 1, ..Drained::default() })
             }
             Err(trouble) => {
-                drained.failed += 1;
-                let goes_on = matches!(trouble, Trouble::Permanent { .. });
-                note_failure(&mut progress, &trouble);
-                log_outcome(paths, &notice, &progress, started, Some(&trouble));
-                outbox::save_progress(paths, &notice.id, &progress)?;
-                if !goes_on {
-                    return Ok(false);
+                note_failure(&mut entry.progress, &trouble);
+                log_outcome(paths, &entry, started, Some(&trouble));
+                outbox::save_progress(paths, &entry.notice.id, &entry.channel, &entry.progress)?;
+                if !matches!(trouble, Trouble::Permanent { .. }) {
+                    self.usable.remove(&entry.channel);
                 }
+                Ok(Drained { failed: 1, ..Drained::default() })
             }
         }
     }
-    Ok(true)
 }
 
 /// They wait for a notifier that knows them.
 fn log_newer(paths: &StatePaths) {
     for path in newer_files::find_in(&paths.outbox_dir()) {
-        let fields = [("file", Field::Text(path.display().to_string()))];
+        let fields = [("file", path.display().to_string().into())];
         let message = format!("a notice was {NEWER}");
         log::write_log(&paths.notify_log(), clock::now(), "warn", &message, &fields);
     }
 }
 
-/// The ids of the notices that are due, but for those that were found to be no notices for us.
-fn due(paths: &StatePaths, unreadable: &BTreeSet<String>) -> std::io::Result<Vec<String>> {
-    let now = clock::now();
-    let is_due = |waiting: &Waiting| {
-        let is_now = time_until_due(&waiting.progress, now) == Some(Duration::ZERO);
-        is_now && !unreadable.contains(&waiting.id)
-    };
-    let due = outbox::schedules(paths)?.into_iter().filter(is_due);
-    Ok(due.map(|waiting| waiting.id).collect())
-}
-
-/// Fixes what is sent, at the first attempt. `false`: nothing is. A turn of Codex whose prompt its
-/// rollout does not tell is no user's (SLV-63, X10).
-fn prepare(notice: &Notice, progress: &mut Progress, settings: &Settings) -> bool {
-    progress.version = 1;
+/// Fixes what is sent, at the first attempt. `false`: nothing is. A turn whose prompt its rollout
+/// does not tell is no user's (SLV-63, X10).
+fn prepare(notice: &Notice, progress: &mut Progress, channel: &dyn Channel) -> bool {
     if progress.messages.is_empty() {
-        let (prompt, answer) = match Agent::parse(&notice.agent) {
-            Some(Agent::Codex) => (from_rollout(notice), None),
-            _ => from_transcript(notice),
-        };
+        let agent = notice.session.agent();
+        let has_rollout = agent.is_some_and(Agent::tells_turns_by_rollouts);
+        let (prompt, answer) =
+            if has_rollout { (from_rollout(notice), None) } else { from_transcript(notice) };
         let is_turn = !matches!(notice.kind, NoticeKind::Problem | NoticeKind::Word);
-        let is_codex_turn = notice.agent == Agent::Codex.as_str() && is_turn;
-        if is_codex_turn && notice.prompt.is_none() && prompt.is_none() {
+        if has_rollout && is_turn && notice.prompt.is_none() && prompt.is_none() {
             return false;
         }
-        progress.messages = plan(notice, prompt, answer, settings);
+        progress.messages = channel.render(notice, FoundTexts { prompt, answer });
     }
     true
 }
@@ -193,11 +221,12 @@ fn note_failure(progress: &mut Progress, trouble: &Trouble) {
 struct Files<'a> {
     paths: &'a StatePaths,
     notice: &'a Notice,
+    channel: &'a ChannelName,
 }
 
 impl Keep for Files<'_> {
     fn save(&mut self, progress: &Progress) -> std::io::Result<()> {
-        outbox::save_progress(self.paths, &self.notice.id, progress)
+        outbox::save_progress(self.paths, &self.notice.id, self.channel, progress)
     }
 
     fn save_route(&mut self, channel: &str, thread_ts: &str) -> std::io::Result<()> {
@@ -213,66 +242,57 @@ pub fn keep_route(
     channel: &str,
     thread_ts: &str,
 ) -> std::io::Result<()> {
-    if notice.kind == NoticeKind::Problem || notice.thread.is_some() {
+    if notice.kind == NoticeKind::Problem || notice.thread_on(&ChannelName::SLACK).is_some() {
         // It leads to no session, or the thread has its route.
         return Ok(());
     }
-    let is_it = |route: &Route| route.channel == channel && route.thread_ts == thread_ts;
-    if routes::read(paths)?.iter().rev().any(is_it) {
+    if routes::read(paths)?.iter().any(|route| route.is_of(channel, thread_ts)) {
         return Ok(());
     }
     let route = Route {
-        ts: clock::now().to_string(),
-        channel: channel.to_owned(),
-        thread_ts: thread_ts.to_owned(),
-        agent: notice.agent.clone(),
-        session_id: notice.session_id.clone(),
         turn_id: notice.turn_id.clone(),
         cwd: notice.cwd.clone(),
         machine: machine(paths).ok().map(|machine| machine.id),
+        ..Route::new(channel, thread_ts, notice.session.clone(), clock::now())
     };
     routes::append(paths, &route)
 }
 
 fn log_untold(paths: &StatePaths, notice: &Notice) {
     let fields = [
-        ("notice", Field::Text(notice.id.clone())),
-        ("tool", Field::Text(notice.agent.clone())),
-        ("session_id", Field::Text(notice.session_id.clone())),
+        ("notice", notice.id.clone().into()),
+        ("tool", notice.session.agent_text().into()),
+        ("session_id", notice.session.id_text().into()),
     ];
     let message = "notify.user_text_missing";
     log::write_log(&paths.notify_log(), clock::now(), "error", message, &fields);
 }
 
 /// SLV-82: one line for each attempt, without a word of what was said.
-fn log_outcome(
-    paths: &StatePaths,
-    notice: &Notice,
-    progress: &Progress,
-    started: Timestamp,
-    trouble: Option<&Trouble>,
-) {
+fn log_outcome(paths: &StatePaths, entry: &Entry, started: Timestamp, trouble: Option<&Trouble>) {
+    let Entry { notice, channel, progress } = entry;
     let now = clock::now();
-    let number = |value: usize| Field::Number(value as u64);
+    let number = |value: usize| value.into();
     let mut fields = vec![
-        ("notice", Field::Text(notice.id.clone())),
-        ("tool", Field::Text(notice.agent.clone())),
-        ("session_id", Field::Text(notice.session_id.clone())),
-        ("destinations", number(1)),
+        ("notice", notice.id.clone().into()),
+        ("tool", notice.session.agent_text().into()),
+        ("session_id", notice.session.id_text().into()),
+        ("channel", channel.to_string().into()),
+        ("destinations", number(notice.channels().count())),
         ("posted", number(progress.posted.len())),
         ("parts", number(progress.messages.len())),
-        ("attempts", Field::Number(u64::from(progress.attempts))),
-        ("micros", Field::Number(u64::try_from(now.since(started).as_micros()).unwrap_or(0))),
+        ("attempts", progress.attempts.into()),
+        ("micros", u64::try_from(now.since(started).as_micros()).unwrap_or(0).into()),
     ];
     let (level, message) = match trouble {
         None => ("info", "the notice has arrived"),
         Some(Trouble::Permanent { error, hint }) => {
-            fields.push(("error", Field::Text(error.clone())));
-            fields.extend(hint.clone().map(|hint| ("hint", Field::Text(hint))));
+            fields.push(("error", error.clone().into()));
+            fields.extend(hint.clone().map(|hint| ("hint", hint.into())));
             ("error", "the notice cannot be delivered")
         }
         Some(Trouble::Later { cause, .. } | Trouble::Files(cause)) => {
-            fields.push(("error", Field::Text(cause.clone())));
+            fields.push(("error", cause.clone().into()));
             ("warn", "the notice has not arrived yet")
         }
     };

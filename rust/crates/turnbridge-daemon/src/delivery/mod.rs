@@ -1,17 +1,16 @@
-//! Brings notices to Slack: each once, each part once, in order, whatever happens on the way.
+//! Brings notices to their channels: each once, each part once, in order, whatever happens on the way.
 //!
 //! Before every call the intent is saved; after a crash, or an answer that does not say whether
-//! the message has arrived, Slack is asked before anything is posted again. Whoever delivers holds
+//! the message has arrived, the channel is asked before anything is posted again. Whoever delivers holds
 //! the outbox's lock: the daemon while it lives, else `turnbridge-notify`.
 
 pub(crate) mod courier;
 pub mod deliverer;
 mod drain;
 pub mod notifier;
+pub mod one_delivery;
 pub mod retry;
 
-pub use crate::channels::slack::plan::Settings;
-pub use crate::channels::slack::post::{Pace, RealPace, RealSlack, Slack};
 pub use drain::{Drained, drain, keep_route};
 
 #[cfg(test)]

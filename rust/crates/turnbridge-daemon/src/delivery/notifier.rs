@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use turnbridge_config::Config;
-use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::{prune, recovery};
@@ -16,7 +15,7 @@ use crate::delivery::Drained;
 pub fn run() {
     let Some(paths) = trusted_state() else { return };
     if let Err(obstacle) = deliver(&paths) {
-        let fields = [("error", Field::Text(obstacle.text)), ("hint", Field::Text(obstacle.hint))];
+        let fields = [("error", obstacle.text.into()), ("hint", obstacle.hint.into())];
         let message = "nothing can be delivered";
         log::write_log(&paths.notify_log(), clock::now(), "error", message, &fields);
     }
@@ -26,7 +25,7 @@ pub fn run() {
 pub fn prune() {
     let Some(paths) = trusted_state() else { return };
     if let Err(error) = prune::prune_daily(&paths) {
-        let fields = [("error", Field::Text(error.to_string()))];
+        let fields = [("error", error.to_string().into())];
         let message = "old files could not be cleared away";
         log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);
     }
@@ -37,7 +36,7 @@ pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
     let config = Config::read()?;
     warn_if_exposed(&config, &paths.notify_log());
     for problem in recovery::recover(paths).problems {
-        let fields = [("problem", Field::Text(problem))];
+        let fields = [("problem", problem.into())];
         let message = "what a hook has left could not be taken up";
         log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);
     }
@@ -46,7 +45,7 @@ pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
 
 pub fn warn_if_exposed(config: &Config, log: &Path) {
     if config.is_exposed {
-        let fields = [("hint", Field::Text("run `chmod 600` on it".to_owned()))];
+        let fields = [("hint", "run `chmod 600` on it".into())];
         let message = "others can read the tokens in config.toml";
         log::write_log(log, clock::now(), "warn", message, &fields);
     }

@@ -1,7 +1,7 @@
 //! Delivers at once what waits or was given up.
 
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::outbox::{self, Entry};
+use turnbridge_store::state::outbox;
 
 use super::Drained;
 use super::deliverer::Obstacle;
@@ -19,9 +19,7 @@ pub fn retry_all(paths: &StatePaths) -> Result<Drained, Obstacle> {
 /// Lets these notices be tried at once, and delivers.
 pub fn retry(paths: &StatePaths, ids: &[String]) -> Result<Drained, Obstacle> {
     for id in ids {
-        let Some(Entry { mut progress, .. }) = outbox::read(paths, id) else { continue };
-        progress.retry_now();
-        outbox::save_progress(paths, id, &progress).map_err(|error| unreadable(&error))?;
+        outbox::retry_now(paths, id).map_err(|error| unreadable(&error))?;
     }
     deliver(paths)
 }

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use turnbridge_config::Config;
 use turnbridge_config::codex_homes::codex_homes;
+use turnbridge_core::ids::ChannelName;
 use turnbridge_core::ids::SessionId;
 use turnbridge_core::session::Host;
 use turnbridge_store::clock;
 use turnbridge_store::foreign::codex_lock::{self, Writer};
-use turnbridge_store::log::Field;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::outbox::{self, Queued};
 use turnbridge_system::observe::session_follower::Pulse;
@@ -39,7 +39,8 @@ pub struct Observation {
     observer: Observer,
     codex: Option<Codex>,
     panes: PaneBinder,
-    is_told: bool,
+    /// The channels on which somebody wants to hear of turns.
+    wanted: Vec<ChannelName>,
     look_at: Instant,
     locks_at: Instant,
 }
@@ -56,13 +57,13 @@ impl Observation {
         let observer = Observer::new(paths.clone(), claude_config_dir());
         let panes = PaneBinder::new(paths.clone());
         let now = Instant::now();
-        let (look_at, locks_at, codex, is_told) = (now, now, None, false);
-        Observation { paths, log, events, observer, codex, panes, is_told, look_at, locks_at }
+        let (look_at, locks_at, codex, wanted) = (now, now, None, Vec::new());
+        Observation { paths, log, events, observer, codex, panes, wanted, look_at, locks_at }
     }
 
-    /// `is_told`: whether anybody wants to hear of turns. Whether something was queued.
-    pub fn set_config(&mut self, config: &Config, is_told: bool) -> bool {
-        self.is_told = is_told;
+    /// `wanted`: the channels on which somebody wants to hear of turns. Whether something was queued.
+    pub fn set_config(&mut self, config: &Config, wanted: Vec<ChannelName>) -> bool {
+        self.wanted = wanted;
         let homes = codex_homes(&config.codex.homes);
         if let Some(codex) = self.codex.as_mut().filter(|codex| codex.homes == homes) {
             codex.follower.set_waiting(config.notify.waiting);
@@ -82,7 +83,7 @@ impl Observation {
         let watch = match watch(homes.clone(), send) {
             Ok(watch) => Some(watch),
             Err(error) => {
-                let fields = [("error", Field::Text(error.to_string()))];
+                let fields = [("error", error.to_string().into())];
                 self.log.error("Codex's rollouts cannot be watched", &fields);
                 None
             }
@@ -106,7 +107,7 @@ impl Observation {
             Sight::Changed(path) => codex.follower.changed(&path),
             Sight::Rescan => codex.follower.rescan(),
             Sight::Blind(reason) => {
-                let fields = [("reason", Field::Text(reason))];
+                let fields = [("reason", reason.into())];
                 self.log.warn("Codex's rollouts are looked at, not watched", &fields);
                 return false;
             }
@@ -149,7 +150,7 @@ impl Observation {
             (Ok(Some(hosts)), Some(codex)) => codex.follower.set_hosts(hosts),
             (Ok(_), _) => {}
             (Err(error), _) => {
-                let fields = [("error", Field::Text(error.to_string()))];
+                let fields = [("error", error.to_string().into())];
                 self.log.warn("the registry of panes could not be written", &fields);
             }
         }
@@ -160,25 +161,25 @@ impl Observation {
         for happening in happenings {
             match happening {
                 Happening::Changed(_) => {}
-                Happening::Notice(notice) if self.is_told => {
-                    match outbox::queue(&self.paths, &notice) {
+                Happening::Notice(notice) if !self.wanted.is_empty() => {
+                    match outbox::queue(&self.paths, &notice.sent_to(self.wanted.clone())) {
                         Ok(queued) => has_queued |= queued == Queued::New,
                         Err(error) => {
-                            let fields = [("error", Field::Text(error.to_string()))];
+                            let fields = [("error", error.to_string().into())];
                             self.log.error("a notice could not be queued", &fields);
                         }
                     }
                 }
                 Happening::Notice(_) => {}
                 Happening::Problem(problem) => {
-                    let fields = [("problem", Field::Text(problem))];
+                    let fields = [("problem", problem.into())];
                     self.log.warn("what was seen could not be written down", &fields);
                 }
             }
         }
         let saved = self.codex.as_mut().map_or(Ok(()), |codex| codex.follower.save());
         if let Err(error) = saved {
-            let fields = [("error", Field::Text(error.to_string()))];
+            let fields = [("error", error.to_string().into())];
             self.log.warn("how far Codex's rollouts were read could not be kept", &fields);
         }
         has_queued

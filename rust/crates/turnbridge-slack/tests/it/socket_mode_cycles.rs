@@ -55,8 +55,8 @@ fn ten_kills_and_refreshes_under_traffic_lose_nothing() {
 
 #[test]
 fn fifty_kills_and_refreshes_at_slacks_own_pace_make_nothing_late() {
-    if std::env::var("TURNBRIDGE_TEST_SLOW").as_deref() != Ok("1") {
-        return testkit::skipped("it is slow; set TURNBRIDGE_TEST_SLOW=1 to run it");
+    if testkit::skipped_as_slow() {
+        return;
     }
     let setup = SlackSetup {
         retry_after: [1, 60, 300].map(Duration::from_secs),

@@ -17,11 +17,15 @@ pub fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
 
 /// The same; `None` if there is no such file.
 pub fn read_if_there(path: &Path, longest: u64) -> io::Result<Option<Vec<u8>>> {
-    use io::ErrorKind::{NotADirectory, NotFound};
     match read(path, longest) {
-        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+        Err(error) if is_absent(&error) => Ok(None),
         bytes => bytes.map(Some),
     }
+}
+
+/// Returns whether a file could not be read because there is none.
+pub fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// The last `longest` bytes of a regular file, and its whole length.

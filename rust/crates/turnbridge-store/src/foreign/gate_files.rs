@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use turnbridge_core::gate::gate_switches::{Switch, config_switch, cvi_switch};
 
-use crate::files::bounded_file;
+use crate::files::bounded_file::{self, is_absent};
 use crate::paths::{config_file, cvi_config_file};
+use crate::state::config_text::ConfigText;
 
-/// No file of switches is longer.
+/// No config of the original plugin is longer.
 const LONGEST: u64 = 4 << 20;
 
 /// A switch and the file that holds it.
@@ -18,18 +19,20 @@ pub struct Setting {
 }
 
 /// `[gate] KEY` of our own config. `None` without a home.
-pub fn in_config(key: &str) -> Option<Setting> {
-    read(config_file()?, |contents| config_switch(contents, key))
+pub fn in_config(config: &ConfigText, key: &str) -> Option<Setting> {
+    let switch = match config.get() {
+        Ok(text) => config_switch(text, key),
+        Err(error) if is_absent(error) => Switch::Absent,
+        Err(_) => Switch::Invalid,
+    };
+    Some(Setting { path: config_file()?, switch })
 }
 
 /// `CVI_ENABLED` of the original plugin's config.
 pub fn in_cvi_config() -> Option<Setting> {
-    read(cvi_config_file()?, cvi_switch)
-}
-
-fn read(path: PathBuf, parse: impl Fn(&[u8]) -> Switch) -> Option<Setting> {
+    let path = cvi_config_file()?;
     let switch = match bounded_file::read_if_there(&path, LONGEST) {
-        Ok(contents) => contents.map_or(Switch::Absent, |contents| parse(&contents)),
+        Ok(contents) => contents.map_or(Switch::Absent, |contents| cvi_switch(&contents)),
         Err(_) => Switch::Invalid,
     };
     Some(Setting { path, switch })

@@ -12,7 +12,7 @@ use super::socket::send_line;
 use crate::files::atomic_file::write_atomically;
 
 pub fn publish(session: &Session, event: &Event, host: &Host) -> io::Result<()> {
-    let session_id = host.env("TVINE_SESSION_ID").unwrap_or(session.id.as_str());
+    let session_id = host.env("TVINE_SESSION_ID").unwrap_or(session.key.id.as_str());
     let project_dir = host.env("TVINE_PROJECT_DIR");
     let socket = host.env("TVINE_SOCKET_PATH");
     if project_dir.is_none() && socket.is_none() {
@@ -44,7 +44,7 @@ mod tests {
     use std::io::Read;
     use std::os::unix::net::UnixListener;
 
-    use turnbridge_core::ids::{Agent, SessionId};
+    use turnbridge_core::ids::{Agent, SessionId, SessionKey};
     use turnbridge_core::session::event::{EventKind, Facts, ProcessKey};
     use turnbridge_core::timestamp::Timestamp;
 
@@ -70,8 +70,7 @@ mod tests {
         let host = Host { env: env.into(), ..Host::default() };
         let (id, at) = (SessionId::parse("s").unwrap(), Timestamp::from_millis(1));
         let event = Event {
-            agent: Agent::Claude,
-            session_id: id.clone(),
+            session: SessionKey::new(Agent::Claude, id.clone()),
             at,
             process: ProcessKey::UNKNOWN,
             name: "Stop".to_owned(),
@@ -84,7 +83,7 @@ mod tests {
                 stop_hook_active: false,
             },
         };
-        publish(&Session::new(Agent::Claude, id, at), &event, &host).unwrap();
+        publish(&Session::new(SessionKey::new(Agent::Claude, id), at), &event, &host).unwrap();
         let (told, file) = reader.join().unwrap();
         assert_eq!(told, format!("{file}\n"));
     }

@@ -6,9 +6,8 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use turnbridge_core::replies::reply_wire::{
-    Heard, Reported, SlackMessage, is_reply_id, slack_reply_id,
-};
+use turnbridge_core::replies::reply::is_reply_id;
+use turnbridge_core::replies::reply_wire::{Heard, Reported};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::version_wire::VERSION;
@@ -20,16 +19,9 @@ use crate::state::folder_trust::read_own;
 /// More than a person writes; beyond it Slack has to keep the rest.
 pub const MOST: usize = 1_000;
 
-/// `message` is what `reported` says, checked: its channel and time make the name. Writing the same
-/// one twice leaves one.
-pub fn keep(
-    paths: &StatePaths,
-    message: &SlackMessage,
-    reported: &Reported,
-    now: Timestamp,
-) -> io::Result<()> {
-    let id = slack_reply_id(&message.channel, &message.ts);
-    let place = place(paths, &id)?;
+/// `id` is that of the reply that `reported` becomes. Writing the same one twice leaves one.
+pub fn keep(paths: &StatePaths, id: &str, reported: &Reported, now: Timestamp) -> io::Result<()> {
+    let place = place(paths, id)?;
     if files(paths)?.len() >= MOST {
         return Err(io::Error::other("too much that was heard waits to be judged"));
     }
@@ -81,6 +73,8 @@ fn place(paths: &StatePaths, id: &str) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use turnbridge_core::replies::reply::slack_reply_id;
+
     use super::*;
 
     #[test]
@@ -88,17 +82,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         let say = |ts: &str, text: &str| {
-            let message = SlackMessage {
-                event_id: None,
-                channel: "D1".into(),
-                thread_ts: "1.000000".into(),
-                ts: ts.into(),
-                user: "U1".into(),
-                text: text.into(),
-            };
+            let id = slack_reply_id("D1", ts);
             let (ts, text) = (Some(ts.to_owned()), Some(text.to_owned()));
             let reported = Reported { ts, text, ..Reported::default() };
-            keep(&paths, &message, &reported, Timestamp::from_micros(0)).unwrap();
+            keep(&paths, &id, &reported, Timestamp::from_micros(0)).unwrap();
         };
         assert!(all(&paths).unwrap().is_empty());
         say("10.000200", "second");

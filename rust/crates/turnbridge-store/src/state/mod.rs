@@ -3,6 +3,7 @@
 
 pub mod codex_chain;
 pub mod codex_offsets;
+pub mod config_text;
 pub mod folder_trust;
 pub mod heard;
 pub mod inbox;

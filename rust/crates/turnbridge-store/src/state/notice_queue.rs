@@ -2,33 +2,28 @@
 
 use std::io;
 
-use turnbridge_core::notices::notice_switches::wants_slack;
-use turnbridge_core::notices::notice_wire::Notice;
+use turnbridge_core::notices::notice::Notice;
+use turnbridge_core::notices::notice_switches::wanted_channels;
 
-use crate::files::bounded_file;
-use crate::paths::{StatePaths, config_file};
+use crate::paths::StatePaths;
+use crate::state::config_text::ConfigText;
 use crate::state::outbox::{self, Queued};
 
-/// No config is longer.
-const LONGEST_CONFIG: u64 = 4 << 20;
-
-/// The text of `config.toml`.
-pub fn config() -> io::Result<Vec<u8>> {
-    crate::state::folder_trust::check_config()?;
-    let path = config_file().ok_or(io::ErrorKind::NotFound)?;
-    bounded_file::read(&path, LONGEST_CONFIG)
-}
-
 /// Returns `Queued::Known` also if nobody wants it.
-pub fn queue_if_wanted(paths: &StatePaths, notice: &Notice) -> Result<Queued, String> {
-    let is_wanted = match config() {
-        Ok(config) => wants_slack(&config),
-        // One that is there and cannot be read may name a Slack: whoever delivers says what is
+pub fn queue_if_wanted(
+    paths: &StatePaths,
+    config: &ConfigText,
+    notice: &Notice,
+) -> Result<Queued, String> {
+    let channels = match config.trusted() {
+        Ok(config) => wanted_channels(config),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        // One that is there and cannot be read may name a channel: whoever delivers says what is
         // wrong, and the notice waits.
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        Err(_) => notice.channels().cloned().collect(),
     };
-    if !is_wanted {
+    if channels.is_empty() {
         return Ok(Queued::Known);
     }
-    outbox::queue(paths, notice).map_err(|error| format!("outbox: {error}"))
+    outbox::queue(paths, &notice.sent_to(channels)).map_err(|error| format!("outbox: {error}"))
 }

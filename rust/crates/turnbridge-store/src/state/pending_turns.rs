@@ -7,8 +7,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::session::pending_turn_wire::{PendingTurn, read_pending};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::session::pending_turn::PendingTurn;
+use turnbridge_core::session::pending_turn_wire::{read_pending, write_pending};
 
 use crate::files::atomic_file::{open_making_folders, write_atomically};
 use crate::paths::StatePaths;
@@ -27,16 +28,12 @@ pub struct Pending {
 
 /// Writes the turn down in one write. A file that is cut off is not whole JSON, and is skipped.
 pub fn announce(paths: &StatePaths, turn: &PendingTurn) -> io::Result<PathBuf> {
-    let record = &turn.record;
-    let name = format!(
-        "{}-{}.{}-{:016x}.json",
-        record.agent, record.session_id, turn.writer.pid, turn.payload
-    );
+    let name = format!("{}.{}-{:016x}.json", turn.session(), turn.writer.pid, turn.payload);
     let path = paths.pending_dir().join(name);
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     let mut file = open_making_folders(&path, &mut options)?;
-    let written = file.write_all(&serde_json::to_vec(turn)?);
+    let written = file.write_all(&write_pending(turn));
     if let Err(error) = written {
         let _ = fs::remove_file(&path);
         return Err(error);
@@ -47,23 +44,21 @@ pub fn announce(paths: &StatePaths, turn: &PendingTurn) -> io::Result<PathBuf> {
 /// Notes that the notice of the turn has been made, and only the record is left to do.
 pub fn note_told(pending: &mut Pending) -> io::Result<()> {
     pending.turn.tell = false;
-    write_atomically(&pending.path, &serde_json::to_vec(&pending.turn)?)
+    write_atomically(&pending.path, &write_pending(&pending.turn))
 }
 
 /// The turns of one session that their hooks have left, oldest first.
-pub fn of_session(paths: &StatePaths, agent: Agent, id: &SessionId) -> Vec<Pending> {
-    let prefix = format!("{agent}-{id}.");
+pub fn of_session(paths: &StatePaths, key: &SessionKey) -> Vec<Pending> {
+    let prefix = format!("{key}.");
     let mut left = left_behind(paths, |name| name.starts_with(&prefix));
-    left.retain(|pending| {
-        pending.turn.session().is_some_and(|session| session == (agent, id.clone()))
-    });
+    left.retain(|pending| pending.turn.session() == key);
     left
 }
 
 /// The sessions that have such turns.
-pub fn sessions(paths: &StatePaths) -> Vec<(Agent, SessionId)> {
+pub fn sessions(paths: &StatePaths) -> Vec<SessionKey> {
     let left = left_behind(paths, |_| true);
-    let mut sessions: Vec<_> = left.iter().filter_map(|pending| pending.turn.session()).collect();
+    let mut sessions: Vec<_> = left.iter().map(|pending| pending.turn.session().clone()).collect();
     sessions.sort();
     sessions.dedup();
     sessions
@@ -82,13 +77,13 @@ fn left_behind(paths: &StatePaths, is_wanted: impl Fn(&str) -> bool) -> Vec<Pend
         let turn = read_own(&path).and_then(|bytes| read_pending(&bytes));
         left.extend(turn.map(|turn| Pending { path, turn }).filter(is_left));
     }
-    left.sort_by(|a, b| a.turn.record.ended_at.cmp(&b.turn.record.ended_at));
+    left.sort_by_key(|pending| pending.turn.record.ended_at);
     left
 }
 
 /// Returns whether the hook that wrote it does not work on it any more.
 fn is_left(pending: &Pending) -> bool {
-    match liveness(pending.turn.writer.key()) {
+    match liveness(pending.turn.writer) {
         Liveness::Gone => true,
         Liveness::Alive => false,
         Liveness::Unknown => {

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use turnbridge_core::ids::Agent;
+use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::session::Session;
 use turnbridge_core::session::pending_turn_wire::read_pending;
 use turnbridge_core::session::session_wire::read_session;
@@ -109,22 +109,22 @@ fn remove_session(paths: &StatePaths, path: &Path) -> io::Result<bool> {
     };
     fs::remove_file(path)?;
     if let Some(session) = session {
-        let _ = fs::remove_file(paths.turns_file(session.agent, &session.id));
+        let _ = fs::remove_file(paths.turns_file(&session.key));
     }
     let _ = fs::remove_file(&lock);
     drop(held);
     Ok(true)
 }
 
-/// Returns whether a process carries the session. Codex has a lock that tells.
+/// Returns whether a process carries the session.
 fn is_alive(session: &Session) -> bool {
     let mut runs = session.live_runs();
-    match session.agent {
-        Agent::Claude => runs.any(|run| liveness(run.process) == Liveness::Alive),
-        Agent::Codex => {
+    match session.key.agent.life_sign() {
+        LifeSign::Process => runs.any(|run| liveness(run.process) == Liveness::Alive),
+        LifeSign::WriterLock => {
             let rollout = session.transcript_path.as_deref().map(Path::new);
             let home = rollout.and_then(codex_rollouts::home_of);
-            let writer = home.map(|home| codex_lock::writer(&home, session.id.as_str()));
+            let writer = home.map(|home| codex_lock::writer(&home, session.key.id.as_str()));
             runs.next().is_some() && writer == Some(Writer::Held)
         }
     }
@@ -137,7 +137,7 @@ fn prune_turns(paths: &StatePaths, look: &Look, pruned: &mut Pruned) -> io::Resu
     for path in files_in(&paths.turns_dir())? {
         let Ok(metadata) = fs::metadata(&path) else { continue };
         pruned.seen += 1;
-        if is_older(&metadata, look.before) && !session_of(paths, &path).exists() {
+        if is_older(&metadata, look.before) && !paths.session_file_of_turns(&path).exists() {
             fs::remove_file(&path)?;
             pruned.removed += 1;
         } else {
@@ -150,7 +150,7 @@ fn prune_turns(paths: &StatePaths, look: &Look, pruned: &mut Pruned) -> io::Resu
         if total <= MAX_TURNS {
             break;
         }
-        let session = fs::read(session_of(paths, &path)).ok();
+        let session = fs::read(paths.session_file_of_turns(&path)).ok();
         let session = session.and_then(|bytes| read_session(&bytes));
         if !session.as_ref().is_some_and(is_alive) {
             fs::remove_file(path)?;
@@ -159,16 +159,6 @@ fn prune_turns(paths: &StatePaths, look: &Look, pruned: &mut Pruned) -> io::Resu
         }
     }
     Ok(())
-}
-
-/// The file of the session that a file in `turns/` belongs to: `ID.jsonl`, `ID.PID.prompt`,
-/// `ID.PID.answer`.
-fn session_of(paths: &StatePaths, turns: &Path) -> PathBuf {
-    let stem = match turns.extension().is_some_and(|extension| extension == "jsonl") {
-        true => turns.with_extension(""),
-        false => turns.with_extension("").with_extension(""),
-    };
-    paths.sessions_dir().join(format!("{}.json", file_name(&stem)))
 }
 
 /// What is whole waits to be completed; half of one never will be.
@@ -209,7 +199,7 @@ fn timestamp(time: SystemTime) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::ids::{Agent, SessionId};
+    use turnbridge_core::ids::SessionKey;
     use turnbridge_core::session::event::ProcessKey;
     use turnbridge_core::session::session_wire::write_session;
     use turnbridge_core::timestamp::Timestamp;
@@ -245,13 +235,13 @@ mod tests {
         }
 
         fn session(&self, id: &str, days_old: u64) -> [PathBuf; 3] {
-            let id = SessionId::parse(id).unwrap();
-            let session = Session::new(Agent::Claude, id.clone(), Timestamp::from_millis(0));
+            let key = SessionKey::of("claude", id).unwrap();
+            let session = Session::new(key.clone(), Timestamp::from_millis(0));
             let write = |path, bytes: &[u8]| self.write(path, bytes, days_old);
             [
-                write(self.paths.session_file(Agent::Claude, &id), &write_session(&session)),
-                write(self.paths.session_lock(Agent::Claude, &id), b""),
-                write(self.paths.turns_file(Agent::Claude, &id), b"{}\n"),
+                write(self.paths.session_file(&key), &write_session(&session)),
+                write(self.paths.session_lock(&key), b""),
+                write(self.paths.turns_file(&key), b"{}\n"),
             ]
         }
     }
@@ -280,8 +270,7 @@ mod tests {
         let [locked, lock, _] = files.session("locked", 99);
         let _held = FileLock::try_acquire(&lock).unwrap().unwrap();
         let text = String::from_utf8(write_session(&Session::new(
-            Agent::Claude,
-            SessionId::parse("alive").unwrap(),
+            SessionKey::of("claude", "alive").unwrap(),
             Timestamp::from_millis(0),
         )))
         .unwrap();

@@ -4,7 +4,8 @@
 use std::fs;
 use std::io;
 
-use turnbridge_core::notices::notice_wire::Route;
+use turnbridge_core::notices::route::Route;
+use turnbridge_core::notices::route_wire::{read_route, write_route};
 
 use crate::files::append::append_line;
 use crate::files::atomic_file::write_atomically;
@@ -12,7 +13,7 @@ use crate::files::file_lock::FileLock;
 use crate::paths::StatePaths;
 
 pub fn append(paths: &StatePaths, route: &Route) -> io::Result<()> {
-    let mut line = serde_json::to_vec(route)?;
+    let mut line = write_route(route);
     line.push(b'\n');
     append_line(&paths.routes_file(), &line).map(|_| ())
 }
@@ -21,7 +22,7 @@ pub fn append(paths: &StatePaths, route: &Route) -> io::Result<()> {
 pub fn read(paths: &StatePaths) -> io::Result<Vec<Route>> {
     let bytes = read_bytes(paths)?;
     let lines = bytes.split(|byte| *byte == b'\n');
-    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    Ok(lines.filter_map(read_route).collect())
 }
 
 fn read_bytes(paths: &StatePaths) -> io::Result<Vec<u8>> {
@@ -43,8 +44,8 @@ pub fn retain(
     let mut gone = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         // What cannot be read may be another version's, and is nobody's to throw away.
-        match serde_json::from_slice(line) {
-            Ok(route) if !is_kept(&route) => gone += 1,
+        match read_route(line) {
+            Some(route) if !is_kept(&route) => gone += 1,
             _ => kept.extend(line),
         }
     }
@@ -57,21 +58,19 @@ pub fn retain(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use turnbridge_core::ids::SessionKey;
+    use turnbridge_core::timestamp::Timestamp;
 
     #[test]
     fn routes_come_back_and_broken_lines_cost_no_others_slv_22() {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         assert!(read(&paths).unwrap().is_empty());
+        let key = SessionKey::of("claude", "s").unwrap();
+        let now = Timestamp::from_millis(1_700_000_000_000);
         let route = |thread_ts: &str| Route {
-            ts: "2026-01-01T00:00:00Z".into(),
-            channel: "D1".into(),
-            thread_ts: thread_ts.into(),
-            agent: "claude".into(),
-            session_id: "s".into(),
-            turn_id: None,
             cwd: Some("/home/user".into()),
-            machine: None,
+            ..Route::new("D1", thread_ts, key.clone(), now)
         };
         append(&paths, &route("1.0")).unwrap();
         append_line(&paths.routes_file(), b"{broken\n").unwrap();

@@ -1,16 +1,17 @@
 //! Completes the turns in `pending/` that their hooks have left: notice, record, state. Under the
 //! session's lock, and as often as anybody likes: what exists is not made again.
 
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::notices::notice_wire::Notice;
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::session::Session;
 use turnbridge_core::session::advance::advance;
 use turnbridge_core::session::event::Event;
-use turnbridge_core::session::pending_turn_wire::{Completion, PendingTurn};
+use turnbridge_core::session::pending_turn::{Completion, PendingTurn};
 
 use crate::clock;
 use crate::files::file_lock::FileLock;
 use crate::paths::StatePaths;
+use crate::state::config_text::ConfigText;
 use crate::state::outbox::{self, Fate};
 use crate::state::pending_turns::{self, Pending};
 use crate::state::session_store::{self, Loaded};
@@ -29,25 +30,31 @@ pub struct Completed {
 /// Completes what is left of every session whose lock is free now.
 pub fn complete_all(paths: &StatePaths) -> Completed {
     let mut completed = Completed::default();
-    for (agent, id) in pending_turns::sessions(paths) {
-        complete_of(paths, agent, &id, &mut completed);
+    let config = ConfigText::default();
+    for key in pending_turns::sessions(paths) {
+        complete_of(paths, &config, &key, &mut completed);
     }
     completed
 }
 
-fn complete_of(paths: &StatePaths, agent: Agent, id: &SessionId, completed: &mut Completed) {
-    let lock = match FileLock::try_acquire(&paths.session_lock(agent, id)) {
+fn complete_of(
+    paths: &StatePaths,
+    config: &ConfigText,
+    key: &SessionKey,
+    completed: &mut Completed,
+) {
+    let lock = match FileLock::try_acquire(&paths.session_lock(key)) {
         Ok(Some(lock)) => lock,
         // Whoever holds it completes them, or the next one who looks.
         Ok(None) => return,
         Err(error) => return completed.problems.push(format!("session lock: {error}")),
     };
-    let session = match session_store::load(paths, agent, id, &mut completed.problems) {
+    let session = match session_store::load(paths, key, &mut completed.problems) {
         Loaded::Known(session) => *session,
-        Loaded::Nothing => Session::new(agent, id.clone(), clock::now()),
+        Loaded::Nothing => Session::new(key.clone(), clock::now()),
         Loaded::Newer => return,
     };
-    complete_left(paths, session, completed);
+    complete_left(paths, config, session, completed);
     drop(lock);
 }
 
@@ -55,17 +62,18 @@ fn complete_of(paths: &StatePaths, agent: Agent, id: &SessionId, completed: &mut
 /// stands then.
 pub fn complete_left(
     paths: &StatePaths,
+    config: &ConfigText,
     mut session: Session,
     completed: &mut Completed,
 ) -> Session {
-    let left = pending_turns::of_session(paths, session.agent, &session.id);
+    let left = pending_turns::of_session(paths, &session.key);
     if left.is_empty() {
         return session;
     }
     let mut done = Vec::new();
     for pending in left {
         let before = session.current_run().map(|_| session.state());
-        match complete(paths, &mut session, &pending.turn) {
+        match complete(paths, config, &mut session, &pending.turn) {
             Ok(event) => {
                 if let Some(event) = event {
                     session_store::publish(before, &session, &event, &mut completed.problems);
@@ -88,6 +96,7 @@ pub fn complete_left(
 /// Returns the event if it was applied to the session.
 fn complete(
     paths: &StatePaths,
+    config: &ConfigText,
     session: &mut Session,
     turn: &PendingTurn,
 ) -> Result<Option<Event>, String> {
@@ -97,9 +106,9 @@ fn complete(
         && let Some(id) = &record.notice_id
     {
         let notice = Notice::of_turn(id.clone(), record, turn.transcript_path.clone());
-        notice_queue::queue_if_wanted(paths, &notice)?;
+        notice_queue::queue_if_wanted(paths, config, &notice)?;
     }
-    let agent = turn.agent.key();
+    let agent = turn.agent;
     let written = turn_store::append_once(paths, session, turn);
     written.map_err(|error| format!("turn record: {error}"))?;
     let Some(event) = event else { return Ok(None) };

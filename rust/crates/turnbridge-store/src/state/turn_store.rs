@@ -5,12 +5,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::SessionKey;
 use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
-use turnbridge_core::session::pending_turn_wire::PendingTurn;
-use turnbridge_core::session::turn_wire::{
-    Kept, TurnRecord, abandoned_turn, finished_turn, read_turn,
-};
+use turnbridge_core::session::pending_turn::PendingTurn;
+use turnbridge_core::session::turn_record::{Kept, TurnRecord, abandoned_turn, finished_turn};
+use turnbridge_core::session::turn_wire::{read_turn, write_turn};
 use turnbridge_core::session::{Prompt, Session};
 
 use crate::files::append::append_line;
@@ -28,11 +27,11 @@ pub fn keep(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<
     }
     match &event.kind {
         EventKind::PromptSubmitted { prompt } if is_kept_apart(session, event, prompt) => {
-            let path = paths.prompt_file(session.agent, &session.id, event.process.pid);
+            let path = paths.prompt_file(&session.key, event.process.pid);
             write_atomically(&path, prompt.as_bytes())?;
         }
         EventKind::StopBlocked { answer: Some(answer) } => {
-            let path = paths.answer_file(session.agent, &session.id, event.process.pid);
+            let path = paths.answer_file(&session.key, event.process.pid);
             write_atomically(&path, answer.as_bytes())?;
         }
         _ => {}
@@ -78,9 +77,9 @@ pub fn append(
     process: ProcessKey,
     record: &TurnRecord,
 ) -> io::Result<()> {
-    let mut line = serde_json::to_vec(record)?;
+    let mut line = write_turn(record);
     line.push(b'\n');
-    let path = paths.turns_file(session.agent, &session.id);
+    let path = paths.turns_file(&session.key);
     if append_line(&path, &line)? > MAX_TURNS {
         drop_older_half(&path)?;
     }
@@ -92,16 +91,16 @@ pub fn append(
 
 /// Adds a turn that its hook has left, unless its record is there.
 pub fn append_once(paths: &StatePaths, session: &Session, turn: &PendingTurn) -> io::Result<()> {
-    let turns = read_turns(paths, session.agent, &session.id);
+    let turns = read_turns(paths, &session.key);
     if turns.iter().any(|record| turn.is_recorded_by(record)) {
         return Ok(());
     }
-    append(paths, session, turn.agent.key(), &turn.record)
+    append(paths, session, turn.agent, &turn.record)
 }
 
 /// Removes the answer of a Stop that the gate blocked, if there is one: its turn is over.
 pub fn forget_answer(paths: &StatePaths, session: &Session, process: ProcessKey) -> io::Result<()> {
-    match fs::remove_file(paths.answer_file(session.agent, &session.id, process.pid)) {
+    match fs::remove_file(paths.answer_file(&session.key, process.pid)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
@@ -111,7 +110,7 @@ pub fn forget_answer(paths: &StatePaths, session: &Session, process: ProcessKey)
 pub fn kept(paths: &StatePaths, session: &Session, process: ProcessKey) -> Kept {
     let is_reminded = session.run(process).is_some_and(|run| run.turn.is_reminded);
     let answer = || {
-        let bytes = fs::read(paths.answer_file(session.agent, &session.id, process.pid)).ok()?;
+        let bytes = fs::read(paths.answer_file(&session.key, process.pid)).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     Kept {
@@ -126,15 +125,15 @@ pub fn whole_prompt(paths: &StatePaths, session: &Session, process: ProcessKey) 
     if prompt.whole {
         return Some(prompt.text);
     }
-    let path = paths.prompt_file(session.agent, &session.id, process.pid);
+    let path = paths.prompt_file(&session.key, process.pid);
     Some(fs::read_to_string(path).unwrap_or(prompt.text))
 }
 
 /// The turns of a session, oldest first. Lines that cannot be read are skipped.
-pub fn read_turns(paths: &StatePaths, agent: Agent, id: &SessionId) -> Vec<TurnRecord> {
-    let bytes = fs::read(paths.turns_file(agent, id)).unwrap_or_default();
+pub fn read_turns(paths: &StatePaths, key: &SessionKey) -> Vec<TurnRecord> {
+    let bytes = fs::read(paths.turns_file(key)).unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n');
-    lines.filter_map(read_turn).collect()
+    lines.filter_map(|line| read_turn(line, key)).collect()
 }
 
 fn drop_older_half(path: &Path) -> io::Result<()> {

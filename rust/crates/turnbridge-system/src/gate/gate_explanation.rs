@@ -14,6 +14,7 @@ use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_store::foreign::foreign_text::read_json;
 use turnbridge_store::foreign::{claude_settings, gate_files};
 use turnbridge_store::paths::claude_config_dir;
+use turnbridge_store::state::config_text::ConfigText;
 
 use super::gate_callers::callers_in;
 use super::gate_history::{Past, last_decisions};
@@ -49,14 +50,15 @@ impl Explanation {
             .collect();
         let values: Vec<_> = layers.iter().map(|(_, _, value)| *value).collect();
         let (deciding, sandboxed) = decide_sandbox(&values);
-        let headless = gate_files::in_config("headless");
+        let config = ConfigText::default();
+        let headless = gate_files::in_config(&config, "headless");
         let mut explanation = Explanation {
             folder: folder.to_owned(),
             caller: callers_in(folder),
             deciding,
             sandboxed,
             layers,
-            switches: switches(),
+            switches: switches(&config),
             headless: headless.is_some_and(|setting| setting.switch == Switch::On),
             decision: Decision { rule: Rule::NotSpoken, because: String::new() },
             past: last_decisions(folder),
@@ -200,13 +202,13 @@ fn describe(value: LayerValue) -> &'static str {
     }
 }
 
-fn switches() -> Vec<NamedSwitch> {
+fn switches(config: &ConfigText) -> Vec<NamedSwitch> {
     let named = |name: &str, setting: Option<gate_files::Setting>| {
         let gate_files::Setting { path, switch } = setting?;
         Some(NamedSwitch { name: name.to_owned(), path, switch })
     };
     let mut switches = plugin_options();
-    switches.extend(named("[gate] enabled", gate_files::in_config("enabled")));
+    switches.extend(named("[gate] enabled", gate_files::in_config(config, "enabled")));
     switches.extend(named("CVI_ENABLED", gate_files::in_cvi_config()));
     switches
 }

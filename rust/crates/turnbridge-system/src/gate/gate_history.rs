@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::{Agent, SessionId, SessionKey};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::session_store;
 
@@ -57,7 +57,9 @@ pub fn last_decisions(folder: &Path) -> Vec<Past> {
     let log = String::from_utf8_lossy(&log);
     let is_of_folder = |past: &Past| {
         let id = SessionId::parse(&past.session_id);
-        let session = id.and_then(|id| session_store::read(&paths, Agent::Claude, &id));
+        let session = id.and_then(|id| {
+            session_store::read(&paths, &SessionKey::new(Agent::Claude, id.clone()))
+        });
         session.is_some_and(|session| session.project_dir().map(Path::new) == Some(folder))
     };
     let newest = log.lines().rev().filter_map(Past::read).filter(is_of_folder).take(SHOWN);

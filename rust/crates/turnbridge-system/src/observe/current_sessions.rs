@@ -2,7 +2,7 @@
 //! daemon and writes nothing.
 
 use anyhow::{Context, Result};
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::SessionKey;
 use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
@@ -23,13 +23,8 @@ pub fn open_sessions(paths: &StatePaths, now: Timestamp) -> Result<(Vec<Session>
 }
 
 /// Returns `None` if there is no such session.
-pub fn current_session(
-    paths: &StatePaths,
-    agent: Agent,
-    id: &SessionId,
-    now: Timestamp,
-) -> Option<Session> {
-    let session = session_store::read(paths, agent, id)?;
+pub fn current_session(paths: &StatePaths, key: &SessionKey, now: Timestamp) -> Option<Session> {
+    let session = session_store::read(paths, key)?;
     Some(with_signals(session, claude_config_dir().as_deref(), now))
 }
 
@@ -47,14 +42,14 @@ fn as_they_are(sessions: Vec<Session>, now: Timestamp) -> Vec<Session> {
     let config_dir = claude_config_dir();
     let with_signals = |session| with_signals(session, config_dir.as_deref(), now);
     let mut sessions: Vec<_> = sessions.into_iter().map(with_signals).collect();
-    sessions.sort_by(|a, b| (a.since(), &a.id).cmp(&(b.since(), &b.id)));
+    sessions.sort_by(|a, b| (a.since(), &a.key.id).cmp(&(b.since(), &b.key.id)));
     sessions
 }
 
 fn find<'a>(sessions: &'a [Session], id: &str) -> Result<&'a Session> {
-    let exact = sessions.iter().find(|session| session.id.as_str() == id);
+    let exact = sessions.iter().find(|session| session.key.id.as_str() == id);
     let matching: Vec<_> =
-        sessions.iter().filter(|session| session.id.as_str().starts_with(id)).collect();
+        sessions.iter().filter(|session| session.key.id.as_str().starts_with(id)).collect();
     match (exact, matching.as_slice()) {
         (Some(session), _) => Ok(session),
         (None, [session]) => Ok(session),
@@ -63,7 +58,8 @@ fn find<'a>(sessions: &'a [Session], id: &str) -> Result<&'a Session> {
             "run `turnbridge sessions --all --json` to see every id",
         )),
         (None, several) => {
-            let ids: Vec<_> = several.iter().take(5).map(|session| session.id.as_str()).collect();
+            let ids: Vec<_> =
+                several.iter().take(5).map(|session| session.key.id.as_str()).collect();
             Err(hinted(
                 format!("`{id}` is the beginning of {} sessions", several.len()),
                 format!("give more of the id: {}", ids.join(", ")),

@@ -9,11 +9,12 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::agents::claude::claude_process_wire::{
     Observation, observe_claude_process, shows_something_else,
 };
 use turnbridge_core::agents::claude::transcript_wire::last_interruption;
-use turnbridge_core::ids::Agent;
+use turnbridge_core::ids::SessionKey;
 use turnbridge_core::session::advance::advance;
 use turnbridge_core::session::event::{Event, EventKind, Facts};
 use turnbridge_core::session::{Run, Session, State};
@@ -53,14 +54,23 @@ fn signal_of(
     config_dir: Option<&Path>,
     now: Timestamp,
 ) -> Option<(EventKind, Timestamp)> {
-    if session.agent == Agent::Codex {
-        return codex_signal(session, run);
+    match session.key.agent.life_sign() {
+        LifeSign::Process => claude_signal(session, run, config_dir, now),
+        LifeSign::WriterLock => codex_signal(session, run),
     }
+}
+
+fn claude_signal(
+    session: &Session,
+    run: &Run,
+    config_dir: Option<&Path>,
+    now: Timestamp,
+) -> Option<(EventKind, Timestamp)> {
     if liveness(run.process) == Liveness::Gone {
         // When it died is not known; not before its last event.
         return Some((EventKind::ProcessGone, run.last_at));
     }
-    match observe_claude_process(&note_of(run, config_dir), &session.id, run, now) {
+    match observe_claude_process(&note_of(run, config_dir), &session.key.id, run, now) {
         Observation::Happened(kind, at) => Some((kind, at)),
         // Without a note, or while it speaks of something else: a settings panel is open.
         Observation::Nothing if !is_busy(run) => None,
@@ -85,7 +95,7 @@ pub(super) fn note_path(run: &Run, config_dir: Option<&Path>) -> Option<PathBuf>
 
 /// Whether Claude says that the run's terminal shows something else than its session.
 pub fn is_out_of_sight(session: &Session, run: &Run, config_dir: Option<&Path>) -> bool {
-    shows_something_else(&note_of(run, config_dir), &session.id, run.process)
+    shows_something_else(&note_of(run, config_dir), &session.key.id, run.process)
 }
 
 /// The rollout tells how a turn ended, and the writer's lock whether anybody carries the thread.
@@ -96,7 +106,7 @@ fn codex_signal(session: &Session, run: &Run) -> Option<(EventKind, Timestamp)> 
         return Some((end.kind, end.at));
     }
     let home = codex_rollouts::home_of(rollout)?;
-    let is_gone = match codex_lock::writer(&home, session.id.as_str()) {
+    let is_gone = match codex_lock::writer(&home, session.key.id.as_str()) {
         Writer::Free => true,
         Writer::Held => is_left(rollout, session, run),
         Writer::Unknown => false,
@@ -109,12 +119,12 @@ fn codex_signal(session: &Session, run: &Run) -> Option<(EventKind, Timestamp)> 
 pub fn is_left(rollout: &Path, session: &Session, run: &Run) -> bool {
     let open_since = || {
         let home = codex_rollouts::home_of(rollout)?;
-        codex_lock::opened_at(&home, session.id.as_str())
+        codex_lock::opened_at(&home, session.key.id.as_str())
     };
     // A hook may be ahead of the rollout.
     is_busy(run)
         && open_since().is_some_and(|since| since > run.last_at)
-        && codex_rollouts::is_turn_left(rollout, session.id.as_str())
+        && codex_rollouts::is_turn_left(rollout, session.key.id.as_str())
 }
 
 fn is_busy(run: &Run) -> bool {
@@ -140,8 +150,7 @@ fn event(session: &Session, run: &Run, kind: EventKind, at: Timestamp) -> Event 
         _ => "Interrupted",
     };
     Event {
-        agent: session.agent,
-        session_id: session.id.clone(),
+        session: SessionKey::new(session.key.agent, session.key.id.clone()),
         at,
         process: run.process,
         name: name.to_owned(),

@@ -10,7 +10,7 @@ use turnbridge_core::agents::claude::settings_edit::{
     Form, Registered, Registration, StopGate, all_hooks_are_off, inspect, own_calls, plan_apply,
     plan_remove,
 };
-use turnbridge_core::session::event::HookEventName;
+use turnbridge_core::agents::hook_table::HookEventName;
 use turnbridge_core::system::wsl::Environment;
 use turnbridge_store::foreign::foreign_file::{Current, ForeignFile};
 use turnbridge_store::paths::claude_config_dir;

@@ -5,14 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
+use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::agents::codex::rollout_tail::{self, Obstacle};
 use turnbridge_core::agents::resume::Live;
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::replies::reply_wire::{Reply, Way};
+use turnbridge_core::ids::{Agent, SessionKey};
+use turnbridge_core::replies::holder::Way;
+use turnbridge_core::replies::reply::Reply;
 use turnbridge_core::replies::run_end::{Evidence, judge};
 use turnbridge_core::replies::turn_trace::{Through, Trace, TurnEnd, in_rollout, in_transcript};
 use turnbridge_core::session::event::ProcessKey;
-use turnbridge_core::session::{Run, State};
+use turnbridge_core::session::{Detail, Run, State};
 use turnbridge_core::terminals::terminal_calls::Pane;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
@@ -57,17 +59,21 @@ pub fn find_out(paths: &StatePaths, reply: &Reply) -> io::Result<FoundOut> {
     if inbox::is_running(paths, &reply.id) || is_thread_in_work(paths, reply, &evidence) {
         return Ok(FoundOut::NotYet);
     }
-    let result = judge(&evidence, clock::now().to_string());
+    let result = judge(&evidence, clock::now());
     inbox::save_result(paths, &reply.id, &result).map(|()| FoundOut::Saved)
 }
 
-/// A Codex has the thread open in the turn of this reply. What was started for it may have been only
+/// An agent has the session open in the turn of this reply. What was started for it may have been only
 /// the wrapper that npm installs.
 fn is_thread_in_work(paths: &StatePaths, reply: &Reply, evidence: &Evidence) -> bool {
-    let Some((Agent::Codex, id)) = reply.session() else { return false };
-    let rollout = record_of(paths, Agent::Codex, &id);
+    let has_lock = |key: &SessionKey| match key.agent.life_sign() {
+        LifeSign::Process => false,
+        LifeSign::WriterLock => true,
+    };
+    let Some(key) = reply.session().filter(|key| has_lock(key)) else { return false };
+    let rollout = record_of(paths, key);
     evidence.trace == Trace::Open
-        && rollout.is_some_and(|rollout| codex_rollouts::is_held(&rollout, id.as_str()))
+        && rollout.is_some_and(|rollout| codex_rollouts::is_held(&rollout, key.id.as_str()))
 }
 
 /// What a run has left behind.
@@ -75,52 +81,48 @@ pub fn evidence(paths: &StatePaths, reply: &Reply) -> Evidence {
     let id = reply.id.as_str();
     let acks = inbox::acks(paths, id);
     let streams = Streams::of(paths, id);
-    let agent = reply.session().map(|(agent, _)| agent);
+    let agent = reply.session().map(|key| key.agent);
     let printed = streams.map(|streams| streams.read_stdout(LONGEST_OUTPUT)).unwrap_or_default();
     let way = inbox::way(paths, id);
+    let tells_by_printing = agent.is_some_and(|agent| !agent.tells_turns_by_rollouts());
+    let has_commands = agent.is_some_and(Agent::has_slash_commands);
     Evidence {
-        // Codex's turns are told by its rollouts.
-        printed: if agent == Some(Agent::Claude) || way == Some(Way::Queue) {
-            printed
-        } else {
-            String::new()
-        },
+        // Of a turn that a rollout tells, nothing printed is needed.
+        printed: if tells_by_printing || way == Some(Way::Queue) { printed } else { String::new() },
         way,
         is_acknowledged: acks.has_prompt,
         seen_end: acks.end.or_else(|| recorded_end(paths, reply)),
         trace: trace(paths, reply),
         is_stop_requested: inbox::is_stop_requested(paths, id),
-        is_command: agent == Some(Agent::Claude) && reply.text.trim_start().starts_with('/'),
+        is_command: has_commands && reply.text.trim_start().starts_with('/'),
     }
 }
 
 /// How its turn ended, if a hook has recorded it, or has left it to be recorded: the hook may have been
 /// killed before its acknowledgement.
 fn recorded_end(paths: &StatePaths, reply: &Reply) -> Option<TurnEnd> {
-    let (agent, id) = reply.session()?;
+    let key = reply.session()?;
     let since = inbox::claimed_at(paths, &reply.id)?;
-    let left = pending_turns::of_session(paths, agent, &id).into_iter();
-    let turns = turn_store::read_turns(paths, agent, &id).into_iter();
+    let left = pending_turns::of_session(paths, key).into_iter();
+    let turns = turn_store::read_turns(paths, key).into_iter();
     let own = turns.chain(left.map(|pending| pending.turn.record)).find(|turn| {
-        let started_at = turn.started_at.as_deref().and_then(Timestamp::parse);
-        started_at.is_some_and(|at| at >= since)
+        turn.started_at.is_some_and(|at| at >= since)
             && turn.prompt.as_deref().is_some_and(|prompt| prompt.trim() == reply.text.trim())
     })?;
-    match own.detail.as_str() {
-        "ok" => Some(TurnEnd::Ok),
-        "failed" => Some(TurnEnd::Failed),
-        _ => Some(TurnEnd::Interrupted),
+    match own.detail {
+        Some(Detail::Ok) => Some(TurnEnd::Ok),
+        Some(Detail::Failed { .. }) => Some(TurnEnd::Failed),
+        Some(Detail::Interrupted) | None => Some(TurnEnd::Interrupted),
     }
 }
 
 fn trace(paths: &StatePaths, reply: &Reply) -> Trace {
-    let (Some((agent, id)), Some(since)) = (reply.session(), inbox::claimed_at(paths, &reply.id))
-    else {
+    let (Some(key), Some(since)) = (reply.session(), inbox::claimed_at(paths, &reply.id)) else {
         return Trace::Absent;
     };
-    let Some(record) = record_of(paths, agent, &id) else { return Trace::Absent };
+    let Some(record) = record_of(paths, key) else { return Trace::Absent };
     let Ok((tail, _)) = bounded_file::read_tail(&record, TAIL) else { return Trace::Absent };
-    match agent {
+    match key.agent {
         Agent::Claude => in_transcript(&tail, &reply.text, since),
         Agent::Codex => {
             let is_queued = inbox::way(paths, &reply.id) == Some(Way::Queue);
@@ -130,87 +132,92 @@ fn trace(paths: &StatePaths, reply: &Reply) -> Trace {
     }
 }
 
-/// Why the Codex that has the thread open must not be given a reply now. Returns `None` if nobody has
-/// it open, or it cannot be told.
-pub fn obstacle(paths: &StatePaths, agent: Agent, id: &SessionId) -> Option<Obstacle> {
-    if agent != Agent::Codex {
+/// Why whoever has the session open must not be given a reply now. Returns `None` if nobody has it
+/// open, or it cannot be told, or the agent takes no replies there.
+pub fn obstacle(paths: &StatePaths, key: &SessionKey) -> Option<Obstacle> {
+    if !key.agent.takes_queued_prompts() {
         return None;
     }
-    let rollout = record_of(paths, agent, id)?;
+    let id = key.id.as_str();
+    let rollout = record_of(paths, key)?;
     let home = codex_rollouts::home_of(&rollout)?;
     // Nothing is read of a thread that is free.
-    if codex_lock::writer(&home, id.as_str()) != Writer::Held {
+    if codex_lock::writer(&home, id) != Writer::Held {
         return None;
     }
     let last_turn = codex_rollouts::last_turn(&rollout)?;
-    rollout_tail::obstacle(&last_turn, codex_lock::opened_at(&home, id.as_str()))
+    rollout_tail::obstacle(&last_turn, codex_lock::opened_at(&home, id))
 }
 
 /// Returns whether the Codex that has a thread open runs a turn in it. What cannot be told is no turn.
-pub fn is_turn_running(paths: &StatePaths, id: &SessionId) -> bool {
-    let rollout = record_of(paths, Agent::Codex, id);
+pub fn is_turn_running(paths: &StatePaths, key: &SessionKey) -> bool {
+    let rollout = record_of(paths, key);
     let last_turn = rollout.as_deref().and_then(codex_rollouts::last_turn);
     let home = rollout.as_deref().and_then(codex_rollouts::home_of);
-    let open_since = home.and_then(|home| codex_lock::opened_at(&home, id.as_str()));
+    let open_since = home.and_then(|home| codex_lock::opened_at(&home, key.id.as_str()));
     last_turn.is_some_and(|last_turn| rollout_tail::is_running(&last_turn, open_since))
 }
 
 /// The agent's own record of the session.
-fn record_of(paths: &StatePaths, agent: Agent, id: &SessionId) -> Option<PathBuf> {
-    let session = session_store::read(paths, agent, id);
+fn record_of(paths: &StatePaths, key: &SessionKey) -> Option<PathBuf> {
+    let session = session_store::read(paths, key);
     let known = session.and_then(|session| session.transcript_path).map(PathBuf::from);
-    match agent {
+    match key.agent {
         Agent::Claude => known,
         Agent::Codex => known
             .filter(|path| path.exists())
-            .or_else(|| codex_home().and_then(|home| codex_rollouts::find(&home, id.as_str()))),
+            .or_else(|| codex_home().and_then(|home| codex_rollouts::find(&home, key.id.as_str()))),
     }
 }
 
-/// Whether a person has the session open in a terminal that would not see a run beside it. A Codex
-/// that has the thread open is handed the reply, so it is in nobody's way.
-pub fn is_open(paths: &StatePaths, agent: Agent, id: &SessionId, now: Timestamp) -> bool {
-    is_open_with(paths, agent, id, claude_config_dir().as_deref(), now)
+/// Whether a person has the session open in a terminal that would not see a run beside it. One that
+/// takes the reply itself is in nobody's way.
+pub fn is_open(paths: &StatePaths, key: &SessionKey, now: Timestamp) -> bool {
+    is_open_with(paths, key, claude_config_dir().as_deref(), now)
 }
 
 /// The same, and nothing can be typed there now: the agent works or asks something, it does not have
 /// its terminal for itself, or its pane is not known.
-pub fn is_open_and_busy(paths: &StatePaths, agent: Agent, id: &SessionId, now: Timestamp) -> bool {
-    is_open(paths, agent, id, now)
-        && place_to_type_into(paths, agent, id, claude_config_dir().as_deref(), now).is_none()
+pub fn is_open_and_busy(paths: &StatePaths, key: &SessionKey, now: Timestamp) -> bool {
+    is_open(paths, key, now)
+        && place_to_type_into(paths, key, claude_config_dir().as_deref(), now).is_none()
 }
 
 /// Whether a reply goes into the terminal that has the session open (X40), now or as soon as it can be
 /// typed there; else a process of its own is started for it.
 pub fn goes_into_terminal(
     paths: &StatePaths,
-    agent: Agent,
-    id: &SessionId,
+    key: &SessionKey,
     live: Live,
     now: Timestamp,
 ) -> bool {
-    match agent {
+    match key.agent {
         Agent::Claude => {
             let config_dir = claude_config_dir();
-            live == Live::Pane && has_pane(paths, id, config_dir.as_deref(), now)
+            live == Live::Pane && has_pane(paths, key, config_dir.as_deref(), now)
         }
-        Agent::Codex => is_open_in_codex(paths, id),
+        Agent::Codex => is_open_in_codex(paths, key),
     }
 }
 
 /// A person's Claude has the session open in a pane that can be pasted into.
-fn has_pane(paths: &StatePaths, id: &SessionId, config_dir: Option<&Path>, now: Timestamp) -> bool {
-    let Some(session) = session_store::read(paths, Agent::Claude, id) else { return false };
+fn has_pane(
+    paths: &StatePaths,
+    key: &SessionKey,
+    config_dir: Option<&Path>,
+    now: Timestamp,
+) -> bool {
+    let Some(session) = session_store::read(paths, key) else { return false };
     let session = with_signals(session, config_dir, now);
     let mut open = session.live_runs().filter(|run| is_a_persons(run));
     open.any(|run| pane_of(run).is_some())
 }
 
 /// An interface of Codex has the thread open, and not a `codex exec`.
-fn is_open_in_codex(paths: &StatePaths, id: &SessionId) -> bool {
-    let Some(rollout) = record_of(paths, Agent::Codex, id) else { return false };
-    codex_rollouts::is_held(&rollout, id.as_str())
-        && obstacle(paths, Agent::Codex, id) != Some(Obstacle::Exec)
+fn is_open_in_codex(paths: &StatePaths, key: &SessionKey) -> bool {
+    let Some(rollout) = record_of(paths, key) else { return false };
+    codex_rollouts::is_held(&rollout, key.id.as_str())
+        && obstacle(paths, key) != Some(Obstacle::Exec)
 }
 
 /// Whether a person has it in a terminal. Nothing is inferred from what cannot be told, or a reply
@@ -238,12 +245,11 @@ pub struct TypingPlace {
 /// it shows its list of agents or another session.
 pub fn place_to_type_into(
     paths: &StatePaths,
-    agent: Agent,
-    id: &SessionId,
+    key: &SessionKey,
     config_dir: Option<&Path>,
     now: Timestamp,
 ) -> Option<TypingPlace> {
-    let session = with_signals(session_store::read(paths, agent, id)?, config_dir, now);
+    let session = with_signals(session_store::read(paths, key)?, config_dir, now);
     let is_ready = |run: &&Run| {
         is_a_persons(run)
             && run.state() == State::Completed
@@ -259,15 +265,14 @@ pub fn place_to_type_into(
 
 fn is_open_with(
     paths: &StatePaths,
-    agent: Agent,
-    id: &SessionId,
+    key: &SessionKey,
     config_dir: Option<&Path>,
     now: Timestamp,
 ) -> bool {
-    if agent == Agent::Codex {
+    if key.agent.takes_queued_prompts() {
         return false;
     }
-    let Some(session) = session_store::read(paths, agent, id) else { return false };
+    let Some(session) = session_store::read(paths, key) else { return false };
     let session = with_signals(session, config_dir, now);
     session.live_runs().any(is_a_persons)
 }
@@ -275,8 +280,10 @@ fn is_open_with(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use turnbridge_core::ids::SessionId;
+    use turnbridge_core::replies::reply::ReplyTo;
     use turnbridge_core::replies::reply_plan::Progress;
-    use turnbridge_core::replies::reply_wire::{Outcome, ReplySource};
+    use turnbridge_core::replies::run_result::Outcome;
     use turnbridge_core::session::Host;
     use turnbridge_core::session::event::{Event, EventKind, Facts, SessionSource};
     use turnbridge_store::process::identify;
@@ -291,8 +298,7 @@ mod tests {
     fn begin(paths: &StatePaths, process: ProcessKey, entrypoint: &str, transcript: &Path) {
         let transcript_path = Some(transcript.to_str().unwrap().to_owned());
         let event = Event {
-            agent: Agent::Claude,
-            session_id: id(),
+            session: SessionKey::new(Agent::Claude, id()),
             at: clock::now(),
             process,
             name: "SessionStart".to_owned(),
@@ -305,21 +311,8 @@ mod tests {
     }
 
     fn reply() -> Reply {
-        Reply {
-            version: 1,
-            id: "r1".into(),
-            source: ReplySource::Board,
-            event_id: None,
-            channel: None,
-            thread_ts: None,
-            ts: "1.0".into(),
-            user: None,
-            text: "go on".into(),
-            received_at: String::new(),
-            agent: Some("claude".into()),
-            session_id: Some(ID.into()),
-            cwd: None,
-        }
+        let to = ReplyTo { key: SessionKey::new(Agent::Claude, id()), cwd: None };
+        Reply::from_board("r1".into(), "go on".into(), to, Timestamp::default())
     }
 
     #[test]
@@ -332,8 +325,10 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let paths = StatePaths::below(folder.path());
             begin(&paths, process, entrypoint, Path::new("/nowhere"));
-            let is_open =
-                |agent| is_open_with(&paths, agent, &id(), Some(folder.path()), clock::now());
+            let is_open = |agent| {
+                let key = SessionKey::new(agent, id());
+                is_open_with(&paths, &key, Some(folder.path()), clock::now())
+            };
             assert_eq!(is_open(Agent::Claude), expected, "{entrypoint}");
             assert!(!is_open(Agent::Codex));
         }

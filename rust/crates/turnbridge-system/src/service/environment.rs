@@ -68,7 +68,7 @@ fn set(name: &str) -> Option<(String, String)> {
 
 /// SLV-96.
 fn search_path(program: &str, config: &Config) -> String {
-    let agents = [Agent::Claude, Agent::Codex].map(|agent| programs::agent(agent, config));
+    let agents = Agent::ALL.map(|agent| programs::agent(agent, config));
     let found = agents.into_iter().flatten().chain([PathBuf::from(program)]);
     let found = found.filter_map(|program| program.parent().map(Path::to_owned)).collect();
     let current = std::env::var_os("PATH").unwrap_or_default();
@@ -108,7 +108,7 @@ pub fn as_installed(mut job: Job, installed: Environment) -> Job {
         job.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
     let is_in =
         |agent: Agent, path: &str| programs::find_in(agent.as_str(), path.as_ref()).is_some();
-    let finds_all = [Agent::Claude, Agent::Codex].into_iter().all(|agent| {
+    let finds_all = Agent::ALL.into_iter().all(|agent| {
         path.is_some_and(|path| is_in(agent, path)) || !now.is_some_and(|now| is_in(agent, now))
     });
     if finds_all {

@@ -5,7 +5,8 @@ use std::io::Write;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use turnbridge_core::system::daemon_wire::{RepliesStatus, SlackStatus};
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::system::daemon_wire::{ListenerStatus, RepliesStatus};
 use turnbridge_daemon::daemon::{self, Refusal};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control::{
@@ -115,25 +116,30 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
         writeln!(out, "config: {} ({})", problem.effect(), problem.error)?;
         writeln!(out, "hint: {}", problem.hint)?;
     }
-    let too_many = status.replies.as_ref().filter(|replies| replies.too_many_listeners);
-    match status.slack {
-        SlackStatus::Connecting if too_many.is_some() => writeln!(
+    let slack = status.channels.get(&ChannelName::SLACK);
+    let replies = slack.and_then(|slack| slack.replies.as_ref());
+    let too_many = replies.filter(|replies| replies.too_many_listeners);
+    match slack.map(|slack| &slack.listener) {
+        None => {}
+        Some(ListenerStatus::Connecting) if too_many.is_some() => writeln!(
             out,
             "replies from Slack: not connected, the app has too many listeners (Slack allows 10)"
         )?,
-        SlackStatus::Off { reason } => writeln!(out, "replies from Slack: off ({reason})")?,
-        SlackStatus::Connecting => writeln!(out, "replies from Slack: connecting")?,
-        SlackStatus::Connected { since, .. } => {
+        Some(ListenerStatus::Off { reason }) => {
+            writeln!(out, "replies from Slack: off ({reason})")?;
+        }
+        Some(ListenerStatus::Connecting) => writeln!(out, "replies from Slack: connecting")?,
+        Some(ListenerStatus::Connected { since, .. }) => {
             writeln!(out, "replies from Slack: connected since {since}")?;
         }
-        SlackStatus::Refused { error, hint } => {
+        Some(ListenerStatus::Refused { error, hint }) => {
             writeln!(out, "replies from Slack: refused ({error})")?;
             if let Some(hint) = hint {
                 writeln!(out, "hint: {hint}")?;
             }
         }
     }
-    if let Some(replies) = &status.replies {
+    if let Some(replies) = replies {
         show_replies(&mut out, replies)?;
     }
     if let Some(board) = daemon_control::read_board(paths).filter(|board| board.is_ipv6_taken) {

@@ -5,9 +5,12 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use turnbridge_core::replies::reply_plan::{Progress, Told};
-use turnbridge_core::replies::reply_wire::{Reply, RunResult};
+use turnbridge_core::replies::reply::Reply;
+use turnbridge_core::replies::reply_plan::Progress;
+use turnbridge_core::replies::run_result::{Reason, RunResult};
+use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_core::text::one_line::one_line;
+use turnbridge_core::timestamp::time_text;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox::{self, Dropped};
@@ -56,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 struct Shown {
     reply: Reply,
     state: &'static str,
-    told: Vec<Told>,
+    told: Vec<ThreadMessage>,
     result: Option<RunResult>,
 }
 
@@ -94,7 +97,7 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
         let reason = result.as_ref().and_then(|result| result.reason);
         let reason = reason.map(|reason| format!(" {}", reason.as_str())).unwrap_or_default();
         let state = format!("{state}{}{reason}", outcome.unwrap_or_default());
-        print(&format!("{} {} {state} {text}", reply.id, reply.received_at))?;
+        print(&format!("{} {} {state} {text}", reply.id, time_text(reply.received_at)))?;
     }
     Ok(())
 }
@@ -106,23 +109,24 @@ fn beginning(text: &str) -> String {
 
 fn to_json(shown: &Shown) -> Value {
     let Shown { reply, state, told, result } = shown;
+    let [agent, session_id] = reply.to.words();
     json!({
         "id": reply.id,
-        "source": reply.source,
+        "source": reply.source.as_str(),
         "state": state,
-        "tool": reply.agent,
-        "session_id": reply.session_id,
-        "thread_ts": reply.thread_ts,
-        "received_at": reply.received_at,
+        "tool": agent,
+        "session_id": session_id,
+        "thread_ts": reply.thread.as_ref().map(|thread| &thread.thread_ts),
+        "received_at": time_text(reply.received_at),
         "text": beginning(&reply.text),
         "told": told.iter().map(|told| told.as_str()).collect::<Vec<_>>(),
         "result": result.as_ref().map(|result| json!({
-            "outcome": result.outcome,
-            "reason": result.reason,
+            "outcome": result.outcome.as_str(),
+            "reason": result.reason.map(Reason::as_str),
             "code": result.code,
             "stdout_bytes": result.stdout_bytes,
             "stderr_bytes": result.stderr_bytes,
-            "ended_at": result.ended_at,
+            "ended_at": time_text(result.ended_at),
         })),
     })
 }

@@ -5,8 +5,10 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use turnbridge_core::notices::notice_wire::Progress;
+use turnbridge_core::notices::notice_wire::{message_json, notice_json};
+use turnbridge_core::notices::progress::Progress;
 use turnbridge_core::text::one_line::one_line;
+use turnbridge_core::timestamp::time_text;
 use turnbridge_daemon::delivery::retry;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox::{self, Entry};
@@ -78,7 +80,8 @@ fn find(paths: &StatePaths, id: &str) -> Result<Entry> {
     let mut found =
         outbox::ids(paths).with_context(|| format!("could not read `{}`", folder.display()))?;
     found.retain(|known| known.starts_with(id) || tail(known).starts_with(id));
-    let mut found: Vec<_> = found.iter().filter_map(|id| outbox::read(paths, id)).take(2).collect();
+    let mut found: Vec<_> =
+        found.iter().filter_map(|id| outbox::read(paths, id).into_iter().next()).take(2).collect();
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => Err(hinted(format!("no notice `{id}`"), "`turnbridge outbox` lists them")),
@@ -98,11 +101,12 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
         return print(&json!({"version": 1, "notices": all}).to_string());
     }
     let mut is_empty = true;
-    for Entry { notice, progress } in entries {
+    for Entry { notice, progress, .. } in entries {
         is_empty = false;
         let prompt = notice.prompt.as_deref().map(one_line).unwrap_or_default();
         let prompt: String = prompt.chars().take(40).collect();
-        print(&format!("{} {} {} {prompt}", notice.id, notice.created_at, state(&progress)))?;
+        let created_at = time_text(notice.created_at);
+        print(&format!("{} {created_at} {} {prompt}", notice.id, state(&progress)))?;
         if let Some(error) = &progress.last_error {
             print(&format!("  {}", one_line(error)))?;
         }
@@ -112,7 +116,7 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
 
 fn state(progress: &Progress) -> String {
     let posted = progress.posted.len();
-    match (progress.held, &progress.next_attempt_at) {
+    match (progress.held, progress.next_attempt_at) {
         (true, _) => "given up".to_owned(),
         (false, Some(at)) => format!("again at {at}"),
         (false, None) if posted > 0 => format!("{posted} of {}", progress.messages.len()),
@@ -121,17 +125,18 @@ fn state(progress: &Progress) -> String {
 }
 
 fn to_json(entry: &Entry) -> Value {
-    let Entry { notice, progress } = entry;
+    let Entry { notice, channel, progress } = entry;
     json!({
         "id": notice.id,
-        "kind": notice.kind,
-        "tool": notice.agent,
-        "session_id": notice.session_id,
-        "created_at": notice.created_at,
+        "channel": channel.as_str(),
+        "kind": notice.kind.as_str(),
+        "tool": notice.session.agent_text(),
+        "session_id": notice.session.id_text(),
+        "created_at": time_text(notice.created_at),
         "posted": progress.posted.len(),
         "parts": progress.messages.len(),
         "attempts": progress.attempts,
-        "next_attempt_at": progress.next_attempt_at,
+        "next_attempt_at": progress.next_attempt_at.map(|at| at.to_string()),
         "held": progress.held,
         "last_error": progress.last_error,
     })
@@ -140,8 +145,9 @@ fn to_json(entry: &Entry) -> Value {
 fn show(entry: &Entry, as_json: bool) -> Result<()> {
     let mut shown = to_json(entry);
     shown["version"] = json!(1);
-    shown["notice"] = json!(entry.notice);
-    shown["messages"] = json!(entry.progress.messages);
+    shown["notice"] = json!(notice_json(&entry.notice));
+    let messages: Vec<_> = entry.progress.messages.iter().map(message_json).collect();
+    shown["messages"] = json!(messages);
     if as_json {
         return print(&shown.to_string());
     }

@@ -6,9 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use turnbridge_core::notices::notice_wire::Route;
+use turnbridge_core::notices::route::Route;
+use turnbridge_core::notices::route_wire::route_json;
 use turnbridge_core::text::visible_text::visible_line;
-use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::timestamp::time_text;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{outbox, routes};
@@ -58,14 +59,16 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
     let routes = routes::read(paths).context("could not read the routes")?;
     let mut out = output::stdout();
     if as_json {
+        let routes: Vec<_> = routes.iter().map(route_json).collect();
         writeln!(out, "{}", json!({"version": 1, "routes": routes}))?;
     } else if routes.is_empty() {
         writeln!(out, "no thread yet")?;
     }
     for route in routes.iter().filter(|_| !as_json) {
-        let Route { ts, channel, thread_ts, agent, session_id, cwd, .. } = route;
-        let cwd = cwd.as_deref().unwrap_or("-");
-        let line = format!("{ts} {channel} {thread_ts} {agent} {session_id} {cwd}");
+        let Route { written_at, channel, thread_ts, session, cwd, .. } = route;
+        let (agent, id) = (session.agent_text(), session.id_text());
+        let (ts, cwd) = (time_text(*written_at), cwd.as_deref().unwrap_or("-"));
+        let line = format!("{ts} {channel} {thread_ts} {agent} {id} {cwd}");
         writeln!(out, "{}", visible_line(&line))?;
     }
     Ok(())
@@ -76,7 +79,7 @@ fn prune(paths: &StatePaths, days: u32) -> Result<()> {
     let lock =
         lock.ok_or_else(|| hinted("somebody delivers right now", "try again in a moment"))?;
     let limit = clock::now().minus(Duration::from_secs(u64::from(days) * 24 * 60 * 60));
-    let is_kept = |route: &Route| Timestamp::parse(&route.ts).is_none_or(|at| at >= limit);
+    let is_kept = |route: &Route| route.written_at.is_none_or(|at| at >= limit);
     let gone = routes::retain(paths, &lock, is_kept).context("could not write the routes")?;
     writeln!(output::stdout(), "{gone} forgotten")?;
     Ok(())

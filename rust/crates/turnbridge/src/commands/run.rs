@@ -16,7 +16,7 @@ use turnbridge_core::terminals::pane_id::OWN_SESSION;
 use turnbridge_store::paths::home_dir;
 use turnbridge_system::plugin_layout::own_plugin;
 use turnbridge_system::programs;
-use turnbridge_system::random_uuid::random_uuid;
+use turnbridge_system::random;
 use turnbridge_system::registration::claude_plugin;
 
 use super::pane;
@@ -48,9 +48,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         hinted(format!("`{given}` is no agent"), "run `turnbridge run -- claude` or `… -- codex`")
     })?;
     let mut command = Command::new(program(agent, &arguments.argv[0])?);
-    if agent == Agent::Claude {
+    if agent.takes_session_id_and_plugin() {
         let wanted = additions(&words[1..]);
-        let new_session = wanted.session_id.then(random_uuid).transpose()?;
+        let new_session = wanted.session_id.then(random::uuid).transpose()?;
         command.args(added_arguments(wanted, new_session.as_deref()));
         if wanted.plugin {
             let session = new_session.as_deref().or_else(|| named_session(&words[1..]));

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use turnbridge_core::replies::reply_wire::is_reply_id;
+use turnbridge_core::replies::reply::is_reply_id;
 use turnbridge_system::replies::runner;
 
 use crate::failure::hinted;

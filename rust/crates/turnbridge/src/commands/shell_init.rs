@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use turnbridge_core::text::shell_words::single_quoted;
 use turnbridge_system::programs;
 
 use crate::output;
@@ -54,7 +55,7 @@ fn script(shell: Shell, program: &str) -> String {
 /// As one word of the shell, whatever is in it.
 fn quoted(shell: Shell, text: &str) -> String {
     match shell {
-        Shell::Zsh | Shell::Bash => format!("'{}'", text.replace('\'', r"'\''")),
+        Shell::Zsh | Shell::Bash => single_quoted(text),
         Shell::Fish => format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'")),
         Shell::Pwsh => {
             // It takes typographic quotes for plain ones.

@@ -8,11 +8,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use turnbridge_core::agents::hook_table::HookEventName;
 use turnbridge_core::ids::Agent;
 use turnbridge_store::clock;
-use turnbridge_store::paths::{claude_config_dir, codex_home};
 
 use super::home;
+use super::part::Part;
 
 /// What Claude says of how it was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +34,7 @@ pub struct DemoAgent {
 
 impl DemoAgent {
     pub fn new(agent: Agent, session_id: &str, cwd: &Path, seat: Seat) -> Result<DemoAgent> {
-        let record = match agent {
-            Agent::Claude => claude_config_dir().map(|home| home.join("projects").join("demo")),
-            Agent::Codex => codex_home().map(|home| home.join("sessions")),
-        };
-        let record = record.context("could not find the demo's home folder")?;
+        let record = Part::of(agent).records().context("could not find the demo's home folder")?;
         Ok(DemoAgent {
             agent,
             session_id: session_id.to_owned(),
@@ -79,15 +76,16 @@ impl DemoAgent {
         self.tell("Stop", more)
     }
 
-    /// Claude alone has an event for it.
+    /// Codex has no event for it.
     pub fn fail(&self, error: &str, text: &str) -> Result<()> {
         self.tell("StopFailure", json!({ "error": error, "last_assistant_message": text }))
     }
 
     /// Esc. Claude has no event for it, but a line in its transcript.
     pub fn be_interrupted(&self) -> Result<()> {
-        if self.agent == Agent::Codex {
-            return self.tell("Interrupt", json!({}));
+        let event = HookEventName::Interrupt;
+        if !event.calls(self.agent).is_empty() {
+            return self.tell(event.as_str(), json!({}));
         }
         let content = [json!({ "type": "text", "text": "[Request interrupted by user]" })];
         let line = json!({
@@ -108,10 +106,7 @@ impl DemoAgent {
     }
 
     fn call(&self, tool_name: &str, input: &Value) -> Value {
-        let id = match self.agent {
-            Agent::Claude => format!("toolu_demo{:04}", self.calls),
-            Agent::Codex => format!("call_demo{:04}", self.calls),
-        };
+        let id = format!("{}{:04}", Part::of(self.agent).call_id_prefix, self.calls);
         json!({ "tool_name": tool_name, "tool_input": input, "tool_use_id": id })
     }
 
@@ -126,29 +121,18 @@ impl DemoAgent {
         });
         // Every turn has an id of its own, and every process its turns.
         let turn = format!("00000000-0000-4000-8000-{:06x}{:06x}", std::process::id(), self.turns);
-        let (turn_id, model) = match self.agent {
-            Agent::Claude => ("prompt_id", "claude-opus-4-8"),
-            Agent::Codex => ("turn_id", "gpt-5.5"),
-        };
-        payload[turn_id] = json!(turn);
-        payload["model"] = json!(model);
+        payload[self.agent.turn_id_field().as_str()] = json!(turn);
+        payload["model"] = json!(Part::of(self.agent).model);
         if let (Some(members), Value::Object(more)) = (payload.as_object_mut(), more) {
             members.extend(more);
         }
-        let is_gated = self.agent == Agent::Claude && event == "Stop";
-        let name = if is_gated { "turnbridge-stop-gate" } else { "turnbridge-status" };
+        let calls = HookEventName::parse(event, self.agent).map(|name| name.calls(self.agent));
+        // What comes second tells people, and a demo tells nobody.
+        let call = calls.and_then(<[_]>::first).context("the agent has no such event")?;
+        let name = call.program.as_str();
         let mut command = Command::new(home::program(name)?);
-        match self.agent {
-            Agent::Claude => {
-                let is_seated = self.seat == Seat::Terminal;
-                command.env("CLAUDE_CODE_ENTRYPOINT", if is_seated { "cli" } else { "sdk-cli" });
-                command.env("CLAUDE_PROJECT_DIR", &self.cwd);
-            }
-            Agent::Codex => {
-                command.args(["--tool", "codex"]);
-            }
-        }
-        command.args(["--origin", "plugin"]);
+        command.args(["--tool", self.agent.as_str(), "--origin", "plugin"]);
+        command.envs(Part::of(self.agent).environment(self.seat, &self.cwd));
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
         if let Some(mut stdin) = child.stdin.take() {

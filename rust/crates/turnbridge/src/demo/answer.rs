@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::ids::Agent;
 
 use super::agent::{DemoAgent, Seat};
+use super::part::Part;
 use super::{home, takeover};
 use crate::failure::{Silent, hinted};
 use crate::output;
@@ -56,9 +58,10 @@ pub fn run(agent: Agent) -> Result<()> {
     demo_agent.end_call("Bash", &input)?;
     let answer = answer(agent, &prompt);
     demo_agent.answer(&answer)?;
-    // All that Codex does on a thread counts as one process, which its terminal still is.
-    if agent == Agent::Claude {
-        demo_agent.end()?;
+    // Where all that is done in a session counts as one process, its terminal still is that process.
+    match agent.life_sign() {
+        LifeSign::Process => demo_agent.end()?,
+        LifeSign::WriterLock => {}
     }
     writeln!(output::raw_stdout(), "{answer}")?;
     Ok(())
@@ -72,17 +75,10 @@ struct Order {
 
 /// `claude … -r ID PROMPT`, `claude … -r ID -p`, `codex exec … resume ID -`.
 fn read_order(agent: Agent, arguments: &[OsString]) -> Option<Order> {
-    let word = match agent {
-        Agent::Claude => "-r",
-        Agent::Codex => "resume",
-    };
-    let position = arguments.iter().position(|argument| argument == word)?;
+    let part = Part::of(agent);
+    let position = arguments.iter().position(|argument| argument == part.resume_word)?;
     let [session_id, prompt] = arguments.get(position + 1..)? else { return None };
-    let is_in_stdin = match agent {
-        Agent::Claude => prompt == "-p",
-        Agent::Codex => prompt == "-",
-    };
-    let prompt = (!is_in_stdin).then(|| prompt.to_string_lossy().into_owned());
+    let prompt = (prompt != part.stdin_word).then(|| prompt.to_string_lossy().into_owned());
     Some(Order { session_id: session_id.to_str()?.to_owned(), prompt })
 }
 

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use toml_edit::{DocumentMut, Item, Table, value};
 use turnbridge_core::ids::Agent;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_system::random;
 use turnbridge_system::replies::runner::agent::in_its_own_group;
 
 use crate::config;
@@ -48,9 +49,8 @@ pub struct DemoHome {
 impl DemoHome {
     /// In a new folder that goes with it.
     pub fn temporary() -> Result<DemoHome> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).ok().context("the system has no random numbers")?;
-        let name = format!("turnbridge-demo-{:016x}", u64::from_ne_bytes(random));
+        let number = random::hex::<8>().ok().context("the system has no random numbers")?;
+        let name = format!("turnbridge-demo-{number}");
         let root = std::env::temp_dir().join(name);
         create_private(&root).with_context(|| format!("could not make `{}`", root.display()))?;
         DemoHome::furnish(&root, false)
@@ -81,7 +81,7 @@ impl DemoHome {
             fs::create_dir_all(folder)
                 .with_context(|| format!("could not make `{}`", folder.display()))?;
         }
-        for agent in [Agent::Claude, Agent::Codex] {
+        for agent in Agent::ALL {
             let launcher = home.launcher(agent);
             put(&own, &launcher)
                 .with_context(|| format!("could not make `{}`", launcher.display()))?;
@@ -152,7 +152,7 @@ impl DemoHome {
         gate["enabled"] = value(false);
         document["gate"] = Item::Table(gate);
         let mut resume = Table::new();
-        for agent in [Agent::Claude, Agent::Codex] {
+        for agent in Agent::ALL {
             resume[agent.as_str()] = value(self.launcher(agent).to_string_lossy().into_owned());
         }
         document["resume"] = Item::Table(resume);

@@ -4,6 +4,7 @@
 mod agent;
 pub mod answer;
 pub mod home;
+mod part;
 pub mod player;
 pub mod scenes;
 mod takeover;

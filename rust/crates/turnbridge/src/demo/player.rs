@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use turnbridge_core::ids::Agent;
 
 use super::agent::{DemoAgent, Seat};
+use super::part::Part;
 use super::scenes::{Scene, Step};
 use super::takeover;
 
@@ -157,9 +158,6 @@ impl Player<'_> {
 }
 
 fn question(agent: Agent, text: &str) -> (&'static str, Value) {
-    let name = match agent {
-        Agent::Claude => "AskUserQuestion",
-        Agent::Codex => "request_user_input",
-    };
+    let name = Part::of(agent).question_tool;
     (name, json!({ "questions": [{ "id": "choice", "header": "Choice", "question": text }] }))
 }

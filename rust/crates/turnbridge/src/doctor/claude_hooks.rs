@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use turnbridge_core::agents::claude::settings_edit::StopGate;
-use turnbridge_core::ids::Agent;
+use turnbridge_core::agents::hook_table::HookEventName;
 use turnbridge_core::session::Session;
-use turnbridge_core::session::event::HookEventName;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::state::session_store;
@@ -56,9 +55,13 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
 
 fn seen(sessions: &[Session]) -> Vec<(HookEventName, Timestamp)> {
     let mut newest: BTreeMap<HookEventName, Timestamp> = BTreeMap::new();
-    let runs = sessions.iter().filter(|session| session.agent == Agent::Claude);
-    for run in runs.flat_map(|session| &session.runs) {
-        if let Some(event) = HookEventName::parse(&run.last_event, Agent::Claude) {
+    let runs = sessions.iter().flat_map(|session| {
+        let agent = session.key.agent;
+        let runs = session.runs.iter().filter(move |_| agent.has_hooks_in_settings());
+        runs.map(move |run| (agent, run))
+    });
+    for (agent, run) in runs {
+        if let Some(event) = HookEventName::parse(&run.last_event, agent) {
             let at = newest.entry(event).or_insert(run.last_at);
             *at = run.last_at.max(*at);
         }

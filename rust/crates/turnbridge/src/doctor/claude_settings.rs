@@ -5,7 +5,7 @@ use std::path::Path;
 use turnbridge_core::agents::claude::settings_edit::{
     Form, OwnCall, Registered, Registration, StopGate, inspect, own_calls,
 };
-use turnbridge_core::session::event::HookEventName;
+use turnbridge_core::agents::hook_table::HookEventName;
 use turnbridge_store::foreign::foreign_text::read_text;
 use turnbridge_system::programs::{FIRST_WITH_ARGS, version_of_ours};
 

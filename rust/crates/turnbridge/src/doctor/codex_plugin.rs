@@ -130,13 +130,16 @@ fn snake_case(name: &str) -> String {
 mod tests {
     use super::*;
     use toml_edit::Document;
+    use turnbridge_core::agents::hook_table::HookEventName;
+    use turnbridge_core::ids::Agent;
 
     #[test]
     fn the_keys_are_those_that_codex_gives_our_own_hooks() {
         let hooks = include_str!("../../../../../hooks/codex.json");
         let keys =
             keys_in("turnbridge@m", "hooks/codex.json", &serde_json::from_str(hooks).unwrap());
-        assert_eq!(keys.len(), 12);
+        let calls = HookEventName::ALL.iter().map(|name| name.calls(Agent::Codex).len());
+        assert_eq!(keys.len(), calls.sum::<usize>());
         for key in [
             "session_start:0:0",
             "pre_tool_use:1:0",

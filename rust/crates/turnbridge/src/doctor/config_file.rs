@@ -75,7 +75,7 @@ fn findings(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 fn of_slack(config: &Config) -> Vec<Finding> {
-    let Some(slack) = &config.slack else {
+    let Some(slack) = config.slack() else {
         let why =
             "turns and replies stay on this machine: the board is their only place (docs/board.md)";
         let fix = "set `slack.bot_token` and `destinations.dm.target_user_id` in config.toml (docs/slack.md)";

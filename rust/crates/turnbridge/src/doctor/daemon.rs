@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use turnbridge_core::system::daemon_wire::{BoardStatus, DaemonStatus, SlackStatus};
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::system::daemon_wire::{BoardStatus, DaemonStatus, ListenerStatus};
 use turnbridge_system::daemon_control;
 
 use super::finding::{Area, Finding, Repair, told};
@@ -68,7 +69,10 @@ fn look_at_service() -> Result<Option<Service>, String> {
 }
 
 fn is_on_its_way(status: Option<&DaemonStatus>) -> bool {
-    status.is_none_or(|status| status.slack == SlackStatus::Connecting && !has_too_many(status))
+    status.is_none_or(|status| {
+        status.listener(&ChannelName::SLACK) == Some(&ListenerStatus::Connecting)
+            && !has_too_many(status)
+    })
 }
 
 fn findings(facts: &Facts) -> Vec<Finding> {
@@ -122,12 +126,14 @@ fn of_daemon(facts: &Facts) -> Vec<Finding> {
 /// That its config file is wrong, and that it serves no board, are findings of their own.
 fn what_it_does(status: &DaemonStatus) -> String {
     let is_served = !matches!(status.board, Some(BoardStatus::NotServed { .. }));
-    let does = match &status.slack {
-        SlackStatus::Connected { .. } => "and hears replies".to_owned(),
-        SlackStatus::Off { reason } if is_served => {
+    let does = match status.listener(&ChannelName::SLACK) {
+        Some(ListenerStatus::Connected { .. }) => "and hears replies".to_owned(),
+        Some(ListenerStatus::Off { reason }) if is_served => {
             format!("and serves the board, without Slack ({reason})")
         }
-        SlackStatus::Off { reason } => format!("without a board and without Slack ({reason})"),
+        Some(ListenerStatus::Off { reason }) => {
+            format!("without a board and without Slack ({reason})")
+        }
         _ => String::new(),
     };
     match &status.config_problem {
@@ -165,22 +171,22 @@ fn not_running(facts: &Facts) -> Vec<Finding> {
 /// Why it does not hear, though the config wants it to.
 fn deaf(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
     let why = "replies in Slack are not heard";
-    match &status.slack {
+    match status.listener(&ChannelName::SLACK)? {
         _ if !facts.wants_replies => None,
-        SlackStatus::Connected { .. } => None,
+        ListenerStatus::Connected { .. } => None,
         // That is said of Slack, and replies are asked for.
-        SlackStatus::Connecting if has_too_many(status) => None,
-        SlackStatus::Connecting => {
+        ListenerStatus::Connecting if has_too_many(status) => None,
+        ListenerStatus::Connecting => {
             let fix = "`turnbridge logs daemon` says what is in the way";
             let told = told("the daemon is not connected to Slack", why, fix);
             Some(Finding::warning(Area::Daemon, "daemon-connecting", told))
         }
-        SlackStatus::Refused { error, hint } => {
+        ListenerStatus::Refused { error, hint } => {
             let fix = hint.as_deref().unwrap_or("`turnbridge logs daemon` says more");
             let what = format!("Slack has refused the daemon: {error}");
             Some(Finding::error(Area::Daemon, "daemon-refused", told(what, why, fix)))
         }
-        SlackStatus::Off { reason } => {
+        ListenerStatus::Off { reason } => {
             let what = format!("the daemon does not listen to Slack: {reason}");
             let (repair, fix) = restart(facts);
             let finding = Finding::warning(Area::Daemon, "daemon-deaf", told(what, why, fix));
@@ -190,12 +196,12 @@ fn deaf(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
 }
 
 fn has_too_many(status: &DaemonStatus) -> bool {
-    status.replies.as_ref().is_some_and(|replies| replies.too_many_listeners)
+    status.replies(&ChannelName::SLACK).is_some_and(|replies| replies.too_many_listeners)
 }
 
 /// Why what nobody heard cannot be asked for.
 fn not_asked(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
-    let replies = status.replies.as_ref().filter(|_| facts.wants_replies)?;
+    let replies = status.replies(&ChannelName::SLACK).filter(|_| facts.wants_replies)?;
     let what = format!("replies cannot be asked for: {}", replies.problem.as_ref()?);
     let why = "a reply that reached no listener here runs only when that works again; it is tried for ever";
     let fix = replies.hint.as_deref().unwrap_or("`turnbridge logs daemon` says more");
@@ -245,23 +251,25 @@ fn of_service(facts: &Facts) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use turnbridge_core::system::daemon_wire::ChannelStatus;
+
     use super::*;
 
-    fn status(slack: SlackStatus) -> Option<DaemonStatus> {
+    fn status(listener: ListenerStatus) -> Option<DaemonStatus> {
+        let slack = ChannelStatus { listener, replies: None };
         Some(DaemonStatus {
             version: 1,
             pid: 7,
             program_version: OWN_VERSION.to_owned(),
             started_at: String::new(),
-            slack,
-            replies: None,
+            channels: [(ChannelName::SLACK, slack)].into(),
             config_problem: None,
             board: None,
         })
     }
 
     fn healthy() -> Facts {
-        let slack = SlackStatus::Connected { since: String::new(), num_connections: 1 };
+        let slack = ListenerStatus::Connected { since: String::new(), num_connections: 1 };
         Facts {
             is_running: true,
             is_suspended: false,
@@ -292,13 +300,13 @@ mod tests {
         check(Facts { status: None, ..healthy() }, &["daemon-mute"]);
         check(Facts { is_suspended: true, ..healthy() }, &["daemon-suspended"]);
         check(
-            Facts { status: status(SlackStatus::Connecting), ..healthy() },
+            Facts { status: status(ListenerStatus::Connecting), ..healthy() },
             &["daemon-connecting"],
         );
-        let off = || status(SlackStatus::Off { reason: "x".to_owned() });
+        let off = || status(ListenerStatus::Off { reason: "x".to_owned() });
         check(Facts { status: off(), ..healthy() }, &["daemon-deaf"]);
         check(Facts { status: off(), wants_replies: false, ..healthy() }, &["daemon"]);
-        let refused = SlackStatus::Refused { error: "no".to_owned(), hint: None };
+        let refused = ListenerStatus::Refused { error: "no".to_owned(), hint: None };
         check(Facts { status: status(refused), ..healthy() }, &["daemon-refused"]);
     }
 

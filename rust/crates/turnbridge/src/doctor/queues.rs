@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use turnbridge_core::notices::retry_plan::time_waited;
 use turnbridge_core::replies::reply_plan::Progress;
-use turnbridge_core::replies::reply_wire::Outcome;
+use turnbridge_core::replies::run_result::Outcome;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::bounded_file;
 use turnbridge_store::paths::StatePaths;
@@ -65,7 +65,7 @@ fn look(paths: &StatePaths, now: Timestamp) -> Facts {
 fn look_at_outbox(paths: &StatePaths, now: Timestamp) -> Outbox {
     let files = json_files(&paths.outbox_dir());
     let mut outbox = Outbox { unreadable: files, ..Outbox::default() };
-    for Entry { notice, progress } in outbox::oldest_first(paths).into_iter().flatten() {
+    for Entry { notice, progress, .. } in outbox::oldest_first(paths).into_iter().flatten() {
         outbox.unreadable = outbox.unreadable.saturating_sub(1);
         if progress.held {
             outbox.given_up += 1;
@@ -73,7 +73,7 @@ fn look_at_outbox(paths: &StatePaths, now: Timestamp) -> Outbox {
             continue;
         }
         outbox.waiting += 1;
-        match time_waited(&notice.created_at, &progress, now, LATE) {
+        match time_waited(notice.created_at, &progress, now, LATE) {
             Some(waited) => outbox.oldest = outbox.oldest.max(waited),
             None => outbox.from_future += 1,
         }
@@ -92,14 +92,14 @@ fn look_at_inbox(paths: &StatePaths, now: Timestamp) -> Inbox {
     });
     Inbox {
         unreadable: files.saturating_sub(entries.len()),
-        oldest: oldest(waiting.clone().map(|entry| entry.reply.received_at.as_str()), now),
+        oldest: oldest(waiting.clone().filter_map(|entry| entry.reply.received_at), now),
         waiting: waiting.count(),
         uncertain: uncertain.count(),
     }
 }
 
-fn oldest<'a>(times: impl Iterator<Item = &'a str>, now: Timestamp) -> Duration {
-    times.filter_map(Timestamp::parse).map(|at| now.since(at)).max().unwrap_or_default()
+fn oldest(times: impl Iterator<Item = Timestamp>, now: Timestamp) -> Duration {
+    times.map(|at| now.since(at)).max().unwrap_or_default()
 }
 
 fn json_files(folder: &Path) -> usize {

@@ -62,13 +62,10 @@ impl Scene {
     pub fn look(network: Network) -> Scene {
         let config = read_config(Instant::now() + at_most(PATIENCE));
         let chosen = |agent: Agent| {
-            let resume = config.as_ref().ok().map(|config| &config.resume)?;
-            match agent {
-                Agent::Claude => resume.claude.clone(),
-                Agent::Codex => resume.codex.clone(),
-            }
+            let config = config.as_ref().ok()?;
+            config.resume.program(agent).map(std::path::Path::to_owned)
         };
-        let agents = [Agent::Claude, Agent::Codex].map(|agent| {
+        let agents = Agent::ALL.map(|agent| {
             let chosen = chosen(agent);
             (agent, Pending::start(move || look_for_agent(agent, chosen)))
         });
@@ -88,7 +85,7 @@ impl Scene {
     /// The config asks for replies from Slack, and names what is needed for them.
     pub fn wants_replies(&self) -> bool {
         let config = self.config();
-        let slack = config.slack.as_ref();
+        let slack = config.slack();
         config.features.reply_resume
             && slack
                 .is_some_and(|slack| slack.app_token.is_some() && slack.target_user_id.is_some())

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use turnbridge_config::Slack;
 use turnbridge_config::slack_connection::connection;
-use turnbridge_core::system::daemon_wire::{RepliesStatus, SlackStatus};
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::system::daemon_wire::{ListenerStatus, RepliesStatus};
 use turnbridge_slack::{CallError, Connection, Identity, WebApi};
 use turnbridge_store::files::file_lock;
 use turnbridge_store::state::outbox;
@@ -53,7 +54,7 @@ struct App {
 }
 
 pub fn check(scene: &Scene) -> Vec<Finding> {
-    let Some(slack) = &scene.config().slack else { return Vec::new() };
+    let Some(slack) = scene.config().slack() else { return Vec::new() };
     if scene.network == Network::Avoided {
         return vec![Finding::ok(Area::Slack, "slack-not-asked", "not asked (`--offline`)")];
     }
@@ -97,12 +98,12 @@ fn ask(scene: &Scene, slack: &Slack, api: Arc<WebApi>) -> Facts {
     let errors = waiting.iter().filter_map(|entry| entry.progress.last_error.as_deref());
     let status = state.filter(|paths| file_lock::is_held(&paths.daemon_lock()));
     let status = status.and_then(daemon_control::read_status);
+    let status = status.and_then(|mut status| status.channels.remove(&ChannelName::SLACK));
     let replies = status.as_ref().and_then(|status| status.replies.clone());
-    let status = status.map(|status| status.slack);
     Facts {
         is_messages_tab_off: errors.into_iter().any(|error| error.contains(MESSAGES_TAB)),
-        connections: match status {
-            Some(SlackStatus::Connected { num_connections, .. }) => Some(num_connections),
+        connections: match status.map(|status| status.listener) {
+            Some(ListenerStatus::Connected { num_connections, .. }) => Some(num_connections),
             _ => None,
         },
         replies,

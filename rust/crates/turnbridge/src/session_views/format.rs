@@ -143,11 +143,11 @@ pub fn of_each(
 ) -> String {
     template.fill(|line, name| match name {
         OfEach::Dot => line.push_str(&dot(session.state(), color)),
-        OfEach::Agent => line.push_str(session.agent.as_str()),
+        OfEach::Agent => line.push_str(session.key.agent.as_str()),
         OfEach::Project => line.push_str(&one_line(session.project().unwrap_or("-"))),
         OfEach::State => line.push_str(&state_words(session)),
         OfEach::Age => line.push_str(&age(now.since(session.since()))),
-        OfEach::SessionId => line.push_str(session.id.as_str()),
+        OfEach::SessionId => line.push_str(session.key.id.as_str()),
         OfEach::Prompt => {
             let prompt = session.current_run().and_then(|run| run.turn.prompt.as_ref());
             line.push_str(&prompt.map(|prompt| one_line(&prompt.text)).unwrap_or_default());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use serde::Serialize;
-use turnbridge_core::session::turn_wire::TurnRecord;
+use turnbridge_core::session::turn_wire::turn_json;
 use turnbridge_core::session::{Detail, Run, Session};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::turn_store::read_turns;
@@ -16,11 +16,11 @@ struct List<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct One<'a> {
+struct One<'a, Turn> {
     version: u32,
     session: SessionJson<'a>,
     runs: Vec<RunJson<'a>>,
-    turns: Vec<TurnRecord>,
+    turns: Vec<Turn>,
 }
 
 /// A session as programs are shown it.
@@ -80,7 +80,7 @@ pub fn one(session: &Session, paths: &StatePaths) -> Result<String> {
         version: 1,
         session: session_json(session),
         runs: session.runs.iter().map(run_json).collect(),
-        turns: read_turns(paths, session.agent, &session.id),
+        turns: read_turns(paths, &session.key).iter().map(turn_json).collect(),
     };
     Ok(serde_json::to_string_pretty(&one)?)
 }
@@ -89,8 +89,8 @@ pub fn session_json(session: &Session) -> SessionJson<'_> {
     let run = session.current_run();
     let pid = run.map(|run| run.process.pid).filter(|pid| *pid != 0);
     SessionJson {
-        agent: session.agent.as_str(),
-        session_id: session.id.as_str(),
+        agent: session.key.agent.as_str(),
+        session_id: session.key.id.as_str(),
         state: session.state().as_str(),
         detail: session.detail().map(Detail::as_str),
         error: session.detail().and_then(Detail::error),

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use turnbridge_core::session::{Run, Session};
+use turnbridge_core::session::{Detail, Run, Session};
 use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::text::visible_text::visible_line;
-use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::timestamp::{Timestamp, time_text};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::turn_store::read_turns;
 
@@ -20,8 +20,8 @@ pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
             let _ = writeln!(text, "{name:<12} {}", one_line(value));
         }
     };
-    line("session", session.id.as_str());
-    line("tool", session.agent.as_str());
+    line("session", session.key.id.as_str());
+    line("tool", session.key.agent.as_str());
     line("state", &state_text(session, now));
     line("project", session.project_dir().unwrap_or_default());
     line("cwd", session.cwd.as_deref().unwrap_or_default());
@@ -40,11 +40,12 @@ pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
     for run in &session.runs {
         line("run", &run_text(run, now));
     }
-    let turns = read_turns(paths, session.agent, &session.id);
+    let turns = read_turns(paths, &session.key);
     for turn in turns.iter().rev().take(TURNS).rev() {
         let _ = writeln!(text);
-        let error = turn.error.as_deref().map(|error| format!(": {error}")).unwrap_or_default();
-        let head = format!("turn of {} ({}{error})", turn.ended_at, turn.detail);
+        let error = turn.error().map(|error| format!(": {error}")).unwrap_or_default();
+        let detail = turn.detail.as_ref().map(Detail::as_str).unwrap_or_default();
+        let head = format!("turn of {} ({detail}{error})", time_text(turn.ended_at));
         let _ = writeln!(text, "{}", one_line(&head));
         let prompt = turn.prompt.as_deref().map_or_else(|| "-".to_owned(), one_line);
         let _ = writeln!(text, "  > {prompt}");

@@ -65,7 +65,7 @@ pub fn render(sessions: &[&Session], hidden: usize, now: Timestamp, look: &Look)
 fn row(session: &Session, now: Timestamp) -> [String; 4] {
     let prompt = session.current_run().and_then(|run| run.turn.prompt.as_ref());
     [
-        session.agent.as_str().to_owned(),
+        session.key.agent.as_str().to_owned(),
         one_line(session.project().unwrap_or("-")),
         state_text(session, now),
         prompt.map_or_else(String::new, |prompt| one_line(&prompt.text)),

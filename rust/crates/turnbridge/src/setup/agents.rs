@@ -32,13 +32,13 @@ impl Setup<'_> {
     pub fn register_agents(&self) -> Result<Vec<Registered>> {
         let config = config::read()?;
         let mut enabled = Vec::new();
-        if let Some(program) = programs::agent(Agent::Claude, &config) {
-            self.dialogue.heading(super::name_of(Agent::Claude))?;
-            enabled.extend(self.register_claude(program)?);
-        }
-        if let Some(program) = programs::agent(Agent::Codex, &config) {
-            self.dialogue.heading(super::name_of(Agent::Codex))?;
-            enabled.extend(self.register_codex(program)?);
+        for agent in Agent::ALL {
+            let Some(program) = programs::agent(agent, &config) else { continue };
+            self.dialogue.heading(agent.product_name())?;
+            enabled.extend(match agent {
+                Agent::Claude => self.register_claude(program)?,
+                Agent::Codex => self.register_codex(program)?,
+            });
         }
         Ok(enabled)
     }
@@ -46,13 +46,11 @@ impl Setup<'_> {
     /// Who calls us already, for a test alone.
     pub fn registered_before(&self, config: &Config) -> Result<Vec<Registered>> {
         let mut enabled = Vec::new();
-        if let Some(program) = programs::agent(Agent::Claude, config)
-            && claude_hooks::claude_calls_us()?
-        {
-            enabled.push(Registered { agent: Agent::Claude, program, plugin_folder: None });
-        }
-        if let Some(program) = programs::agent(Agent::Codex, config) {
-            enabled.push(Registered { agent: Agent::Codex, program, plugin_folder: None });
+        for agent in Agent::ALL {
+            let Some(program) = programs::agent(agent, config) else { continue };
+            if !agent.has_hooks_in_settings() || claude_hooks::claude_calls_us()? {
+                enabled.push(Registered { agent, program, plugin_folder: None });
+            }
         }
         Ok(enabled)
     }

@@ -91,7 +91,7 @@ pub fn run(options: &Options) -> Result<()> {
     let language = options.language.map_or(before.spoken_language(), LanguageName::language);
     let setup = Setup { dialogue: Dialogue::new(language, !options.no_questions), options, paths };
     if options.only_test {
-        let channel = Channel::with_slack(before.slack.is_some());
+        let channel = Channel::with_slack(before.slack().is_some());
         return setup.try_out(&setup.registered_before(&before)?, channel);
     }
     setup.run(&before)
@@ -135,12 +135,15 @@ impl Setup<'_> {
     /// What has come of it, by the files as they are now.
     fn end(&self) -> Result<SetupText> {
         let config = Config::read().unwrap_or_default();
-        let [claude, codex] =
-            [Agent::Claude, Agent::Codex].map(|agent| programs::agent(agent, &config));
-        Ok(match (claude, codex) {
-            (None, None) => SetupText::FinishedWithoutAgents,
-            (Some(_), _) if !claude_calls_us()? => SetupText::FinishedWithoutClaude,
-            _ => SetupText::Finished,
+        let is_there = |agent: &Agent| programs::agent(*agent, &config).is_some();
+        let found: Vec<_> = Agent::ALL.into_iter().filter(is_there).collect();
+        let needs_settings = found.iter().any(|agent| agent.has_hooks_in_settings());
+        Ok(if found.is_empty() {
+            SetupText::FinishedWithoutAgents
+        } else if needs_settings && !claude_calls_us()? {
+            SetupText::FinishedWithoutClaude
+        } else {
+            SetupText::Finished
         })
     }
 
@@ -148,7 +151,7 @@ impl Setup<'_> {
         self.dialogue.heading(&self.dialogue.text(SetupText::AgentsHeading, &[]))?;
         let mut found = 0;
         for agent in Agent::ALL {
-            let name = name_of(agent);
+            let name = agent.product_name();
             let Some(program) = programs::agent(agent, config) else {
                 self.dialogue.say(SetupText::AgentMissing, &[name])?;
                 continue;
@@ -189,7 +192,7 @@ impl Setup<'_> {
     /// Whatever was decided is written in one go.
     fn slack(&self, before: &Config) -> Result<Channel> {
         let entered = self.ask_for_slack(before)?;
-        let was_there = before.slack.is_some();
+        let was_there = before.slack().is_some();
         let changed = self.save(entered.as_ref(), was_there)?;
         if changed {
             self.dialogue.say(SetupText::Saved, &[&config::path()?.display().to_string()])?;
@@ -199,7 +202,7 @@ impl Setup<'_> {
 
     fn ask_for_slack(&self, before: &Config) -> Result<Option<Entered>> {
         if self.options.no_slack {
-            let is_there = before.slack.is_some();
+            let is_there = before.slack().is_some();
             let text = if is_there { SetupText::SlackStays } else { SetupText::NoSlack };
             self.dialogue.say(text, &[])?;
             return Ok(None);
@@ -213,7 +216,7 @@ impl Setup<'_> {
                 && slack.target_user_id.is_some()
                 && before.features.reply_resume
         };
-        if let Some(slack) = before.slack.as_ref().filter(is_whole)
+        if let Some(slack) = before.slack().filter(is_whole)
             && !is_given
         {
             let user = slack.target_user_id.as_deref().unwrap_or_default();
@@ -222,7 +225,7 @@ impl Setup<'_> {
             if !self.dialogue.ask_yes(&question, false)? {
                 return Ok(None);
             }
-        } else if !is_given && before.slack.is_none() {
+        } else if !is_given && before.slack().is_none() {
             let question = self.dialogue.text(SetupText::UseSlack, &[]);
             if !self.dialogue.ask_yes(&question, true)? {
                 self.dialogue.say(SetupText::NoSlack, &[])?;
@@ -232,7 +235,7 @@ impl Setup<'_> {
         let step = SlackStep {
             dialogue: &self.dialogue,
             options: self.options,
-            before: before.slack.as_ref(),
+            before: before.slack(),
             api_url: before.slack_api_url.as_deref(),
             daemon_listens: daemon_control::is_running(&self.paths),
         };
@@ -262,13 +265,5 @@ impl Setup<'_> {
             settings.push(set(&["features"], "reply_resume", true.into()));
         }
         config::set_all(settings)
-    }
-}
-
-/// As their makers write them.
-const fn name_of(agent: Agent) -> &'static str {
-    match agent {
-        Agent::Claude => "Claude Code",
-        Agent::Codex => "Codex",
     }
 }

@@ -4,7 +4,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use turnbridge_core::system::daemon_wire::SlackStatus;
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::system::daemon_wire::ListenerStatus;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_system::daemon_control;
 use turnbridge_system::service::{self, Installed};
@@ -99,12 +100,15 @@ impl Setup<'_> {
         let deadline = Instant::now() + PATIENCE;
         let mut status = None;
         while Instant::now() < deadline {
-            status = daemon_control::read_status(&self.paths).map(|status| status.slack);
+            let daemon = daemon_control::read_status(&self.paths);
+            status = daemon.and_then(|daemon| daemon.listener(&ChannelName::SLACK).cloned());
             match &status {
-                Some(SlackStatus::Connected { .. }) if daemon_control::is_running(&self.paths) => {
+                Some(ListenerStatus::Connected { .. })
+                    if daemon_control::is_running(&self.paths) =>
+                {
                     return self.dialogue.say(SetupText::Connected, &[]);
                 }
-                Some(SlackStatus::Refused { error, hint }) => {
+                Some(ListenerStatus::Refused { error, hint }) => {
                     let what = self.dialogue.text(SetupText::NotConnected, &[error]);
                     let by_hand = self.dialogue.text(SetupText::DaemonByHand, &[]);
                     return Err(hinted(what, hint.clone().unwrap_or(by_hand)));
@@ -113,7 +117,7 @@ impl Setup<'_> {
             }
         }
         let cause = match status {
-            Some(SlackStatus::Off { reason }) => reason,
+            Some(ListenerStatus::Off { reason }) => reason,
             _ => self.dialogue.text(SetupText::Seconds, &[&PATIENCE.as_secs().to_string()]),
         };
         Err(self

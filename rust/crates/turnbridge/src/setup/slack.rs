@@ -1,7 +1,6 @@
 //! The Slack step: two tokens, each tried before it is taken, and whose messages count. Nothing is
 //! written here.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -18,7 +17,7 @@ use turnbridge_slack::{
     WebApi,
 };
 use turnbridge_system::config_file::explain;
-use turnbridge_system::random_uuid::random_uuid;
+use turnbridge_system::random;
 
 use super::Options;
 use super::dialogue::Dialogue;
@@ -203,7 +202,7 @@ impl SlackStep<'_> {
         app: &Token,
         app_name: &str,
     ) -> Result<Option<String>> {
-        let code = OwnerCode::new(one_time_number());
+        let code = OwnerCode::new(random::six_digits()?);
         let (sender, messages) = channel();
         let keep = move |envelope: &Envelope<'_>| {
             pass_on(envelope, &sender);
@@ -233,7 +232,7 @@ impl SlackStep<'_> {
     fn is_confirmed(&self, api: &WebApi, bot: &Token, user: &str) -> Result<bool> {
         let channel = api.open_dm(bot, user).map_err(|error| self.explain(&error))?;
         let text = self.dialogue.text(SetupText::OwnerGreeting, &[&format!("<@{user}>")]);
-        let id = random_uuid()?;
+        let id = random::uuid()?;
         let post = Post {
             channel: &channel,
             thread_ts: None,
@@ -265,7 +264,7 @@ impl SlackStep<'_> {
                     Verdict::Right => return Ok(Heard::Owner(user)),
                     Verdict::Other | Verdict::Wrong => {}
                     Verdict::Void => {
-                        code.renew(one_time_number());
+                        code.renew(random::six_digits()?);
                         self.dialogue.say(SetupText::CodeIsVoid, &[&code.words()])?;
                     }
                     Verdict::Over => return Ok(Heard::Guesses),
@@ -340,12 +339,6 @@ struct Message {
     text: String,
 }
 
-/// Six digits that nobody else knows.
-fn one_time_number() -> u32 {
-    let number = RandomState::new().hash_one(std::process::id()) % 900_000;
-    100_000 + u32::try_from(number).unwrap_or_default()
-}
-
 fn pass_on(envelope: &Envelope<'_>, sender: &Sender<Message>) {
     if let Some(message) = read_event(envelope.payload.as_bytes()).and_then(message_of_person) {
         // The question may have been answered otherwise.
@@ -388,6 +381,5 @@ mod tests {
         for other in others {
             assert_eq!(message_of_person(other.clone()), None, "{other:?}");
         }
-        assert!((100_000..1_000_000).contains(&one_time_number()));
     }
 }

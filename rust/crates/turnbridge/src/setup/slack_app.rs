@@ -1,6 +1,7 @@
 //! The Slack app that everybody makes for themselves, from the manifest in `docs/`.
 
 use serde_json::Value;
+use turnbridge_slack::form::percent_encoded;
 
 pub const MANIFEST: &str = include_str!("../../../../../docs/slack-app-manifest.json");
 
@@ -13,19 +14,6 @@ pub fn link() -> String {
     let manifest: Value = serde_json::from_str(MANIFEST).unwrap_or_default();
     let compact = manifest.to_string();
     format!("https://api.slack.com/apps?new_app=1&manifest_json={}", percent_encoded(&compact))
-}
-
-fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len() * 2);
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::notices::notice_wire::Route;
-use turnbridge_core::replies::reply_wire::{Outcome, Reply, RunResult};
+use turnbridge_core::ids::{Agent, SessionKey};
+use turnbridge_core::notices::route::Route;
+use turnbridge_core::replies::reply::Reply;
+use turnbridge_core::replies::run_result::{Outcome, RunResult};
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Text;
 use turnbridge_core::text::visible_text::visible_line;
@@ -21,7 +22,7 @@ use turnbridge_store::state::{inbox, outbox, routes, session_store, turn_store};
 use turnbridge_system::replies::runner;
 
 use super::agents::Registered;
-use super::{Channel, Setup, name_of};
+use super::{Channel, Setup};
 use crate::output;
 
 /// A model may think for a while even about this.
@@ -37,7 +38,7 @@ const LAST_LINES: usize = 3;
 /// Where a turn has arrived, and replies to it are looked for.
 enum Thread {
     Slack(Route),
-    Board(Agent, SessionId),
+    Board(SessionKey),
 }
 
 /// What is said of a turn on its way, and of a reply to it.
@@ -77,7 +78,8 @@ impl Setup<'_> {
         }
         self.dialogue.heading(&self.dialogue.text(SetupText::TestHeading, &[]))?;
         for agent in agents {
-            let question = self.dialogue.text(SetupText::TestQuestion, &[name_of(agent.agent)]);
+            let question =
+                self.dialogue.text(SetupText::TestQuestion, &[agent.agent.product_name()]);
             if self.dialogue.ask_yes(&question, true)? {
                 self.try_agent(agent, channel)?;
             }
@@ -112,7 +114,7 @@ impl Setup<'_> {
 
     /// SLV-13, SLV-14. Its streams go to files: whatever it leaves running may keep them.
     fn run_prompt(&self, agent: &Registered, folder: &Path) -> Result<()> {
-        let name = name_of(agent.agent);
+        let name = agent.agent.product_name();
         let said = folder.join(".said");
         let failed = |cause: &str| {
             let (name, folder) = (name, folder.display().to_string());
@@ -168,29 +170,29 @@ impl Setup<'_> {
     ) -> Option<Thread> {
         match channel {
             Channel::Slack => self.route(agent, folder, since).map(Thread::Slack),
-            Channel::Board => self.session(agent, folder, since).map(|id| Thread::Board(agent, id)),
+            Channel::Board => self.session(agent, folder, since).map(Thread::Board),
         }
     }
 
-    fn session(&self, agent: Agent, folder: &Path, since: Timestamp) -> Option<SessionId> {
-        let has_turn = |id: &SessionId| {
-            let turns = turn_store::read_turns(&self.paths, agent, id);
-            let ended = turns.last().and_then(|turn| Timestamp::parse(&turn.ended_at));
+    fn session(&self, agent: Agent, folder: &Path, since: Timestamp) -> Option<SessionKey> {
+        let has_turn = |key: &SessionKey| {
+            let turns = turn_store::read_turns(&self.paths, key);
+            let ended = turns.last().and_then(|turn| turn.ended_at);
             ended.is_some_and(|at| at >= since)
         };
         let sessions = session_store::read_all(&self.paths).unwrap_or_default();
         let here = sessions.into_iter().filter(|session| {
-            session.agent == agent
+            session.key.agent == agent
                 && session.cwd.as_deref().is_some_and(|cwd| is_same_folder(cwd, folder))
         });
-        here.map(|session| session.id).find(has_turn)
+        here.map(|session| session.key).find(has_turn)
     }
 
     fn route(&self, agent: Agent, folder: &Path, since: Timestamp) -> Option<Route> {
         let is_it = |route: &Route| {
-            route.agent == agent.as_str()
+            route.session.agent() == Some(agent)
                 && route.cwd.as_deref().is_some_and(|cwd| is_same_folder(cwd, folder))
-                && Timestamp::parse(&route.ts).is_some_and(|at| at >= since)
+                && route.written_at.is_some_and(|at| at >= since)
         };
         routes::read(&self.paths).unwrap_or_default().into_iter().rev().find(is_it)
     }
@@ -203,8 +205,8 @@ impl Setup<'_> {
         let sessions = session_store::read_all(&self.paths).unwrap_or_default();
         let is_seen = sessions
             .iter()
-            .any(|session| session.agent == agent && of_folder(session.cwd.as_deref()));
-        let what = self.dialogue.text(words.missing, &[name_of(agent)]);
+            .any(|session| session.key.agent == agent && of_folder(session.cwd.as_deref()));
+        let what = self.dialogue.text(words.missing, &[agent.product_name()]);
         let hint = match stuck {
             Some(entry) => {
                 let cause = entry.progress.last_error.unwrap_or_else(|| "...".to_owned());
@@ -252,10 +254,11 @@ impl Setup<'_> {
     /// The reply in a thread, and how its run ended.
     fn reply_to(&self, thread: &Thread) -> Option<(Reply, Option<RunResult>)> {
         let is_it = |reply: &Reply| match thread {
-            Thread::Slack(route) => reply.thread_ts.as_deref() == Some(&route.thread_ts),
-            Thread::Board(agent, id) => {
-                reply.session().is_some_and(|to| to == (*agent, id.clone()))
+            Thread::Slack(route) => {
+                let thread = reply.thread.as_ref();
+                thread.is_some_and(|thread| thread.thread_ts == route.thread_ts)
             }
+            Thread::Board(key) => reply.session() == Some(key),
         };
         let finished = inbox::finished(&self.paths).unwrap_or_default();
         let waiting = inbox::entries(&self.paths).unwrap_or_default();

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use turnbridge_core::ids::SessionKey;
 use turnbridge_store::paths::session_of_file;
-use turnbridge_system::observe::session_follower::SessionKey;
 
 pub struct Bell {
     watcher: Option<RecommendedWatcher>,

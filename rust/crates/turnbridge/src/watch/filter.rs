@@ -41,7 +41,7 @@ impl Filter {
         }
         let prompt = session.current_run().and_then(|run| run.turn.prompt.as_ref());
         let places = [
-            session.agent.as_str(),
+            session.key.agent.as_str(),
             session.project_dir().unwrap_or_default(),
             session.cwd.as_deref().unwrap_or_default(),
             session.state().as_str(),
@@ -52,7 +52,7 @@ impl Filter {
         .map(str::to_lowercase);
         let is_there = |word: &String| {
             // Random digits would match anything short.
-            session.id.as_str().starts_with(word.as_str())
+            session.key.id.as_str().starts_with(word.as_str())
                 || places.iter().any(|place| place.contains(word.as_str()))
         };
         self.words.iter().all(is_there)

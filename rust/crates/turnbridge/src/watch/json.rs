@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+use turnbridge_core::ids::SessionKey;
 
 use anyhow::Result;
 use serde::Serialize;
 use turnbridge_core::session::State;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
-use turnbridge_system::observe::session_follower::{Change, Schedule, SessionFollower, SessionKey};
+use turnbridge_system::observe::session_follower::{Change, Schedule, SessionFollower};
 
 use super::bell::Bell;
 use super::model::Shown;
@@ -88,7 +89,7 @@ impl Said {
         for change in changes {
             let Change::Session(session) = change else { continue };
             let known = session_json(session);
-            self.0.insert((session.agent, session.id.clone()), serde_json::to_string(&known)?);
+            self.0.insert(session.key.clone(), serde_json::to_string(&known)?);
             if shown == Shown::All || session.state() != State::Stopped {
                 let line = Line::Present { version: VERSION, session: known };
                 writeln!(out, "{}", serde_json::to_string(&line)?)?;
@@ -105,21 +106,19 @@ impl Said {
                 Change::Session(session) => {
                     let known = session_json(session);
                     let text = serde_json::to_string(&known)?;
-                    let key = (session.agent, session.id.clone());
                     // The file has more in it than is shown.
-                    if self.0.get(&key) == Some(&text) {
+                    if self.0.get(&session.key) == Some(&text) {
                         continue;
                     }
-                    self.0.insert(key, text);
+                    self.0.insert(session.key.clone(), text);
                     Line::Changed { version: VERSION, session: known }
                 }
                 Change::Removed(key) => {
                     self.0.remove(key);
-                    let (agent, id) = key;
                     Line::Removed {
                         version: VERSION,
-                        agent: agent.as_str(),
-                        session_id: id.as_str(),
+                        agent: key.agent.as_str(),
+                        session_id: key.id.as_str(),
                     }
                 }
             };

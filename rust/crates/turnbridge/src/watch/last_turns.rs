@@ -3,26 +3,26 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-use turnbridge_core::session::turn_wire::{TurnRecord, read_turn};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::session::turn_record::TurnRecord;
+use turnbridge_core::session::turn_wire::read_turn;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::turn_store::read_turns;
-use turnbridge_system::observe::session_follower::SessionKey;
 
 /// More turns than are shown, unless they are very long.
 const TAIL: u64 = 256 << 10;
 
 /// Oldest first. Not all of them, but at least the last one.
 pub fn last_turns(paths: &StatePaths, key: &SessionKey) -> Vec<TurnRecord> {
-    let (agent, id) = key;
     let Some((tail, is_whole)) = tail(paths, key) else { return Vec::new() };
     // Where the tail begins inside of a line, that line is not one.
     let lines = tail.split(|byte| *byte == b'\n').skip(usize::from(!is_whole));
-    let turns: Vec<_> = lines.filter_map(read_turn).collect();
-    if turns.is_empty() && !is_whole { read_turns(paths, *agent, id) } else { turns }
+    let turns: Vec<_> = lines.filter_map(|line| read_turn(line, key)).collect();
+    if turns.is_empty() && !is_whole { read_turns(paths, key) } else { turns }
 }
 
-fn tail(paths: &StatePaths, (agent, id): &SessionKey) -> Option<(Vec<u8>, bool)> {
-    let mut file = File::open(paths.turns_file(*agent, id)).ok()?;
+fn tail(paths: &StatePaths, key: &SessionKey) -> Option<(Vec<u8>, bool)> {
+    let mut file = File::open(paths.turns_file(key)).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
     let mut bytes = Vec::new();
@@ -36,20 +36,20 @@ mod tests {
 
     use super::*;
     use crate::watch::sample::{key, turn};
+    use turnbridge_core::session::turn_wire::write_turn;
 
     /// The prompts of what is read, when turns with answers of these lengths were recorded.
     fn read(lengths: &[usize]) -> Vec<String> {
         let hermetic = Hermetic::new();
         let paths = StatePaths::below(&hermetic.root().join("state"));
-        let (agent, id) = key(1);
-        let mut text = String::new();
+        let mut text = Vec::new();
         for (index, length) in lengths.iter().enumerate() {
             let turn = turn(&index.to_string(), &"x".repeat(*length), 0);
-            text.push_str(&serde_json::to_string(&turn).unwrap());
-            text.push('\n');
+            text.extend(write_turn(&turn));
+            text.push(b'\n');
         }
         std::fs::create_dir_all(paths.turns_dir()).unwrap();
-        std::fs::write(paths.turns_file(agent, &id), text).unwrap();
+        std::fs::write(paths.turns_file(&key(1)), text).unwrap();
         last_turns(&paths, &key(1)).into_iter().filter_map(|turn| turn.prompt).collect()
     }
 

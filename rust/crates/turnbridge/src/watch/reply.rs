@@ -1,13 +1,14 @@
 //! A reply from here takes the road of a reply from the board: into the inbox, with an id that no
 //! other has; the daemon gives it to the agent. What became of it is read from the same place.
 
-use turnbridge_core::replies::reply_wire::{Outcome, Reply, ReplyTo};
+use turnbridge_core::replies::reply::{Reply, ReplyTo};
+use turnbridge_core::replies::run_result::Outcome;
 use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox;
 use turnbridge_system::daemon_control;
-use turnbridge_system::random_uuid::random_uuid;
+use turnbridge_system::random;
 
 /// Replies whose end has not been seen yet, and the project that each was for.
 #[derive(Debug, Default)]
@@ -24,12 +25,11 @@ impl Replies {
     ) -> String {
         let project = session.project().unwrap_or("-").to_owned();
         let to = ReplyTo {
-            agent: session.agent,
-            id: session.id.clone(),
+            key: session.key.clone(),
             // An agent knows a session only in the folder where it was started.
             cwd: session.project_dir().map(str::to_owned),
         };
-        let sent = random_uuid().and_then(|id| {
+        let sent = random::uuid().and_then(|id| {
             inbox::accept(paths, &Reply::from_board(id.clone(), text, to, now), now)?;
             Ok(id)
         });

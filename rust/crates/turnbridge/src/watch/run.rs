@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use crossterm::event::{self, Event as TerminalEvent};
-use turnbridge_core::ids::Agent;
+use turnbridge_core::ids::SessionKey;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::pane_store;
 use turnbridge_system::focus::{Done, Focused};
 use turnbridge_system::observe::current_sessions::current_session;
-use turnbridge_system::observe::session_follower::{Change, Schedule, SessionFollower, SessionKey};
+use turnbridge_system::observe::session_follower::{Change, Schedule, SessionFollower};
 
 use super::bell::Bell;
 use super::key::Key;
@@ -187,10 +187,7 @@ impl Watch {
     fn apply(&mut self, changes: Vec<Change>) {
         // A turn is recorded before its session's file is written.
         let is_chosen = |change: &Change| match change {
-            Change::Session(session) => self
-                .model
-                .chosen_key()
-                .is_some_and(|(agent, id)| (*agent, id) == (session.agent, &session.id)),
+            Change::Session(session) => self.model.chosen_key() == Some(&session.key),
             Change::Removed(_) => false,
         };
         if changes.iter().any(is_chosen) {
@@ -241,8 +238,8 @@ impl Watch {
 }
 
 /// Goes to a session's terminal, and says in one line what was done.
-fn focus(paths: &StatePaths, (agent, id): &SessionKey) -> String {
-    let Some(session) = current_session(paths, *agent, id, clock::now()) else {
+fn focus(paths: &StatePaths, key: &SessionKey) -> String {
+    let Some(session) = current_session(paths, key, clock::now()) else {
         return "error: its file is gone".to_owned();
     };
     match Focused::go(paths, session, |_| {}) {
@@ -262,11 +259,14 @@ fn what_was_done(focused: &Focused) -> String {
         (Done::OnlyCommand, _) if !focused.is_open => {
             "no terminal could be told to open it; y copies the command that resumes it"
         }
-        (Done::OnlyCommand, Agent::Codex) => {
-            "its pane is not known: go there, or close Codex there; y copies the command that resumes it"
-        }
-        (Done::OnlyCommand, Agent::Claude) => {
+        (Done::OnlyCommand, agent) if agent.may_be_open_twice() => {
             "its pane is not known; y copies the command that resumes it"
+        }
+        (Done::OnlyCommand, agent) => {
+            return format!(
+                "its pane is not known: go there, or close {} there; y copies the command that resumes it",
+                agent.product_name()
+            );
         }
     };
     text.to_owned()
@@ -275,7 +275,7 @@ fn what_was_done(focused: &Focused) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::ids::SessionId;
+    use turnbridge_core::ids::{Agent, SessionId};
     use turnbridge_core::terminals::terminal_calls::Pane;
     use turnbridge_system::resume_command::ResumeCommand;
 

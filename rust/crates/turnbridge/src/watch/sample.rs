@@ -2,23 +2,22 @@
 
 use std::time::Duration;
 
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::{Agent, SessionId, SessionKey};
 use turnbridge_core::session::event::ProcessKey;
-use turnbridge_core::session::turn_wire::TurnRecord;
+use turnbridge_core::session::turn_record::TurnRecord;
 use turnbridge_core::session::{
     Activity, Detail, Ended, Host, Prompt, Run, Session, State, Turn, Wait,
 };
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_system::observe::session_follower::{Change, SessionKey};
+use turnbridge_system::observe::session_follower::Change;
 
 /// A moment at which a dot that blinks is on.
 pub const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
 /// The nth session, of a project, in its state for so many seconds.
 pub fn session(number: u32, project: &str, state: State, seconds: u64) -> Session {
-    let (agent, id) = key(number);
     let since = NOW.minus(Duration::from_secs(seconds));
-    let mut session = Session::new(agent, id, since);
+    let mut session = Session::new(key(number), since);
     session.cwd = Some(format!("/home/user/{project}"));
     session.model = Some("opus".to_owned());
     let wait = Wait { tool: Some("Bash".to_owned()), ..Wait::default() };
@@ -58,7 +57,7 @@ pub fn in_pane(mut session: Session) -> Session {
 pub fn key(number: u32) -> SessionKey {
     let agent = if number.is_multiple_of(3) { Agent::Codex } else { Agent::Claude };
     let id = SessionId::parse(&format!("825c8529-ee09-4cb8-8902-{number:012}")).unwrap();
-    (agent, id)
+    SessionKey::new(agent, id)
 }
 
 pub fn changes(sessions: impl IntoIterator<Item = Session>) -> Vec<Change> {
@@ -67,21 +66,8 @@ pub fn changes(sessions: impl IntoIterator<Item = Session>) -> Vec<Change> {
 
 pub fn turn(prompt: &str, answer: &str, seconds_ago: u64) -> TurnRecord {
     TurnRecord {
-        version: 1,
-        agent: "claude".to_owned(),
-        session_id: String::new(),
-        turn_id: None,
         prompt: Some(prompt.to_owned()),
-        notice_id: None,
-        additions: Vec::new(),
-        earlier_answers: Vec::new(),
         answer: Some(answer.to_owned()),
-        detail: "ok".to_owned(),
-        error: None,
-        started_at: None,
-        ended_at: NOW.minus(Duration::from_secs(seconds_ago)).to_string(),
-        cwd: None,
-        permission_mode: None,
-        background_tasks: Vec::new(),
+        ..TurnRecord::new(key(1), Detail::Ok, NOW.minus(Duration::from_secs(seconds_ago)))
     }
 }

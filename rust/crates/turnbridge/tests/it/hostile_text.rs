@@ -7,9 +7,11 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use serde_json::json;
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::notices::notice_wire::{Notice, Progress, Route};
-use turnbridge_core::replies::reply_wire::{Reply, ReplyTo};
+use turnbridge_core::ids::{ChannelName, SessionKey};
+use turnbridge_core::notices::notice::Notice;
+use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::notices::route::Route;
+use turnbridge_core::replies::reply::{Reply, ReplyTo};
 use turnbridge_core::text::visible_text::visible;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
@@ -51,24 +53,20 @@ fn play_turns(world: &World) {
 fn fill_queues(world: &World) {
     let paths = StatePaths::below(&world.hermetic.state_dir());
     let now = clock::now();
-    let id = SessionId::parse(SESSION).unwrap();
-    let turns = turn_store::read_turns(&paths, Agent::Claude, &id);
+    let key = SessionKey::of("claude", SESSION).unwrap();
+    let turns = turn_store::read_turns(&paths, &key);
     let notice = Notice::of_turn("claude-n1".to_owned(), &turns[0], Some(HOSTILE.to_owned()));
     outbox::queue(&paths, &notice).unwrap();
     let progress = Progress { last_error: Some(HOSTILE.to_owned()), ..Progress::default() };
-    outbox::save_progress(&paths, "claude-n1", &progress).unwrap();
+    outbox::save_progress(&paths, "claude-n1", &ChannelName::SLACK, &progress).unwrap();
     let uuid = "0b7c4e6a-51a5-4d0e-9c3e-3f1f8f2f5a01".to_owned();
-    let to = ReplyTo { agent: Agent::Claude, id, cwd: Some(HOSTILE.to_owned()) };
+    let to = ReplyTo { key: key.clone(), cwd: Some(HOSTILE.to_owned()) };
     inbox::accept(&paths, &Reply::from_board(uuid, HOSTILE.to_owned(), to, now), now).unwrap();
     let route = Route {
-        ts: now.to_string(),
-        channel: "D1".to_owned(),
-        thread_ts: "1700000000.000100".to_owned(),
-        agent: "claude".to_owned(),
-        session_id: SESSION.to_owned(),
         turn_id: Some(HOSTILE.to_owned()),
         cwd: Some(HOSTILE.to_owned()),
         machine: Some(HOSTILE.to_owned()),
+        ..Route::new("D1", "1700000000.000100", key, now)
     };
     routes::append(&paths, &route).unwrap();
     let entry = json!({"ts": now.to_string(), "level": "warn", "message": HOSTILE, "cwd": HOSTILE});

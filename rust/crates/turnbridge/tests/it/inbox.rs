@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbridge_core::agents::resume::Live;
-use turnbridge_core::replies::reply_plan::{Step, Surroundings, Told, plan};
+use turnbridge_core::replies::reply_plan::{Step, Surroundings, plan};
+use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox as store;
 use turnbridge_system::replies::runs::find_out;
@@ -17,7 +18,6 @@ use turnbridge_system::replies::runs::find_out;
 use crate::support::world::{SESSION, World, lines_of, payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-const SLOW: &str = "TURNBRIDGE_TEST_SLOW";
 
 /// Writes down its arguments, each ended by a NUL, its folder, the id of the reply and what it
 /// reads; then does what the test says.
@@ -676,7 +676,7 @@ fn the_inbox_lists_what_waits_and_drops_it() {
 /// X12: the runner is killed at some moment; whoever comes next starts it again.
 #[test]
 fn killed_at_any_moment_a_reply_runs_at_most_once_and_its_files_tell() {
-    let rounds = if std::env::var(SLOW).is_ok_and(|value| value == "1") { 60 } else { 10 };
+    let rounds = if testkit::is_slow() { 60 } else { 10 };
     let inbox = Inbox::new();
     inbox.behave("sleep 0.02\n");
     let (mut never, mut once) = (0, 0);
@@ -713,7 +713,7 @@ struct Driver<'a> {
     inbox: &'a Inbox,
     paths: StatePaths,
     launched: Vec<(String, Child)>,
-    said: Vec<(String, Told)>,
+    said: Vec<(String, ThreadMessage)>,
 }
 
 impl Driver<'_> {
@@ -721,24 +721,26 @@ impl Driver<'_> {
     fn step(&mut self) -> bool {
         self.launched.retain_mut(|(_, runner)| runner.try_wait().unwrap().is_none());
         let entries = store::entries(&self.paths).unwrap();
-        let pending: Vec<_> = entries.iter().map(store::Entry::pending).collect();
         let launched: Vec<_> = self.launched.iter().map(|(id, _)| id.clone()).collect();
         let around = Surroundings {
             is_launched: &|id| launched.iter().any(|own| own == id),
-            is_open: &|_, _| false,
-            goes_into_terminal: &|_, _| false,
-            obstacle: &|_, _| None,
+            is_open: &|_| false,
+            goes_into_terminal: &|_| false,
+            obstacle: &|_| None,
             live: Live::Run,
         };
-        for step in plan(&pending, &around) {
+        for step in plan(&entries, &around) {
             let id = step.id().to_owned();
-            if let Some(told) = step.told() {
-                self.said.push((id.clone(), told));
-                store::mark_told(&self.paths, &id, told).unwrap();
-            }
             match step {
+                Step::Tell(_, message) => {
+                    self.said.push((id.clone(), message));
+                    store::mark_told(&self.paths, &id, message).unwrap();
+                }
                 Step::Run(_) => {
-                    assert!(self.said.contains(&(id.clone(), Told::Receipt)), "{id}: SLV-37");
+                    assert!(
+                        self.said.contains(&(id.clone(), ThreadMessage::Receipt)),
+                        "{id}: SLV-37"
+                    );
                     self.launched.push((id.clone(), self.inbox.spawn(&id)));
                 }
                 Step::FindOut(_) => {
@@ -746,7 +748,7 @@ impl Driver<'_> {
                     find_out(&self.paths, &entry.reply).unwrap();
                 }
                 Step::Finish(_) => store::finish(&self.paths, &id).unwrap(),
-                _ => {}
+                Step::Stop(_) => {}
             }
         }
         !entries.is_empty()
@@ -756,7 +758,7 @@ impl Driver<'_> {
 /// DESIGN 10.7, with real processes: runners are killed, and the daemon forgets whom it started.
 #[test]
 fn whoever_is_killed_every_reply_runs_at_most_once_and_every_one_ran_or_was_told() {
-    let is_slow = std::env::var(SLOW).is_ok_and(|value| value == "1");
+    let is_slow = testkit::is_slow();
     let (replies, kills) = if is_slow { (100, 30) } else { (30, 10) };
     let inbox = Inbox::new();
     // Of two agents one has hooks that acknowledge.
@@ -800,7 +802,7 @@ fn whoever_is_killed_every_reply_runs_at_most_once_and_every_one_ran_or_was_told
     for number in 0..replies {
         let id = format!("r{number}");
         let count = runs.iter().filter(|run| **run == id).count();
-        let is_told = [Told::Failed, Told::Uncertain, Told::Interrupted]
+        let is_told = [ThreadMessage::Failed, ThreadMessage::Uncertain, ThreadMessage::Interrupted]
             .iter()
             .any(|told| driver.said.contains(&(id.clone(), *told)));
         assert!(count <= 1, "{id} ran {count} times");

@@ -6,6 +6,7 @@ mod board;
 mod codex;
 mod concurrency;
 mod config;
+mod config_reads;
 #[cfg(unix)]
 mod daemon;
 #[cfg(unix)]

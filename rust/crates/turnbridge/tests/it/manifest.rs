@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use turnbridge_core::agents::hook_table::HookEventName;
 use turnbridge_core::ids::Agent;
-use turnbridge_core::session::event::HookEventName;
 
 fn read(path: &str) -> Value {
     let path = format!("{}/../../../{path}", env!("CARGO_MANIFEST_DIR"));
@@ -18,7 +18,7 @@ fn hooks_json_registers_exactly_the_events_that_the_code_knows_x5() {
     let hooks = manifest["hooks"].as_object().unwrap();
     let registered: BTreeSet<&str> = hooks.keys().map(String::as_str).collect();
     let known: BTreeSet<&str> =
-        HookEventName::of(Agent::Claude).iter().map(|name| name.as_str()).collect();
+        HookEventName::of(Agent::Claude).map(HookEventName::as_str).collect();
     assert_eq!(registered, known);
     // A hook on it would have to make the worktree.
     assert!(!registered.contains("WorktreeCreate"));
@@ -57,7 +57,7 @@ fn codex_json_registers_exactly_the_events_that_the_code_knows_and_no_gate() {
     let hooks = manifest["hooks"].as_object().unwrap();
     let registered: BTreeSet<&str> = hooks.keys().map(String::as_str).collect();
     let known: BTreeSet<&str> =
-        HookEventName::of(Agent::Codex).iter().map(|name| name.as_str()).collect();
+        HookEventName::of(Agent::Codex).map(HookEventName::as_str).collect();
     assert_eq!(registered, known);
     let commands = |program: &str, arguments: &str| {
         let unix = format!("\"$PLUGIN_ROOT/bin/{program}\" {arguments}");
@@ -85,6 +85,19 @@ fn codex_json_registers_exactly_the_events_that_the_code_knows_and_no_gate() {
         };
         assert_eq!(shown, expected, "{event}");
     }
+}
+
+/// What an event means for the state of its session.
+#[test]
+fn the_page_of_states_speaks_of_every_event_that_the_code_knows() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/states.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let words: BTreeSet<&str> =
+        rows.flat_map(|row| row.split(|c: char| !c.is_ascii_alphanumeric())).collect();
+    let known = HookEventName::ALL.iter().map(|name| name.as_str());
+    let missing: Vec<_> = known.filter(|name| !words.contains(name)).collect();
+    assert_eq!(missing, [""; 0], "docs/states.md has no row for them");
 }
 
 #[test]

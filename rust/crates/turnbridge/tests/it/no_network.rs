@@ -7,10 +7,10 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use testkit::{SlackApi, SlackSetup, skipped};
+use testkit::{SlackApi, SlackSetup};
 
+use crate::support::trace::{can_trace, traced};
 use crate::support::world::{World, feed, recordings};
 
 const CONFIG: &str = "[slack]
@@ -42,9 +42,7 @@ impl Trace {
 
 #[test]
 fn no_hook_opens_a_network_socket() {
-    let can_trace = Command::new("strace").args(["-o", "/dev/null", "true"]).status();
-    if !can_trace.is_ok_and(|status| status.success()) {
-        skipped("whether hooks use the network: `strace` is not installed, or may not trace");
+    if !can_trace("whether hooks use the network") {
         return;
     }
     let slack = SlackApi::start(SlackSetup::default());
@@ -68,18 +66,10 @@ fn no_hook_opens_a_network_socket() {
     let mut calls = 0;
     let mut call = |program: &str, arguments: &[&str], payload: &[u8]| {
         calls += 1;
-        let hook = world.command(program);
-        let mut strace = world.hermetic.command("strace");
-        strace.args(["-qq", "-ff", "-e", "trace=socket,execve", "-o"]);
-        strace.arg(traces.join(calls.to_string())).arg("--").arg(hook.get_program());
-        strace.envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        feed(
-            {
-                strace.args(arguments);
-                strace
-            },
-            payload,
-        );
+        let options = ["-ff", "-e", "trace=socket,execve"];
+        let mut hook = traced(&world, program, &options, &traces.join(calls.to_string()));
+        hook.args(arguments);
+        feed(hook, payload);
     };
     for (name, payload) in recordings() {
         if name.starts_with("Stop") {

@@ -2,11 +2,10 @@
 
 use std::process::Command;
 
-use testkit::{Browser, Claude, Codex};
+use testkit::{Browser, Claude, Codex, SLOW};
 
 use crate::support::old_agents::lack;
 
-const SLOW: &str = "TURNBRIDGE_TEST_SLOW";
 const NO_AGENTS: &str = "TURNBRIDGE_TEST_NO_AGENTS";
 const NO_BROWSER: &str = "TURNBRIDGE_TEST_NO_BROWSER";
 
@@ -77,7 +76,7 @@ pub fn fast<A: Agent>() -> Option<A> {
 /// Like [`fast`], for tests that only the slow gate runs.
 #[track_caller]
 pub fn slow<A: Agent>() -> Option<A> {
-    if !is_set(SLOW) {
+    if !testkit::is_slow() {
         say(&format!("it is slow; set {SLOW}=1 to run it"));
         return None;
     }

@@ -76,7 +76,15 @@ impl<'world> Terminal<'world> {
     #[track_caller]
     pub fn wait_for_dialog(&self) -> Value {
         self.tmux.wait_for("Do you want to proceed?", PATIENCE);
-        let waiting = self.wait_for_state("waiting_user");
+        self.wait_for_state("waiting_user");
+        // Claude's own note of the process may tell of the dialog before the hook names the tool.
+        let waiting = wait_for("the tool of the dialog", || {
+            let session = self.world.only_session(Which::Live);
+            match session["waiting_for"].as_array().is_some_and(|tools| !tools.is_empty()) {
+                true => Ok(session),
+                false => Err(format!("{session:#}")),
+            }
+        });
         self.wait_for_keys();
         waiting
     }

@@ -5,14 +5,16 @@
 //! and fields are skipped. A field of the wrong type counts as absent and is reported.
 //! Field by field: recorded from Claude Code 2.1.197 and Codex 0.166.0, `testdata/*/hooks`.
 
+use crate::agents::agent_differences::TurnIdField;
+use crate::agents::hook_table::HookEventName;
 use crate::gate::speak::{SpeakCall, SpeakOutcome, is_speak_tool};
-use crate::ids::{Agent, SessionId};
+use crate::ids::{Agent, SessionId, SessionKey};
 use crate::scan::json_scan::{
     Capture, Field, Found, Keep, Malformed, Scanner, Step, wanted_fields,
 };
 use crate::session::Host;
 use crate::session::event::{
-    Event, EventKind, Facts, HookEventName, NotificationKind, ProcessKey, SessionSource, ToolCall,
+    Event, EventKind, Facts, NotificationKind, ProcessKey, SessionSource, ToolCall,
 };
 use crate::timestamp::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;
@@ -116,16 +118,15 @@ pub fn interpret(
         cwd: fields.text(Wanted::Cwd),
         transcript_path: fields.text(Wanted::TranscriptPath),
         permission_mode: fields.text(Wanted::PermissionMode),
-        prompt_id: match context.agent {
-            Agent::Claude => fields.text(Wanted::PromptId),
-            Agent::Codex => fields.text(Wanted::TurnId),
-        },
+        prompt_id: fields.text(match context.agent.turn_id_field() {
+            TurnIdField::PromptId => Wanted::PromptId,
+            TurnIdField::TurnId => Wanted::TurnId,
+        }),
         model: fields.text(Wanted::Model),
     };
     let kind = event_kind(name, &mut fields, &context, &facts);
     let event = Event {
-        agent: context.agent,
-        session_id,
+        session: SessionKey::new(context.agent, session_id),
         at: context.at,
         process: context.process,
         name: name.as_str().to_owned(),
@@ -137,10 +138,9 @@ pub fn interpret(
     Ok((event, fields.problems))
 }
 
-/// Returns whether a dialog may follow for which it has to be known who decides about the request. Codex's
-/// PermissionRequest does not say it, its rollout does (`rollout_tail::approvals_reviewer`).
+/// Returns whether a dialog may follow for which it has to be known who decides about the request.
 pub fn needs_reviewer(event: &Event) -> bool {
-    event.agent == Agent::Codex
+    event.session.agent.omits_the_reviewer()
         && event.name == HookEventName::PermissionRequest.as_str()
         && matches!(event.kind, EventKind::DialogOpened { .. })
 }
@@ -196,8 +196,9 @@ fn event_kind(
         }
         // Of `claude -p` nobody is asked: what no hook allows is refused.
         HookEventName::PermissionRequest if context.host.is_run_by_sdk() => UNASKED,
-        // `codex exec` asks its hooks about a tool of an MCP server, and nobody else.
-        HookEventName::PermissionRequest if agent == Agent::Codex && mode == Some(BYPASS) => {
+        HookEventName::PermissionRequest
+            if agent.asks_hooks_alone_when_bypassing() && mode == Some(BYPASS) =>
+        {
             UNASKED
         }
         HookEventName::PermissionRequest => {
@@ -268,11 +269,10 @@ impl Fields {
         }
     }
 
-    /// Codex adds to the input of a PermissionRequest why the agent wants it; the command is the
-    /// same as in the call.
     fn tool_call(&mut self, agent: Agent) -> ToolCall {
         let whole = self.last(Wanted::ToolInput);
-        let command = self.last(Wanted::ToolInputCommand).filter(|_| agent == Agent::Codex);
+        let command =
+            self.last(Wanted::ToolInputCommand).filter(|_| agent.adds_a_reason_to_requests());
         let input = match (command, whole) {
             (Some(Found::Text { text, .. }), _) => xxh3_64(text.as_bytes()),
             (_, Some(Found::Fingerprint(fingerprint))) => fingerprint,

@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use super::*;
 
 fn context(agent: Agent) -> CallContext {
@@ -22,9 +25,13 @@ fn parse_of(agent: Agent, json: &str) -> Result<(Event, Vec<&'static str>), Stri
 
 #[test]
 fn every_recorded_payload_is_read_and_ours_are_understood() {
-    check_recordings(Agent::Claude, "claude/hooks", 81);
-    check_recordings(Agent::Claude, "claude/hooks-2.1.326", 77);
-    check_recordings(Agent::Codex, "codex/hooks", 27);
+    for agent in Agent::ALL {
+        let understood: BTreeSet<_> =
+            recordings(agent).iter().filter_map(|path| check_recording(agent, path)).collect();
+        let all: BTreeSet<_> =
+            HookEventName::of(agent).map(|name| name.as_str().to_owned()).collect();
+        assert_eq!(understood, all, "every event of {agent} has a recording");
+    }
 }
 
 /// Since 2.1.326 Claude calls it there too.
@@ -64,34 +71,37 @@ fn a_notification_that_claude_needs_an_answer_is_an_open_dialog() {
     }
 }
 
+/// The files in `testdata/AGENT/hooks…`: a folder for each version of the agent that was recorded.
+fn recordings(agent: Agent) -> Vec<PathBuf> {
+    let folder = format!("{}/testdata/{agent}", env!("CARGO_MANIFEST_DIR"));
+    let entries =
+        |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let name_of = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let versions = entries(folder.into()).filter(|path| name_of(path).starts_with("hooks"));
+    versions.flat_map(entries).collect()
+}
+
+/// Returns the name of its event if it is one of ours.
 #[track_caller]
-fn check_recordings(agent: Agent, folder: &str, expected: usize) {
-    let folder = format!("{}/testdata/{folder}", env!("CARGO_MANIFEST_DIR"));
-    let mut understood = std::collections::BTreeSet::new();
-    let mut count = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
-        let text = std::fs::read_to_string(&path).unwrap();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let name = name.split(['.', '-']).next().unwrap().to_owned();
-        count += 1;
-        match parse_of(agent, &text) {
-            Ok((event, problems)) => {
-                assert!(problems.is_empty(), "{}: {problems:?}", path.display());
-                assert_eq!(event.name, name);
-                understood.insert(name);
-            }
-            Err(error) => {
-                assert_eq!(error, "OtherEvent", "{}", path.display());
-                assert_eq!(HookEventName::parse(&name, agent), None);
-            }
+fn check_recording(agent: Agent, path: &Path) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
+    let text = std::fs::read_to_string(path).unwrap();
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    let name = name.split(['.', '-']).next().unwrap().to_owned();
+    match parse_of(agent, &text) {
+        Ok((event, problems)) => {
+            assert!(problems.is_empty(), "{}: {problems:?}", path.display());
+            assert_eq!(event.name, name);
+            Some(name)
+        }
+        Err(error) => {
+            assert_eq!(error, "OtherEvent", "{}", path.display());
+            assert_eq!(HookEventName::parse(&name, agent), None);
+            let recorded: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(recorded["hook_event_name"], *name, "{}", path.display());
+            None
         }
     }
-    assert_eq!(count, expected);
-    let all: std::collections::BTreeSet<_> =
-        HookEventName::of(agent).iter().map(|name| name.as_str().to_owned()).collect();
-    assert_eq!(understood, all, "every event of ours has a recording");
 }
 
 #[test]
@@ -129,7 +139,7 @@ fn slv_67_the_keys_of_a_stop_are_read() {
         ))
         .unwrap();
         assert_eq!(problems, [""; 0]);
-        assert_eq!((event.session_id.as_str(), event.name.as_str()), ("abc", "Stop"));
+        assert_eq!((event.session.id.as_str(), event.name.as_str()), ("abc", "Stop"));
         assert_eq!(event.facts.transcript_path.as_deref(), Some("/t.jsonl"));
         assert_eq!(event.facts.cwd.as_deref(), Some("/home/user/project"));
         assert_eq!(event.facts.permission_mode.as_deref(), Some("plan"));
@@ -180,7 +190,7 @@ fn speak_calls_are_noted_with_their_outcome() {
 fn the_last_of_duplicate_keys_counts() {
     let (event, _) =
         parse(r#"{"hook_event_name":"Stop","session_id":"a","session_id":"b"}"#).unwrap();
-    assert_eq!(event.session_id.as_str(), "b");
+    assert_eq!(event.session.id.as_str(), "b");
 }
 
 #[test]

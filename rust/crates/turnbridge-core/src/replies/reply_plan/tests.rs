@@ -1,19 +1,22 @@
 use super::*;
-use crate::replies::reply_wire::{Reason, Way};
+use crate::ids::NamedSession;
+use crate::replies::holder::Way;
+use crate::replies::reply::{ReplySource, ReplyTo};
 use crate::replies::run_end::{Evidence, judge};
+use crate::replies::run_result::Reason;
 use crate::replies::turn_trace::{Trace, TurnEnd};
+use crate::timestamp::Timestamp;
 
 const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 const OTHER: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
 
 fn reply(id: &str, text: &str, progress: Progress) -> Pending {
+    let to = ReplyTo { key: SessionKey::of("claude", ID).unwrap(), cwd: None };
     Pending {
-        id: id.to_owned(),
-        session: Some((Agent::Claude, SessionId::parse(ID).unwrap())),
-        text: text.to_owned(),
-        written: None,
-        told: vec![Told::Receipt],
+        reply: Reply::from_board(id.to_owned(), text.to_owned(), to, Timestamp::default()),
         progress,
+        told: vec![ThreadMessage::Receipt],
+        telling: None,
     }
 }
 
@@ -22,10 +25,10 @@ fn waiting(id: &str) -> Pending {
 }
 
 fn ended(outcome: Outcome) -> Progress {
-    Progress::Ended(RunResult::new(outcome, String::new()))
+    Progress::Ended(RunResult::new(outcome, Timestamp::default()))
 }
 
-fn told(mut reply: Pending, told: &[Told]) -> Pending {
+fn told(mut reply: Pending, told: &[ThreadMessage]) -> Pending {
     reply.told.extend_from_slice(told);
     reply
 }
@@ -42,9 +45,9 @@ fn step_of(reply: &Pending) -> String {
 fn steps_around(pending: &[Pending], launched: &[&str], is_open: bool, live: Live) -> String {
     let around = Surroundings {
         is_launched: &|id| launched.contains(&id),
-        is_open: &|_, _| is_open,
-        goes_into_terminal: &|_, _| false,
-        obstacle: &|_, _| None,
+        is_open: &|_| is_open,
+        goes_into_terminal: &|_| false,
+        obstacle: &|_| None,
         live,
     };
     names(pending, &around)
@@ -54,18 +57,18 @@ fn steps_around(pending: &[Pending], launched: &[&str], is_open: bool, live: Liv
 fn steps_beside_terminal(pending: &[Pending]) -> String {
     let around = Surroundings {
         is_launched: &|_| false,
-        is_open: &|_, _| false,
-        goes_into_terminal: &|_, _| true,
-        obstacle: &|_, _| None,
+        is_open: &|_| false,
+        goes_into_terminal: &|_| true,
+        obstacle: &|_| None,
         live: Live::Pane,
     };
     names(pending, &around)
 }
 
 fn names(pending: &[Pending], around: &Surroundings<'_>) -> String {
-    let name = |step: &Step| {
-        let debug = format!("{step:?}");
-        format!("{} {}", debug.split('(').next().unwrap(), step.id())
+    let name = |step: &Step| match step {
+        Step::Tell(id, message) => format!("Tell{message:?} {id}"),
+        step => format!("{} {}", format!("{step:?}").split('(').next().unwrap(), step.id()),
     };
     plan(pending, around).iter().map(name).collect::<Vec<_>>().join(", ")
 }
@@ -74,8 +77,8 @@ fn names(pending: &[Pending], around: &Surroundings<'_>) -> String {
 fn slv_37_the_receipt_is_on_record_before_anything_runs() {
     let mut first = waiting("a");
     first.told.clear();
-    assert_eq!(step_of(&first), "Receipt a");
-    first.told.push(Told::Receipt);
+    assert_eq!(step_of(&first), "TellReceipt a");
+    first.told.push(ThreadMessage::Receipt);
     assert_eq!(steps(&[first]), "Run a");
 }
 
@@ -83,16 +86,17 @@ fn slv_37_the_receipt_is_on_record_before_anything_runs() {
 fn x40_a_reply_that_goes_into_an_open_terminal_gets_the_receipt_that_says_so() {
     let mut first = waiting("a");
     first.told.clear();
-    assert_eq!(steps_beside_terminal(&[first.clone()]), "TerminalReceipt a");
-    let received = told(first, &[Told::TerminalReceipt]);
+    assert_eq!(steps_beside_terminal(&[first.clone()]), "TellTerminalReceipt a");
+    let received = told(first, &[ThreadMessage::TerminalReceipt]);
     assert_eq!(steps_beside_terminal(std::slice::from_ref(&received)), "Run a");
     // Its terminal was closed meanwhile, so that a process of its own is started (SLV-84).
-    assert_eq!(step_of(&received), "Receipt a");
-    assert_eq!(step_of(&told(received.clone(), &[Told::Receipt])), "Run a");
+    assert_eq!(step_of(&received), "TellReceipt a");
+    assert_eq!(step_of(&told(received.clone(), &[ThreadMessage::Receipt])), "Run a");
     // A terminal was opened meanwhile.
-    assert_eq!(steps_beside_terminal(&[waiting("a")]), "TerminalReceipt a");
+    assert_eq!(steps_beside_terminal(&[waiting("a")]), "TellTerminalReceipt a");
     // Which way one goes that waits for another is seen when it starts.
-    let waits = Pending { id: "b".into(), ..received };
+    let mut waits = received;
+    waits.reply.id = "b".into();
     assert_eq!(steps(&[waiting("a"), waits]), "Run a, TellQueued b");
 }
 
@@ -100,12 +104,14 @@ fn x40_a_reply_that_goes_into_an_open_terminal_gets_the_receipt_that_says_so() {
 #[test]
 fn replies_of_one_session_run_one_at_a_time_and_those_of_others_beside_them() {
     let mut other = waiting("c");
-    other.session = Some((Agent::Codex, SessionId::parse(OTHER).unwrap()));
+    other.reply.to = NamedSession::of("codex", OTHER);
     let pending = [waiting("a"), waiting("b"), other];
     assert_eq!(steps(&pending), "Run a, TellQueued b, Run c");
-    let pending = [reply("a", "x", Progress::Running), told(waiting("b"), &[Told::Queued])];
+    let pending =
+        [reply("a", "x", Progress::Running), told(waiting("b"), &[ThreadMessage::Queued])];
     assert_eq!(steps(&pending), "");
-    let pending = [reply("a", "x", ended(Outcome::Done)), told(waiting("b"), &[Told::Queued])];
+    let pending =
+        [reply("a", "x", ended(Outcome::Done)), told(waiting("b"), &[ThreadMessage::Queued])];
     assert_eq!(steps(&pending), "Finish a, Run b");
     // Started, but its claim cannot be seen yet.
     let pending = [waiting("a"), waiting("b")];
@@ -119,14 +125,14 @@ fn what_was_claimed_is_never_run_again() {
     assert_eq!(steps(&pending), "FindOut a, TellQueued b");
     let uncertain = reply("a", "x", ended(Outcome::Uncertain));
     assert_eq!(step_of(&uncertain), "TellUncertain a");
-    assert_eq!(steps(&[told(uncertain, &[Told::Uncertain])]), "Finish a");
+    assert_eq!(steps(&[told(uncertain, &[ThreadMessage::Uncertain])]), "Finish a");
 }
 
 #[test]
 fn a_run_that_was_cut_off_is_told_so_and_not_run_again() {
     let cut = reply("a", "x", ended(Outcome::Interrupted));
     assert_eq!(steps(&[cut.clone(), waiting("b")]), "TellInterrupted a, Run b");
-    assert_eq!(steps(&[told(cut, &[Told::Interrupted]), waiting("b")]), "Finish a, Run b");
+    assert_eq!(steps(&[told(cut, &[ThreadMessage::Interrupted]), waiting("b")]), "Finish a, Run b");
 }
 
 #[test]
@@ -137,50 +143,55 @@ fn an_agent_whose_runner_died_before_it_could_stop_it_is_stopped_all_the_same() 
 
 #[test]
 fn a_reply_waits_unclaimed_while_the_codex_that_has_the_thread_would_not_start_it() {
-    let around = |obstacle: &dyn Fn(Agent, &SessionId) -> Option<Obstacle>, pending: &[Pending]| {
+    let around = |obstacle: &dyn Fn(&SessionKey) -> Option<Obstacle>, pending: &[Pending]| {
         let around = Surroundings {
             is_launched: &|_| false,
-            is_open: &|_, _| false,
-            goes_into_terminal: &|_, _| false,
+            is_open: &|_| false,
+            goes_into_terminal: &|_| false,
             obstacle,
             live: Live::Run,
         };
         names(pending, &around)
     };
-    let aborted = |_: Agent, _: &SessionId| Some(Obstacle::Aborted);
-    let exec = |_: Agent, _: &SessionId| Some(Obstacle::Exec);
+    let aborted = |_: &SessionKey| Some(Obstacle::Aborted);
+    let exec = |_: &SessionKey| Some(Obstacle::Exec);
     let mut new = waiting("a");
     new.told.clear();
-    assert_eq!(around(&aborted, &[new]), "Receipt a");
-    assert_eq!(around(&aborted, &[waiting("a"), waiting("b")]), "TellObstacle a, TellObstacle b");
-    let waits = told(waiting("a"), &[Told::AfterAbort]);
+    assert_eq!(around(&aborted, &[new]), "TellReceipt a");
+    assert_eq!(
+        around(&aborted, &[waiting("a"), waiting("b")]),
+        "TellAfterAbort a, TellAfterAbort b"
+    );
+    let waits = told(waiting("a"), &[ThreadMessage::AfterAbort]);
     assert_eq!(around(&aborted, std::slice::from_ref(&waits)), "");
     // It has another reason to wait, and then none.
-    assert_eq!(around(&exec, std::slice::from_ref(&waits)), "TellObstacle a");
-    assert_eq!(around(&|_, _| None, &[waits]), "Run a");
+    assert_eq!(around(&exec, std::slice::from_ref(&waits)), "TellBehindExec a");
+    assert_eq!(around(&|_| None, &[waits]), "Run a");
     // What runs is let run.
     assert_eq!(around(&aborted, &[reply("a", "x", Progress::Running)]), "");
     let queued = reply("a", "x", ended(Outcome::NotBegun));
     assert_eq!(step_of(&queued), "TellNotBegun a");
-    assert_eq!(step_of(&told(queued, &[Told::NotBegun])), "Finish a");
+    assert_eq!(step_of(&told(queued, &[ThreadMessage::NotBegun])), "Finish a");
 }
 
 #[test]
 fn slv_39_80_how_a_run_ended_is_told_once() {
-    let result = RunResult::failed(Reason::ExitCode, Some(1), String::new());
+    let result = RunResult::failed(Reason::ExitCode, Some(1), Timestamp::default());
     let failed = reply("a", "x", Progress::Ended(result));
     assert_eq!(step_of(&failed), "TellFailed a");
-    assert_eq!(steps(&[told(failed, &[Told::Failed])]), "Finish a");
+    assert_eq!(steps(&[told(failed, &[ThreadMessage::Failed])]), "Finish a");
     let output = RunResult {
         output: Some("Total cost: 0".into()),
-        ..RunResult::new(Outcome::Done, String::new())
+        ..RunResult::new(Outcome::Done, Timestamp::default())
     };
     let printed = reply("a", "/cost", Progress::Ended(output));
     assert_eq!(step_of(&printed), "TellOutput a");
-    assert_eq!(steps(&[told(printed, &[Told::Output])]), "Finish a");
+    assert_eq!(steps(&[told(printed, &[ThreadMessage::Output])]), "Finish a");
     // Of blank lines no message can be made: it would be refused for ever.
-    let blank =
-        RunResult { output: Some(" \n".into()), ..RunResult::new(Outcome::Done, String::new()) };
+    let blank = RunResult {
+        output: Some(" \n".into()),
+        ..RunResult::new(Outcome::Done, Timestamp::default())
+    };
     assert_eq!(steps(&[reply("a", "/cost", Progress::Ended(blank))]), "Finish a");
     assert_eq!(steps(&[reply("a", "x", ended(Outcome::Stopped))]), "TellStopped a");
     assert_eq!(steps(&[reply("a", "x", ended(Outcome::HandedOver))]), "Finish a");
@@ -189,10 +200,10 @@ fn slv_39_80_how_a_run_ended_is_told_once() {
 #[test]
 fn slv_40_85_a_reply_without_a_route_is_told_so_and_never_run() {
     let mut lost = waiting("a");
-    lost.session = None;
-    lost.text = "stop".into();
+    lost.reply.to = NamedSession::nobody();
+    lost.reply.text = "stop".into();
     assert_eq!(step_of(&lost), "TellNoRoute a");
-    assert_eq!(steps(&[told(lost, &[Told::NoRoute])]), "Finish a");
+    assert_eq!(steps(&[told(lost, &[ThreadMessage::NoRoute])]), "Finish a");
 }
 
 #[test]
@@ -206,10 +217,10 @@ fn stop_ends_the_run_that_is_under_way_and_is_no_prompt() {
             "Stop a, Finish s"
         );
         assert_eq!(step_of(&stop), "TellNothingToStop s");
-        assert_eq!(steps(&[told(stop, &[Told::NothingToStop])]), "Finish s");
+        assert_eq!(steps(&[told(stop, &[ThreadMessage::NothingToStop])]), "Finish s");
     }
     let mut stranger = reply("a", "x", Progress::Running);
-    stranger.session = Some((Agent::Claude, SessionId::parse(OTHER).unwrap()));
+    stranger.reply.to = NamedSession::of("claude", OTHER);
     let stop = reply("s", "stop", Progress::Waiting);
     assert_eq!(steps(&[stranger, stop]), "TellNothingToStop s");
     assert_eq!(steps(&[reply("a", "stop it", Progress::Waiting)]), "Run a");
@@ -218,7 +229,7 @@ fn stop_ends_the_run_that_is_under_way_and_is_no_prompt() {
 #[test]
 fn a_stop_that_is_found_late_does_not_end_a_run_whose_prompt_was_written_after_it() {
     let at = |mut reply: Pending, ts: &str| {
-        reply.written = SlackTs::parse(ts);
+        (reply.reply.source, reply.reply.ts) = (ReplySource::SLACK, ts.to_owned());
         reply
     };
     let stop = || reply("s", "stop", Progress::Waiting);
@@ -233,27 +244,12 @@ fn a_stop_that_is_found_late_does_not_end_a_run_whose_prompt_was_written_after_i
     assert_eq!(steps(&[stop(), at(run(), "1700000009.000100")]), "Stop a, Finish s");
 }
 
-/// The file of a reply has these words: one that is not read again is told twice.
-#[test]
-fn every_word_on_record_is_read_as_what_was_said() {
-    for told in Told::ALL {
-        assert_eq!(Told::parse(told.as_str()), Some(told));
-    }
-    assert_eq!(Told::parse("receipts"), None);
-    let words = |is_it: fn(Told) -> bool| {
-        let those = Told::ALL.into_iter().filter(|told| !is_it(*told));
-        those.map(Told::as_str).collect::<Vec<_>>().join(" ")
-    };
-    assert_eq!(words(Told::is_of_run), "terminal_receipt no_route refused nothing_to_stop");
-    assert_eq!(words(Told::is_fixed_text), "output");
-}
-
 #[test]
 fn commands_that_end_the_session_are_refused_without_a_receipt() {
     let mut clear = reply("a", "/clear", Progress::Waiting);
     clear.told.clear();
     assert_eq!(step_of(&clear), "TellRefused a");
-    assert_eq!(steps(&[told(clear, &[Told::Refused]), waiting("b")]), "Finish a, Run b");
+    assert_eq!(steps(&[told(clear, &[ThreadMessage::Refused]), waiting("b")]), "Finish a, Run b");
 }
 
 #[test]
@@ -262,7 +258,8 @@ fn with_hold_a_reply_waits_until_the_terminal_has_gone() {
     let at = |pending: &[Pending], is_open, live| steps_around(pending, &[], is_open, live);
     assert_eq!(at(&pending, true, Live::Run), "Run a, TellQueued b");
     assert_eq!(at(&pending, true, Live::Hold), "TellHeld a, TellHeld b");
-    let held = [told(waiting("a"), &[Told::Held]), told(waiting("b"), &[Told::Held])];
+    let held =
+        [told(waiting("a"), &[ThreadMessage::Held]), told(waiting("b"), &[ThreadMessage::Held])];
     assert_eq!(at(&held, true, Live::Hold), "");
     assert_eq!(at(&held, false, Live::Hold), "Run a, TellQueued b");
     assert_eq!(at(&held, true, Live::Pane), "");
@@ -276,12 +273,12 @@ struct World {
     has_agent_file: bool,
     is_acknowledged: bool,
     result: Option<RunResult>,
-    told: Vec<Told>,
+    told: Vec<ThreadMessage>,
     is_finished: bool,
     runner: Runner,
     agent: ModelAgent,
     runs: u32,
-    said: Vec<Told>,
+    said: Vec<ThreadMessage>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -328,7 +325,7 @@ impl World {
 
     /// One step of the runner and of the agent, each of which may be the last.
     fn live(&mut self, dice: &mut Dice) {
-        let end = |outcome| Some(RunResult::new(outcome, String::new()));
+        let end = |outcome| Some(RunResult::new(outcome, Timestamp::default()));
         match self.runner {
             Runner::None => {}
             _ if dice.below(8) == 0 => self.runner = Runner::None,
@@ -373,7 +370,7 @@ impl World {
         }
         match step {
             Step::Run(_) => {
-                assert!(self.told.contains(&Told::Receipt), "run before its receipt");
+                assert!(self.told.contains(&ThreadMessage::Receipt), "run before its receipt");
                 if self.runner == Runner::None {
                     self.runner = Runner::Started;
                 }
@@ -392,17 +389,17 @@ impl World {
                     printed: String::new(),
                     is_command: false,
                 };
-                self.result = Some(judge(&evidence, String::new()));
+                self.result = Some(judge(&evidence, Timestamp::default()));
             }
             Step::Finish(_) => self.is_finished = true,
-            other => {
-                let told = other.told().expect("a thing that is said");
-                self.said.push(told);
+            Step::Tell(_, message) => {
+                self.said.push(*message);
                 if dice.below(6) == 0 {
                     return false;
                 }
-                self.told.push(told);
+                self.told.push(*message);
             }
+            Step::Stop(_) => panic!("nobody has asked for it"),
         }
         true
     }
@@ -427,12 +424,12 @@ fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kill
             // A daemon that was killed does not know what it has started.
             let knows = dice.below(2) == 0;
             let around = Surroundings {
-                goes_into_terminal: &|_, _| false,
+                goes_into_terminal: &|_| false,
                 is_launched: &|id| {
                     knows && worlds[id.parse::<usize>().unwrap()].runner != Runner::None
                 },
-                is_open: &|_, _| false,
-                obstacle: &|_, _| None,
+                is_open: &|_| false,
+                obstacle: &|_| None,
                 live: Live::Run,
             };
             for step in plan(&pending, &around) {
@@ -450,19 +447,29 @@ fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kill
         }
         for world in &worlds {
             assert!(world.runs <= 1, "{world:#?}");
-            let is_told = |ends: &[Told]| ends.iter().any(|end| world.said.contains(end));
+            let is_told = |ends: &[ThreadMessage]| ends.iter().any(|end| world.said.contains(end));
             let is_well = world.agent == ModelAgent::Over(true);
             match world.runs {
-                0 => assert!(is_told(&[Told::Failed, Told::Uncertain]), "{world:#?}"),
+                0 => assert!(
+                    is_told(&[ThreadMessage::Failed, ThreadMessage::Uncertain]),
+                    "{world:#?}"
+                ),
                 _ if is_well => {
-                    let ends = [Told::Failed, Told::Uncertain, Told::Interrupted];
+                    let ends = [
+                        ThreadMessage::Failed,
+                        ThreadMessage::Uncertain,
+                        ThreadMessage::Interrupted,
+                    ];
                     assert!(!is_told(&ends), "told a falsehood: {world:#?}");
                 }
-                _ => assert!(is_told(&[Told::Failed, Told::Interrupted]), "{world:#?}"),
+                _ => assert!(
+                    is_told(&[ThreadMessage::Failed, ThreadMessage::Interrupted]),
+                    "{world:#?}"
+                ),
             }
             outcomes[match (world.runs, is_well) {
                 (1, true) => 0,
-                (1, false) if is_told(&[Told::Interrupted]) => 1,
+                (1, false) if is_told(&[ThreadMessage::Interrupted]) => 1,
                 (1, false) => 2,
                 _ => 3,
             }] += 1;

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use crate::gate::speak::{SpeakCall, SpeakOutcome, is_speak_prompt};
-use crate::ids::Agent;
 use crate::session::dialogs::track_dialogs;
 use crate::session::event::{Event, EventKind, PaneEnd, ProcessKey, SessionSource};
 use crate::session::{Activity, Addition, Detail, Ended, Prompt, Run, Session, Turn};
@@ -108,18 +107,18 @@ fn is_next_of_turn(turn: &Turn, event: &Event) -> bool {
 }
 
 /// Returns whether the event names another turn than the one that is known: the hook of its prompt
-/// was killed, or never ran. Codex's ids are not compared: a review starts one turn and completes
-/// another.
+/// was killed, or never ran.
 pub fn is_other_turn(turn: &Turn, event: &Event) -> bool {
     let ids = (&turn.prompt_id, &event.facts.prompt_id);
-    event.agent == Agent::Claude && matches!(ids, (Some(known), Some(named)) if known != named)
+    event.session.agent.ends_turns_as_they_began()
+        && matches!(ids, (Some(known), Some(named)) if known != named)
 }
 
-/// Returns whether the event is a prompt that was typed while a turn of Claude's ran (LIVE-8). Its hook
-/// is called at once, with the id of that turn.
+/// Returns whether the event is a prompt that was typed while a turn ran, and belongs to that turn
+/// (LIVE-8).
 pub fn is_addition(run: &Run, event: &Event) -> bool {
     let ids = (&run.turn.prompt_id, &event.facts.prompt_id);
-    event.agent == Agent::Claude
+    event.session.agent.adds_prompts_to_the_open_turn()
         && event.agent_id.is_none()
         && matches!(event.kind, EventKind::PromptSubmitted { .. })
         && matches!(ids, (Some(open), Some(named)) if open == named)
@@ -134,10 +133,9 @@ fn is_told_again(run: &Run, event: &Event) -> bool {
     is_end && run.turn.is_over && run.activity != Activity::Working && is_same_turn(run, event)
 }
 
-/// Only Codex names a turn once: Claude's `!command` ends under the id of the prompt before it.
 fn is_same_turn(run: &Run, event: &Event) -> bool {
     let id = &event.facts.prompt_id;
-    event.agent == Agent::Codex && id.is_some() && run.turn.prompt_id == *id
+    event.session.agent.names_turns_once() && id.is_some() && run.turn.prompt_id == *id
 }
 
 /// The run that the event belongs to, made when it is new. `None`: the event concerns no run

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::agents::hook_wire::{CallContext, HookReader, interpret};
-use crate::ids::{Agent, SessionId};
+use crate::ids::{Agent, SessionId, SessionKey};
 use crate::session::event::Facts;
 use crate::session::{Host, State};
 use crate::timestamp::Timestamp;
@@ -24,7 +24,7 @@ impl Driver {
     fn of(agent: Agent) -> Driver {
         let id = SessionId::parse("s").unwrap();
         Driver {
-            session: Session::new(agent, id, Timestamp::from_millis(0)),
+            session: Session::new(SessionKey::new(agent, id), Timestamp::from_millis(0)),
             now: Timestamp::from_millis(1_000_000),
             process: ProcessKey { pid: 1, start: 1 },
             changes: Vec::new(),
@@ -59,7 +59,7 @@ impl Driver {
 
     fn context(&self) -> CallContext {
         CallContext {
-            agent: self.session.agent,
+            agent: self.session.key.agent,
             at: self.now,
             process: self.process,
             host: Host::default(),
@@ -71,10 +71,9 @@ impl Driver {
             Some((word, agent)) => (word, Some(agent.to_owned())),
             None => (word, None),
         };
-        let agent = self.session.agent;
+        let agent = self.session.key.agent;
         let observed = |kind| Event {
-            agent,
-            session_id: self.session.id.clone(),
+            session: SessionKey::new(agent, self.session.key.id.clone()),
             at: self.now,
             process: self.process,
             name: word.to_owned(),

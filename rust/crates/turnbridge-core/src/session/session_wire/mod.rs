@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::speak::{SpeakCall, SpeakOutcome};
-use crate::ids::{Agent, SessionId};
+use crate::ids::SessionKey;
 use crate::session::claim::Claim;
 use crate::session::event::ProcessKey;
 use crate::session::{
@@ -167,8 +167,8 @@ struct EndedFile {
 pub fn write_session(session: &Session) -> Vec<u8> {
     let file = SessionFile {
         version: VERSION,
-        agent: session.agent.as_str().to_owned(),
-        session_id: session.id.as_str().to_owned(),
+        agent: session.key.agent.as_str().to_owned(),
+        session_id: session.key.id.as_str().to_owned(),
         state: session.state().as_str().to_owned(),
         detail: session.detail().map(|detail| detail.as_str().to_owned()),
         error: session.detail().and_then(Detail::error).map(str::to_owned),
@@ -201,8 +201,7 @@ pub fn read_session(bytes: &[u8]) -> Option<Session> {
         return None;
     }
     Some(Session {
-        agent: Agent::parse(&file.agent)?,
-        id: SessionId::parse(&file.session_id)?,
+        key: SessionKey::of(&file.agent, &file.session_id)?,
         created_at: Timestamp::parse(&file.created_at).unwrap_or_default(),
         cwd: file.cwd,
         transcript_path: file.transcript_path,
@@ -251,12 +250,7 @@ fn run_to_wire(run: &Run) -> RunFile {
 }
 
 fn run_from_wire(file: RunFile) -> Option<Run> {
-    let detail = match (file.detail.as_deref(), file.error) {
-        (Some("ok"), _) => Some(Detail::Ok),
-        (Some("failed"), error) => Some(Detail::Failed { error: error.unwrap_or_default() }),
-        (Some("interrupted"), _) => Some(Detail::Interrupted),
-        _ => None,
-    };
+    let detail = file.detail.as_deref().and_then(|word| Detail::of(word, file.error));
     Some(Run {
         process: ProcessKey { pid: file.pid, start: file.start },
         started_at: Timestamp::parse(&file.started_at)?,

@@ -1,10 +1,11 @@
 use super::*;
 use crate::agents::hook_wire::{CallContext, HookReader, interpret};
+use crate::ids::Agent;
 use crate::session::advance::advance;
 
 fn a_busy_session() -> Session {
-    let id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
-    let mut session = Session::new(Agent::Claude, id, Timestamp::from_millis(1_000));
+    let key = SessionKey::of("claude", "825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
+    let mut session = Session::new(key, Timestamp::from_millis(1_000));
     session.claims.claim(Claim { payload: 0xabc, origin: "plugin".into() });
     let payloads = [
         include_str!("../../../testdata/claude/hooks/SessionStart.startup.json"),

@@ -1,5 +1,7 @@
 //! What one operating system command (OSC) means, without its beginning and its end.
 
+use percent_encoding::percent_decode;
+
 use super::Seen;
 
 pub fn of_sequence(text: &[u8]) -> Vec<Seen> {
@@ -44,7 +46,7 @@ fn cwd_of_uri(uri: &[u8]) -> Option<Seen> {
     };
     let slash = rest.iter().position(|byte| *byte == b'/')?;
     let (host, path) = rest.split_at(slash);
-    let path = if is_encoded { percent_decoded(path) } else { path.to_vec() };
+    let path = if is_encoded { percent_decode(path).collect() } else { path.to_vec() };
     let path = match path.as_slice() {
         // `file:///C:/Users`.
         [b'/', drive, b':', ..] if drive.is_ascii_alphabetic() => &path[1..],
@@ -61,25 +63,4 @@ fn cwd(path: &[u8], host: Option<String>) -> Option<Seen> {
 
 fn unquoted(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text)
-}
-
-/// What is no code stays as it is.
-fn percent_decoded(text: &[u8]) -> Vec<u8> {
-    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let [first, others @ ..] = rest {
-        match rest {
-            [b'%', high, low, behind @ ..] if digit(*high).is_some() && digit(*low).is_some() => {
-                let value = digit(*high).unwrap_or_default() << 4 | digit(*low).unwrap_or_default();
-                decoded.push(value);
-                rest = behind;
-            }
-            _ => {
-                decoded.push(*first);
-                rest = others;
-            }
-        }
-    }
-    decoded
 }

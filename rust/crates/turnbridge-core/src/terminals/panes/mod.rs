@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agents::codex::codex_binding::{Bindings, Input};
 use crate::agents::codex::codex_launch;
-use crate::ids::{Agent, SessionId};
+use crate::ids::{Agent, SessionId, SessionKey};
 use crate::session::event::{Event, EventKind, Facts, PaneEnd, ProcessKey};
 use crate::session::{Host, Run, Session, State};
 use crate::terminals::pane_id::{PaneId, pane_of};
@@ -70,7 +70,7 @@ impl Panes {
     /// Whatever ran in the pane before has ended: its shell was back (KT-70).
     pub fn launch(&mut self, pane: &PaneId, launch: Launch) {
         self.leave(pane, PaneEnd::PromptReturned);
-        if launch.agent == Agent::Codex
+        if launch.agent.is_bound_to_panes_by_launch()
             && let Some(mut started) = codex_launch::classify(&launch.argv)
         {
             // It is in `cwd`.
@@ -118,8 +118,8 @@ impl Panes {
             bindings.extend(shown);
         }
         for session in sessions {
-            let is_launched =
-                session.agent == Agent::Codex && self.codex.panes_of(&session.id).next().is_some();
+            let is_launched = session.key.agent.is_bound_to_panes_by_launch()
+                && self.codex.panes_of(&session.key.id).next().is_some();
             if !is_launched {
                 bindings.extend(session.live_runs().filter_map(|run| shown_run(session, run)));
             }
@@ -150,7 +150,8 @@ impl Panes {
     /// How a session stands to the panes that are known (KT-81, KT-82).
     pub fn view_of(&self, session: &Session) -> PaneView {
         let of_runs = session.live_runs().filter_map(|run| Some(shown_run(session, run)?.pane));
-        let launched = self.codex.panes_of(&session.id).filter(|_| session.agent == Agent::Codex);
+        let is_bound = session.key.agent.is_bound_to_panes_by_launch();
+        let launched = self.codex.panes_of(&session.key.id).filter(|_| is_bound);
         let panes: BTreeSet<PaneId> = launched.cloned().chain(of_runs).collect();
         let is_quiet = |pane: &PaneId| {
             self.launches.get(pane).is_some_and(|launched| launched.output_stopped_at.is_some())
@@ -174,16 +175,15 @@ fn shown_run(session: &Session, run: &Run) -> Option<Binding> {
     let pane = pane_of(|name| run.host.env(name)).filter(|_| !run.host.is_headless())?;
     Some(Binding {
         pane,
-        agent: session.agent,
-        session_id: session.id.clone(),
+        agent: session.key.agent,
+        session_id: session.key.id.clone(),
         process: run.process,
     })
 }
 
 fn departure(binding: &Binding, why: PaneEnd, at: Timestamp) -> Event {
     Event {
-        agent: binding.agent,
-        session_id: binding.session_id.clone(),
+        session: SessionKey::new(binding.agent, binding.session_id.clone()),
         at,
         process: binding.process,
         name: why.as_str().to_owned(),

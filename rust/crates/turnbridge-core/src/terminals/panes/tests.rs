@@ -28,11 +28,10 @@ fn host(window: &str, entrypoint: &str) -> Host {
 
 /// A session that one process after the other begins to carry: `(pid, window, entrypoint)`.
 fn session(agent: Agent, session_id: &str, runs: &[(u32, &str, &str)]) -> Session {
-    let mut session = Session::new(agent, id(session_id), second(1));
+    let mut session = Session::new(SessionKey::new(agent, id(session_id)), second(1));
     for (pid, window, entrypoint) in runs {
         let event = Event {
-            agent,
-            session_id: id(session_id),
+            session: SessionKey::new(agent, id(session_id)),
             at: second(1),
             process: ProcessKey { pid: *pid, start: u64::from(*pid) },
             name: "SessionStart".to_owned(),

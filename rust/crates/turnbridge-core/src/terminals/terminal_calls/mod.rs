@@ -8,6 +8,8 @@ mod reader_wire;
 
 pub use reader_wire::Reader;
 
+use crate::text::shell_words::shell_words;
+
 /// A pane, and the terminal that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pane {
@@ -330,18 +332,6 @@ fn kitty_keys(address: &Option<String>, window: &str, keys: &str) -> Call {
 fn kitty(address: &Option<String>, arguments: &[&str]) -> Call {
     let to: Vec<_> = address.iter().flat_map(|address| ["--to", address]).collect();
     Call::new("kitty", &["@"]).and(&owned(&to)).and(&owned(arguments))
-}
-
-/// A command line that a shell of POSIX, or whoever splits words as one does, takes for these words.
-pub fn shell_words(argv: &[String]) -> String {
-    let quoted = |word: &String| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
-        match !word.is_empty() && word.chars().all(is_plain) {
-            true => word.clone(),
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        }
-    };
-    argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

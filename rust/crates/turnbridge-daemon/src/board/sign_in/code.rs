@@ -12,6 +12,7 @@ use turnbridge_core::board::sign_in::{
 };
 use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_system::random;
 
 use crate::board::token;
 
@@ -24,9 +25,7 @@ pub struct Code {
 impl Code {
     /// The one before is good no more.
     pub fn make(paths: &StatePaths) -> io::Result<Code> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-        let code = Code { paths: paths.clone(), secret: code_of(random) };
+        let code = Code { paths: paths.clone(), secret: code_of(random::bytes()?) };
         write(paths, &CodeFile { version: 1, code: code.secret.clone(), wrong: 0 })?;
         Ok(code)
     }

@@ -24,17 +24,15 @@ pub struct Ears {
 impl Ears {
     pub fn take(&self, envelope: &Envelope<'_>) -> Accept {
         if envelope.kind != "events_api" {
-            let fields = [
-                ("envelope", Field::Text(envelope.id.clone())),
-                ("type", Field::Text(envelope.kind.clone())),
-            ];
+            let fields =
+                [("envelope", envelope.id.clone().into()), ("type", envelope.kind.clone().into())];
             self.hearing.log.info("an envelope of another type is ignored", &fields);
             return Accept::Kept;
         }
         let mut fields = vec![
-            ("envelope", Field::Text(envelope.id.clone())),
-            ("event_id", Field::Text(envelope.event_id.clone().unwrap_or_default())),
-            ("retry", Field::Number(u64::from(envelope.retry_attempt))),
+            ("envelope", envelope.id.clone().into()),
+            ("event_id", envelope.event_id.clone().unwrap_or_default().into()),
+            ("retry", envelope.retry_attempt.into()),
         ];
         self.keep(read_event(envelope.payload.as_bytes()), &mut fields)
     }
@@ -45,11 +43,11 @@ impl Ears {
         }
         let place = self.hearing.place();
         let owner = self.hearing.owner(place.as_ref());
-        let message = match check_message(reported.clone(), owner) {
-            Ok(message) => message,
+        let reply = match check_message(reported.clone(), owner) {
+            Ok(reply) => reply,
             Err(drop) => {
                 self.note_echo(drop, reported.as_ref());
-                fields.push(("outcome", Field::Text(drop.as_str().to_owned())));
+                fields.push(("outcome", drop.as_str().into()));
                 self.hearing.log.info("a message is no reply", fields);
                 return Accept::Kept;
             }
@@ -62,16 +60,16 @@ impl Ears {
                 Err(error) => return self.not_kept(fields, &format!("routes.jsonl: {error}")),
             };
             let checked = check_reply(reported.clone(), owner, &routes);
-            if let Checked::Accepted { message, route } = checked {
-                fields.push(("outcome", Field::Text("accepted".to_owned())));
-                return match self.hearing.take(message, Some(&route), fields) {
+            if let Checked::Accepted { reply, route } = checked {
+                fields.push(("outcome", "accepted".into()));
+                return match self.hearing.take(reply, Some(&route), fields) {
                     Ok(()) => Accept::Kept,
                     Err(error) => self.not_kept(fields, &format!("inbox: {error}")),
                 };
             }
         }
         let reported = reported.unwrap_or_default();
-        match heard::keep(&self.hearing.paths, &message, &reported, clock::now()) {
+        match heard::keep(&self.hearing.paths, &reply.id, &reported, clock::now()) {
             Ok(()) => {
                 self.hearing.log.info("a message is heard, and to be judged", fields);
                 let _ = self.asker.send(Order::Judge);
@@ -95,7 +93,7 @@ impl Ears {
     /// Slack sends it again, and it is asked for.
     fn not_kept(&self, fields: &[(&str, Field)], error: &str) -> Accept {
         let mut fields = fields.to_vec();
-        fields.push(("error", Field::Text(error.to_owned())));
+        fields.push(("error", error.into()));
         self.hearing.log.error("a message could not be kept; Slack will send it again", &fields);
         Accept::NotKept
     }
@@ -103,10 +101,10 @@ impl Ears {
 
 /// Without a word of what was said.
 pub fn describe(reported: &Reported, fields: &mut Vec<(&str, Field)>) {
-    let text = |value: &Option<String>| Field::Text(value.clone().unwrap_or_default());
+    let text = |value: &Option<String>| value.clone().unwrap_or_default().into();
     fields.push(("channel", text(&reported.channel)));
     fields.push(("thread_ts", text(&reported.thread_ts)));
     fields.push(("message_ts", text(&reported.ts)));
     let length = reported.text.as_ref().map_or(0, |text| text.len() as u64);
-    fields.push(("text_bytes", Field::Number(length)));
+    fields.push(("text_bytes", length.into()));
 }

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbridge_config::Slack as SlackConfig;
 use turnbridge_config::slack_connection::account;
-use turnbridge_core::notices::notice_wire::Route;
-use turnbridge_core::replies::reply_wire::{Reply, ReplySource, SlackMessage};
+use turnbridge_core::notices::route::Route;
+use turnbridge_core::replies::reply::{Reply, ReplySource};
 use turnbridge_core::slack::listening::{Company, Machines};
 use turnbridge_core::slack::machine_wire::Machine;
 use turnbridge_core::slack::place_wire::SlackPlace;
 use turnbridge_core::slack::reply_check::{Owner, Workspace};
 use turnbridge_core::slack::slack_ts::SlackTs;
-use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey};
+use turnbridge_core::slack::thread_marks::MarkChange;
 use turnbridge_slack::WebApi;
 use turnbridge_store::clock;
 use turnbridge_store::log::Field;
@@ -129,14 +129,14 @@ impl Hearing {
     /// leads nowhere.
     pub fn take(
         &self,
-        message: SlackMessage,
+        reply: Reply,
         route: Option<&Route>,
         fields: &mut Vec<(&str, Field)>,
     ) -> io::Result<()> {
-        let thread = ThreadKey::new(&message.channel, &message.thread_ts);
-        let ts = SlackTs::parse(&message.ts).ok_or(io::ErrorKind::InvalidInput)?;
+        let thread = reply.thread.clone().ok_or(io::ErrorKind::InvalidInput)?;
+        let ts = SlackTs::parse(&reply.ts).ok_or(io::ErrorKind::InvalidInput)?;
         let now = clock::now();
-        let reply = Reply::from_slack(message, route, now.to_string());
+        let reply = reply.addressed(route, now);
         let mut marks = self.marks();
         let accepted = match marks.marks().is_taken(&thread, ts) {
             true => Accepted::Known,
@@ -145,7 +145,7 @@ impl Hearing {
         if accepted == Accepted::New {
             // The reply itself is kept, and known by its file until the next start looks at it.
             if let Err(error) = marks.change(MarkChange::Taken { thread, ts }) {
-                let fields = [("error", Field::Text(error.to_string()))];
+                let fields = [("error", error.to_string().into())];
                 self.log.warn("a reply's mark could not be kept", &fields);
             }
         }
@@ -154,7 +154,7 @@ impl Hearing {
             Accepted::New => "a reply has come in",
             Accepted::Known => "a reply has come in before",
         };
-        fields.push(("reply", Field::Text(reply.id)));
+        fields.push(("reply", reply.id.into()));
         self.log.info(message, fields);
         let _ = self.events.send(Event::ReplyKept);
         Ok(())
@@ -166,9 +166,8 @@ impl Hearing {
 pub fn adopt_inbox(paths: &StatePaths, marks: &mut MarksFile) -> io::Result<()> {
     let open = inbox::entries(paths)?.into_iter().map(|entry| entry.reply);
     let finished = inbox::finished(paths)?.into_iter().map(|(reply, _)| reply);
-    for reply in open.chain(finished).filter(|reply| reply.source == ReplySource::Slack) {
-        let (Some(channel), Some(thread_ts)) = (&reply.channel, &reply.thread_ts) else { continue };
-        let thread = ThreadKey::new(channel, thread_ts);
+    for reply in open.chain(finished).filter(|reply| reply.source == ReplySource::SLACK) {
+        let Some(thread) = reply.thread else { continue };
         let Some(ts) = SlackTs::parse(&reply.ts) else { continue };
         if !marks.marks().is_known(&thread, ts) {
             marks.change(MarkChange::Taken { thread, ts })?;

@@ -5,6 +5,6 @@ pub(crate) mod ears;
 pub(crate) mod hearing;
 pub mod machine;
 pub(crate) mod plan;
-pub(crate) mod post;
 pub(crate) mod route_table;
+pub(crate) mod slack_channel;
 pub(crate) mod slack_side;

@@ -1,17 +1,17 @@
 //! What is posted for a notice: the parent with the user's prompt, the rest of a long prompt, then
 //! the answers (SLV-27..36, SLV-72, SLV-76). Pure.
 
-use turnbridge_core::notices::notice_wire::{Cause, Message, Notice, NoticeKind};
+use turnbridge_core::notices::notice::{Cause, Notice, NoticeKind};
+use turnbridge_core::notices::progress::Message;
 use turnbridge_core::slack::slack_text::{Part, split_answer, split_prompt};
 use turnbridge_core::text::one_line::shown_prompt;
 use turnbridge_core::text::texts::{
     Language, Text, answer_missing, log_location, problem, turn_failed, waiting_for_you,
 };
 
-/// What the delivery needs of the config.
+/// What the texts need of the config.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    pub target_user_id: String,
     pub language: Language,
     /// Where the log is that a message about a problem speaks of.
     pub log: String,

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use turnbridge_core::notices::notice_wire::Route;
+use turnbridge_core::notices::route::Route;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::routes;
 

@@ -2,21 +2,22 @@
 //! (`features.reply_resume`) and names what is needed for them.
 
 use std::io;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
 use turnbridge_config::slack_connection::{speed_up, web_api};
 use turnbridge_config::{Config, Slack as SlackConfig};
-use turnbridge_core::system::daemon_wire::SlackStatus;
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::system::daemon_wire::{ChannelStatus, ListenerStatus, RepliesStatus};
 use turnbridge_slack::{Envelope, SocketEvent, SocketMode, SocketWarning, Timing, Token};
 use turnbridge_store::clock;
-use turnbridge_store::log::Field;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::thread_marks::MarksFile;
 
 use super::asker::{self, Order};
 use super::ears::Ears;
 use super::hearing::{Hearing, Marks, adopt_inbox};
+use crate::channels::listener::Listener;
 use crate::channels::slack::machine::machine;
 use crate::daemon::event::Event;
 use crate::daemon::log::DaemonLog;
@@ -31,11 +32,41 @@ pub struct SlackSide {
     open: Option<Open>,
     /// The number of the last connection.
     connection: u64,
-    status: SlackStatus,
+    status: ListenerStatus,
+    replies: Option<RepliesStatus>,
+    report: Sender<ListenerReport>,
+    reports: Receiver<ListenerReport>,
     /// What could not be opened because of something on this machine, to be tried again.
     unopened: Option<(SlackConfig, Token)>,
     /// Read once: there is one writer.
     marks: Option<Marks>,
+}
+
+/// What a thread of a connection reports. One that was closed may still have something under way.
+struct ListenerReport {
+    connection: u64,
+    news: ListenerNews,
+}
+
+enum ListenerNews {
+    Socket(SocketEvent),
+    /// What the asker says of itself.
+    Replies(Box<RepliesStatus>),
+}
+
+/// Hands reports in, and wakes the daemon.
+#[derive(Clone)]
+struct ListenerReporter {
+    connection: u64,
+    reports: Sender<ListenerReport>,
+    events: Sender<Event>,
+}
+
+impl ListenerReporter {
+    fn send(&self, news: ListenerNews) {
+        let _ = self.reports.send(ListenerReport { connection: self.connection, news });
+        let _ = self.events.send(Event::Channel(ChannelName::SLACK));
+    }
 }
 
 struct Open {
@@ -46,35 +77,21 @@ struct Open {
 
 impl SlackSide {
     pub fn new(paths: StatePaths, events: Sender<Event>) -> SlackSide {
-        let status = SlackStatus::Off { reason: "no config has been read".to_owned() };
-        let (open, unopened, marks) = (None, None, None);
-        SlackSide { paths, events, open, connection: 0, status, unopened, marks }
-    }
-
-    /// Opens, closes, or leaves as it is.
-    pub fn set_config(&mut self, config: &Config, log: &DaemonLog) -> SlackStatus {
-        let (wanted, app_token) = match wanted(config) {
-            Ok(wanted) => wanted,
-            Err(reason) => {
-                self.stop();
-                self.status = SlackStatus::Off { reason: reason.to_owned() };
-                return self.status.clone();
-            }
-        };
-        if self.open.as_ref().is_some_and(|open| open.hearing.slack == *wanted) {
-            return self.status.clone();
+        let status = ListenerStatus::Off { reason: "no config has been read".to_owned() };
+        let (open, replies, unopened, marks) = (None, None, None, None);
+        let (report, reports) = mpsc::channel();
+        SlackSide {
+            paths,
+            events,
+            open,
+            connection: 0,
+            status,
+            replies,
+            report,
+            reports,
+            unopened,
+            marks,
         }
-        // The old one is closed before the new one is opened: they may be of different apps.
-        self.stop();
-        self.open(wanted.clone(), app_token.clone(), log);
-        self.status.clone()
-    }
-
-    /// Tries again what could not be opened. Returns `None` if there is no such thing.
-    pub fn retry(&mut self, log: &DaemonLog) -> Option<SlackStatus> {
-        let (wanted, app_token) = self.unopened.take()?;
-        self.open(wanted, app_token, log);
-        Some(self.status.clone())
     }
 
     fn open(&mut self, wanted: SlackConfig, app_token: Token, log: &DaemonLog) {
@@ -82,18 +99,18 @@ impl SlackSide {
         let status = match self.connect(&wanted, app_token.clone()) {
             Ok(open) => {
                 self.open = Some(open);
-                SlackStatus::Connecting
+                ListenerStatus::Connecting
             }
             Err(obstacle) => {
                 self.unopened = Some((wanted, app_token));
-                SlackStatus::Refused { error: obstacle.text, hint: Some(obstacle.hint) }
+                ListenerStatus::Refused { error: obstacle.text, hint: Some(obstacle.hint) }
             }
         };
         // Each problem once, however often it is tried.
-        if let (SlackStatus::Refused { error, hint }, true) = (&status, status != self.status) {
+        if let (ListenerStatus::Refused { error, hint }, true) = (&status, status != self.status) {
             let fields = [
-                ("error", Field::Text(error.clone())),
-                ("hint", Field::Text(hint.clone().unwrap_or_default())),
+                ("error", error.clone().into()),
+                ("hint", hint.clone().unwrap_or_default().into()),
             ];
             log.error("no replies can be heard", &fields);
         }
@@ -116,17 +133,32 @@ impl SlackSide {
             text: format!("no thread for Slack: {error}"),
             hint: "too many processes may be running".to_owned(),
         };
-        asker::start(Arc::clone(&hearing), incoming).map_err(threads)?;
+        let reporter = self.reporter();
+        let tell = move |status| reporter.send(ListenerNews::Replies(Box::new(status)));
+        asker::start(Arc::clone(&hearing), Box::new(tell), incoming).map_err(threads)?;
         let keep = {
             let ears = Ears { hearing: Arc::clone(&hearing), asker: orders.clone() };
             move |envelope: &Envelope<'_>| ears.take(envelope)
         };
-        let events = self.events.clone();
-        let connection = self.connection;
-        let tell = move |event| drop(events.send(Event::Socket { connection, event }));
+        let reporter = self.reporter();
+        let tell = move |event| reporter.send(ListenerNews::Socket(event));
         let timing = Timing::hastened(speed_up());
         let socket = SocketMode::start_telling(api, app_token, timing, keep, tell);
         Ok(Open { hearing, asker: orders, _socket: socket.map_err(threads)? })
+    }
+
+    fn reporter(&self) -> ListenerReporter {
+        let (reports, events) = (self.report.clone(), self.events.clone());
+        ListenerReporter { connection: self.connection, reports, events }
+    }
+
+    fn close(&mut self) {
+        self.unopened = None;
+        self.replies = None;
+        if let Some(open) = self.open.take() {
+            open.hearing.state().is_stopped = true;
+            let _ = open.asker.send(Order::Stop);
+        }
     }
 
     fn marks(&mut self) -> io::Result<Marks> {
@@ -136,10 +168,6 @@ impl SlackSide {
         let mut marks = MarksFile::read(&self.paths)?;
         adopt_inbox(&self.paths, &mut marks)?;
         Ok(Arc::clone(self.marks.insert(Arc::new(Mutex::new(marks)))))
-    }
-
-    pub fn is_open(&self) -> bool {
-        self.open.is_some()
     }
 
     /// What the asker has to know of the socket.
@@ -174,67 +202,91 @@ impl SlackSide {
         let _ = open.asker.send(order);
     }
 
-    /// What the connection tells of itself.
-    pub fn hear(&mut self, connection: u64, event: SocketEvent, log: &DaemonLog) -> SlackStatus {
-        if self.open.is_none() || connection != self.connection {
-            return self.status.clone();
-        }
+    fn take_socket_event(&mut self, event: SocketEvent, log: &DaemonLog) {
         self.note(&event);
         match event {
             SocketEvent::Connected { num_connections, gap, .. } => {
                 let gap = gap.map_or(0, |gap| u64::try_from(gap.as_millis()).unwrap_or(u64::MAX));
-                let fields = [
-                    ("connections", Field::Number(u64::from(num_connections))),
-                    ("gap_ms", Field::Number(gap)),
-                ];
+                let fields = [("connections", num_connections.into()), ("gap_ms", gap.into())];
                 log.info("connected to Slack", &fields);
                 let since = clock::now().to_string();
-                self.status = SlackStatus::Connected { since, num_connections };
+                self.status = ListenerStatus::Connected { since, num_connections };
             }
             SocketEvent::Lost { reason } => {
-                log.info(
-                    "a connection to Slack is gone",
-                    &[("reason", Field::Text(reason.to_string()))],
-                );
-                self.status = SlackStatus::Connecting;
+                log.info("a connection to Slack is gone", &[("reason", reason.to_string().into())]);
+                self.status = ListenerStatus::Connecting;
             }
             SocketEvent::Retrying { error, after } => {
                 let fields = [
-                    ("error", Field::Text(error.to_string())),
-                    (
-                        "after_ms",
-                        Field::Number(u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
-                    ),
+                    ("error", error.to_string().into()),
+                    ("after_ms", u64::try_from(after.as_millis()).unwrap_or(u64::MAX).into()),
                 ];
                 log.warn("Slack cannot be reached", &fields);
-                self.status = SlackStatus::Connecting;
+                self.status = ListenerStatus::Connecting;
             }
             SocketEvent::Warning(warning) => {
-                log.warn("Slack", &[("warning", Field::Text(warning.to_string()))]);
+                log.warn("Slack", &[("warning", warning.to_string().into())]);
             }
             SocketEvent::Fatal { error, hint } => {
                 let hint = hint.map(str::to_owned);
-                let mut fields = vec![("error", Field::Text(error.to_string()))];
-                fields.extend(hint.clone().map(|hint| ("hint", Field::Text(hint))));
+                let mut fields = vec![("error", error.to_string().into())];
+                fields.extend(hint.clone().map(|hint| ("hint", hint.into())));
                 log.error("Slack has refused the connection; no replies are heard", &fields);
-                self.status = SlackStatus::Refused { error: error.to_string(), hint };
+                self.status = ListenerStatus::Refused { error: error.to_string(), hint };
             }
         }
-        self.status.clone()
+    }
+}
+
+impl Listener for SlackSide {
+    fn name(&self) -> ChannelName {
+        ChannelName::SLACK
     }
 
-    pub fn stop(&mut self) {
-        self.unopened = None;
-        if let Some(open) = self.open.take() {
-            open.hearing.state().is_stopped = true;
-            let _ = open.asker.send(Order::Stop);
+    fn set_config(&mut self, config: &Config, log: &DaemonLog) {
+        let (wanted, app_token) = match wanted(config) {
+            Ok(wanted) => wanted,
+            Err(reason) => return self.stop(reason),
+        };
+        if self.open.as_ref().is_some_and(|open| open.hearing.slack == *wanted) {
+            return;
         }
+        // The old one is closed before the new one is opened: they may be of different apps.
+        self.close();
+        self.open(wanted.clone(), app_token.clone(), log);
+    }
+
+    fn retry(&mut self, log: &DaemonLog) {
+        if let Some((wanted, app_token)) = self.unopened.take() {
+            self.open(wanted, app_token, log);
+        }
+    }
+
+    fn take_reports(&mut self, log: &DaemonLog) {
+        while let Ok(ListenerReport { connection, news }) = self.reports.try_recv() {
+            if self.open.is_none() || connection != self.connection {
+                continue;
+            }
+            match news {
+                ListenerNews::Socket(event) => self.take_socket_event(event, log),
+                ListenerNews::Replies(status) => self.replies = Some(*status),
+            }
+        }
+    }
+
+    fn status(&self) -> ChannelStatus {
+        ChannelStatus { listener: self.status.clone(), replies: self.replies.clone() }
+    }
+
+    fn stop(&mut self, reason: &str) {
+        self.close();
+        self.status = ListenerStatus::Off { reason: reason.to_owned() };
     }
 }
 
 /// What is needed for replies, or why they are not heard.
 fn wanted(config: &Config) -> Result<(&SlackConfig, &Token), &'static str> {
-    let slack = config.slack.as_ref().ok_or("no Slack is configured")?;
+    let slack = config.slack().ok_or("no Slack is configured")?;
     if !config.features.reply_resume {
         return Err("`features.reply_resume` is not on");
     }
@@ -262,20 +314,22 @@ mod tests {
             target_user_id: Some("U0OWNER".to_owned()),
         };
         let features = Features { reply_resume: true, service_enabled: false };
-        let config = Config { slack: Some(slack), features, ..Config::default() };
+        let config = Config { channels: [slack.named()].into(), features, ..Config::default() };
         std::fs::write(paths.machine_file(), "{").unwrap();
         let log = DaemonLog::new(&paths);
         let (events, _incoming) = mpsc::channel();
         let mut slack = SlackSide::new(paths.clone(), events);
-        let refused = slack.set_config(&config, &log);
-        assert!(matches!(refused, SlackStatus::Refused { .. }), "{refused:?}");
-        assert_eq!(slack.retry(&log), Some(refused));
+        slack.set_config(&config, &log);
+        let refused = slack.status().listener;
+        assert!(matches!(refused, ListenerStatus::Refused { .. }), "{refused:?}");
+        slack.retry(&log);
+        assert_eq!(slack.status().listener, refused);
         let told = std::fs::read_to_string(paths.daemon_log()).unwrap();
         assert_eq!(told.matches("no replies can be heard").count(), 1, "{told}");
         std::fs::remove_file(paths.machine_file()).unwrap();
-        assert_eq!(slack.retry(&log), Some(SlackStatus::Connecting));
-        assert!(slack.is_open());
-        assert_eq!(slack.retry(&log), None);
-        slack.stop();
+        slack.retry(&log);
+        assert_eq!(slack.status().listener, ListenerStatus::Connecting);
+        assert!(slack.open.is_some() && slack.unopened.is_none());
+        slack.stop("the test ends");
     }
 }

@@ -4,19 +4,26 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use turnbridge_core::notices::notice_wire::{Message, Notice, NoticeKind, Progress, ThreadPlace};
-use turnbridge_slack::{CallError, Obstacle, Post};
+use turnbridge_core::ids::{ChannelName, NamedSession, SessionKey};
+use turnbridge_core::notices::notice::{Destination, Notice, ThreadPlace};
+use turnbridge_core::notices::progress::{Message, Progress};
+use turnbridge_core::timestamp::Timestamp;
 
-use crate::channels::slack::post::{Delivery, Keep, Pace, Slack, Trouble, Wanted};
+use crate::channels::channel::{
+    Channel, ChannelError, ChannelPost, ChannelSearch, FoundTexts, OpenChannel, ThreadStart,
+};
+use crate::delivery::one_delivery::{Delivery, Keep, Pace, Trouble};
 
 mod answers;
+mod file_channel;
+mod scripted;
 
 /// What Slack has taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Taken {
     id: String,
     text: String,
-    thread_ts: Option<String>,
+    parent: Option<String>,
 }
 
 /// The same sequence for the same seed, and nothing more is asked of it.
@@ -52,54 +59,65 @@ impl Faulty<'_> {
         self.life.set(self.life.get() - 1);
     }
 
-    fn fault(&self) -> Option<CallError> {
-        let ambiguous = || CallError::Ambiguous { cause: "reset".into() };
+    fn fault(&self) -> Option<ChannelError> {
+        let cause = || "reset".to_owned();
+        let limited = |seconds| ChannelError::RateLimited {
+            after: Duration::from_secs(seconds),
+            cause: cause(),
+        };
         match self.dice.roll(12) {
             face if face >= self.faults => None,
-            0 => Some(CallError::NotSent { cause: Obstacle::HostNotFound }),
-            1 => Some(CallError::RateLimited { after: Duration::from_secs(2) }),
-            2 => Some(CallError::RateLimited { after: Duration::from_secs(600) }),
-            _ => Some(ambiguous()),
+            0 => Some(ChannelError::NotDone { cause: cause() }),
+            1 => Some(limited(2)),
+            2 => Some(limited(600)),
+            _ => Some(ChannelError::MayBeDone { cause: cause() }),
         }
     }
 }
 
-impl Slack for Faulty<'_> {
-    fn open_dm(&self, _: &str) -> Result<String, CallError> {
-        self.live();
-        self.fault().map_or(Ok("D1".to_owned()), Err)
+impl Channel for Faulty<'_> {
+    fn name(&self) -> ChannelName {
+        ChannelName::SLACK
     }
 
-    fn latest_ts(&self, _: &str) -> Result<Option<String>, CallError> {
-        self.live();
-        self.fault().map_or(Ok(None), Err)
+    fn render(&self, _: &Notice, _: FoundTexts) -> Vec<Message> {
+        messages()
     }
 
-    fn post(&self, post: &Post<'_>) -> Result<String, CallError> {
+    fn begin(&mut self) -> Result<ThreadStart, ChannelError> {
+        self.live();
+        self.fault().map_or(Ok(ThreadStart { place: "D1".to_owned(), after: None }), Err)
+    }
+
+    fn post(&mut self, post: &ChannelPost<'_>) -> Result<String, ChannelError> {
         self.live();
         let fault = self.fault();
-        // What is ambiguous has been taken in half of the cases.
+        // What may have been done has been done in half of the cases.
         let is_taken = match &fault {
             None => true,
-            Some(CallError::Ambiguous { .. }) => self.dice.roll(2) == 0,
+            Some(ChannelError::MayBeDone { .. }) => self.dice.roll(2) == 0,
             Some(_) => false,
         };
         let mut taken = self.taken.borrow_mut();
         if is_taken {
             taken.push(Taken {
                 id: post.id.to_owned(),
-                text: post.text.to_owned(),
-                thread_ts: post.thread_ts.map(str::to_owned),
+                text: post.message.text.clone(),
+                parent: post.parent.map(str::to_owned),
             });
         }
-        let ts = format!("{}.000000", taken.len());
+        let posted = format!("{}.000000", taken.len());
         drop(taken);
         // Killed before the answer was read.
         self.live();
-        fault.map_or(Ok(ts), Err)
+        fault.map_or(Ok(posted), Err)
     }
 
-    fn find(&self, wanted: &Wanted<'_>) -> Result<Option<String>, CallError> {
+    fn update(&mut self, _: &str, _: &str, _: &Message) -> Result<(), ChannelError> {
+        unreachable!("a delivery changes nothing")
+    }
+
+    fn find(&mut self, wanted: &ChannelSearch<'_>) -> Result<Option<String>, ChannelError> {
         self.live();
         if let Some(fault) = self.fault() {
             return Err(fault);
@@ -108,13 +126,16 @@ impl Slack for Faulty<'_> {
         let position = taken.iter().position(|taken| taken.id == wanted.id);
         Ok(position.map(|position| format!("{}.000000", position + 1)))
     }
+
+    fn takes_replies(&self) -> bool {
+        true
+    }
 }
 
 struct Hurry;
 
 impl Pace for Hurry {
     fn sleep(&self, _: Duration) {}
-    fn before_post(&mut self) {}
 }
 
 /// What survives the process.
@@ -139,22 +160,11 @@ impl Keep for &Disk {
     }
 }
 
+const NOW: Timestamp = Timestamp::from_millis(1_794_787_200_000);
+
 fn notice() -> Notice {
-    Notice {
-        version: 1,
-        id: "claude-1".to_owned(),
-        kind: NoticeKind::Turn,
-        created_at: "2026-11-16T00:00:00Z".to_owned(),
-        agent: "claude".to_owned(),
-        session_id: "s".to_owned(),
-        turn_id: None,
-        cwd: None,
-        transcript_path: None,
-        prompt: None,
-        answers: Vec::new(),
-        subject: None,
-        thread: None,
-    }
+    let key = SessionKey::of("claude", "s").unwrap();
+    Notice::turn("claude-1".to_owned(), key, NOW)
 }
 
 fn messages() -> Vec<Message> {
@@ -163,12 +173,12 @@ fn messages() -> Vec<Message> {
 }
 
 /// One process, from its start to its end, whatever that is.
-fn attempt(notice: &Notice, disk: &Disk, slack: &Faulty<'_>) -> Option<Result<(), Trouble>> {
+fn attempt(notice: &Notice, disk: &Disk, channel: &mut Faulty<'_>) -> Option<Result<(), Trouble>> {
     let mut progress = disk.progress.borrow().clone().unwrap_or_default();
     progress.messages = messages();
-    let mut delivery = Delivery { notice, progress: &mut progress, slack, pace: &mut Hurry };
+    let mut delivery = Delivery { notice, progress: &mut progress, channel, pace: &Hurry };
     let mut keep = disk;
-    let run = AssertUnwindSafe(|| delivery.run("U1", &mut keep));
+    let run = AssertUnwindSafe(|| delivery.run(&mut keep));
     match catch_unwind(run) {
         Ok(result) => Some(result),
         Err(cause) if cause.is::<Killed>() => None,
@@ -187,9 +197,9 @@ fn a_notice_of_which_nothing_was_sent_goes_to_whom_the_config_names_now() {
         |intent| Progress { channel: Some("D0OLD".to_owned()), intent, ..Progress::default() };
     for (progress, channel) in [(begun(false), "D1"), (begun(true), "D0OLD")] {
         let (taken, dice) = (RefCell::new(Vec::new()), Dice(Cell::new(1)));
-        let slack = Faulty { taken: &taken, dice: &dice, faults: 0, life: Cell::new(u32::MAX) };
+        let mut slack = Faulty { taken: &taken, dice: &dice, faults: 0, life: Cell::new(u32::MAX) };
         let disk = Disk { progress: RefCell::new(Some(progress)), ..Disk::default() };
-        assert!(matches!(attempt(&notice(), &disk, &slack), Some(Ok(()))));
+        assert!(matches!(attempt(&notice(), &disk, &mut slack), Some(Ok(()))));
         assert_eq!(disk.progress.borrow().as_ref().unwrap().channel.as_deref(), Some(channel));
     }
 }
@@ -201,7 +211,9 @@ fn a_word_in_a_thread_arrives_once_in_that_thread() {
         thread_ts: "0.000500".to_owned(),
         after_ts: "0.000900".to_owned(),
     };
-    let word = Notice { kind: NoticeKind::Word, thread: Some(thread), ..notice() };
+    let nobody = NamedSession::nobody();
+    let to = Destination { channel: ChannelName::SLACK, thread: Some(thread) };
+    let word = Notice::word("claude-1".to_owned(), nobody, to, "received".to_owned(), NOW);
     check_deliveries(&word, |_| Some("0.000500"));
 }
 
@@ -217,8 +229,8 @@ fn check_deliveries(notice: &Notice, thread_ts: impl Fn(usize) -> Option<&'stati
             // The dust settles in the end.
             let faults = if round < 40 { dice.roll(9) } else { 0 };
             let life = if round < 40 { dice.roll(12) as u32 } else { 1_000 };
-            let slack = Faulty { taken: &taken, dice: &dice, faults, life: Cell::new(life) };
-            match attempt(notice, &disk, &slack) {
+            let mut slack = Faulty { taken: &taken, dice: &dice, faults, life: Cell::new(life) };
+            match attempt(notice, &disk, &mut slack) {
                 Some(Ok(())) => break,
                 Some(Err(_)) => {}
                 None => kills += 1,
@@ -230,49 +242,11 @@ fn check_deliveries(notice: &Notice, thread_ts: impl Fn(usize) -> Option<&'stati
             .map(|(number, message)| Taken {
                 id: format!("claude-1/{number}"),
                 text: message.text,
-                thread_ts: thread_ts(number).map(str::to_owned),
+                parent: thread_ts(number).map(str::to_owned),
             })
             .collect();
         assert_eq!(*taken.borrow(), expected, "seed {seed}");
         assert_eq!(*disk.routes.borrow(), ["1.000000"], "seed {seed}");
     }
     assert!(kills > 1_000, "only {kills} kills");
-}
-
-#[test]
-fn what_does_not_go_away_by_itself_is_told_from_what_does() {
-    struct Refusing(&'static str);
-    impl Slack for Refusing {
-        fn open_dm(&self, _: &str) -> Result<String, CallError> {
-            Err(CallError::Refused {
-                error: self.0.to_owned(),
-                needed: None,
-                provided: None,
-                messages: Vec::new(),
-            })
-        }
-        fn latest_ts(&self, _: &str) -> Result<Option<String>, CallError> {
-            unreachable!()
-        }
-        fn post(&self, _: &Post<'_>) -> Result<String, CallError> {
-            unreachable!()
-        }
-        fn find(&self, _: &Wanted<'_>) -> Result<Option<String>, CallError> {
-            unreachable!()
-        }
-    }
-    let notice = notice();
-    let run = |error: &'static str| {
-        let mut progress = Progress { messages: messages(), ..Progress::default() };
-        let mut delivery = Delivery {
-            notice: &notice,
-            progress: &mut progress,
-            slack: &Refusing(error),
-            pace: &mut Hurry,
-        };
-        delivery.run("U1", &mut &Disk::default()).unwrap_err()
-    };
-    for error in ["invalid_auth", "missing_scope", "user_not_found"] {
-        assert!(matches!(run(error), Trouble::Permanent { .. }), "{error}");
-    }
 }

@@ -44,7 +44,7 @@ impl Observer {
     }
 
     fn write(&self, event: &Event, happenings: &mut Vec<Happening>) {
-        let id = &event.session_id;
+        let id = &event.session.id;
         match session_store::update(Some(&self.paths), event, None) {
             Ok(updated) => {
                 happenings.extend(updated.problems.into_iter().map(Happening::Problem));

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::*;
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::ids::{Agent, SessionId, SessionKey};
 use turnbridge_core::session::Host;
 use turnbridge_core::session::event::{EventKind, Facts, ProcessKey};
 
@@ -44,8 +44,7 @@ impl World {
         let env = [("KAWAII_PANE_ID", "7".to_owned()), ("KAWAII_NOTIFY_PATH", self.sink())];
         let env = env.map(|(name, value)| (name.to_owned(), value));
         let event = Event {
-            agent: Agent::Claude,
-            session_id: id(session),
+            session: SessionKey::new(Agent::Claude, id(session)),
             at: when,
             process,
             name: "UserPromptSubmit".to_owned(),
@@ -66,7 +65,8 @@ impl World {
     }
 
     fn state(&self, session: &str) -> String {
-        let session = session_store::read(&self.paths, Agent::Claude, &id(session)).unwrap();
+        let session =
+            session_store::read(&self.paths, &SessionKey::new(Agent::Claude, id(session))).unwrap();
         let detail = session.detail().map_or("", |detail| detail.as_str());
         format!("{} {detail}", session.state().as_str()).trim_end().to_owned()
     }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use turnbridge_core::agents::codex::rollout::{RolloutEvent, RolloutThread};
 use turnbridge_core::agents::codex::rollout_wire::{Line, Record, RolloutReader};
-use turnbridge_core::notices::notice_wire::Notice;
+use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::state::codex_offsets::Place;

@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use turnbridge_core::ids::{Agent, SessionId, is_uuid};
-use turnbridge_core::notices::notice_wire::Notice;
+use turnbridge_core::ids::{SessionId, is_uuid};
+use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::session::Host;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::bounded_file;
@@ -206,9 +206,9 @@ impl Follower {
     /// Threads whose session has a process as far as its file says; and, in a home that is new to
     /// us, those that somebody writes.
     fn living_threads(&self) -> BTreeSet<String> {
-        let thread_of_session = |name: &str| match session_of_file(name)? {
-            (Agent::Codex, id) => Some(id.to_string()),
-            (Agent::Claude, _) => None,
+        let thread_of_session = |name: &str| {
+            let key = session_of_file(name).filter(|key| key.agent.tells_turns_by_rollouts())?;
+            Some(key.id.to_string())
         };
         let mut living = names_in(&self.settings.paths.sessions_dir(), thread_of_session);
         living.retain(|thread| self.recorder.is_alive(thread));

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::notices::notice_wire::Notice;
+use turnbridge_core::ids::{Agent, SessionId, SessionKey};
+use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::session::advance::LATE;
 use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey};
 use turnbridge_core::session::{Activity, Host, Run, Session};
@@ -111,7 +111,7 @@ impl Recorder {
         let Some(session) = self.session(thread) else { return true };
         let Some(run) = live_run(&session) else { return true };
         self.update(&Event {
-            agent: Agent::Codex,
+            session: session.key.clone(),
             // When it went is not known; not before its last event.
             at: run.last_at,
             process: run.process,
@@ -120,17 +120,16 @@ impl Recorder {
             facts: Facts::default(),
             host: None,
             kind: EventKind::ProcessGone,
-            session_id: session.id,
         })
     }
 
     /// Whether it was news; `Err` when it has to be tried again.
     fn apply(&mut self, mut event: Event) -> Result<bool, ()> {
-        let session = session_store::read(&self.paths, event.agent, &event.session_id);
+        let session = session_store::read(&self.paths, &event.session);
         let run = session.as_ref().and_then(|session| session.run(event.process));
         // What a hook has found itself is better.
         if run.is_none_or(|run| run.host.env.is_empty()) {
-            event.host = event.host.or_else(|| self.hosts.get(&event.session_id).cloned());
+            event.host = event.host.or_else(|| self.hosts.get(&event.session.id).cloned());
         }
         if let Some(run) = run {
             match place_in_time(&event, run, (self.now)()) {
@@ -145,25 +144,25 @@ impl Recorder {
         match session_store::update(Some(&self.paths), event, None) {
             Ok(updated) => {
                 updated.problems.into_iter().for_each(|problem| self.complain(problem));
-                self.happenings.push(Happening::Changed(event.session_id.clone()));
+                self.happenings.push(Happening::Changed(event.session.id.clone()));
                 true
             }
             Err(problem) => {
-                self.complain(format!("{}: {problem}", event.session_id));
+                self.complain(format!("{}: {problem}", event.session.id));
                 false
             }
         }
     }
 
     fn session(&self, thread: &str) -> Option<Session> {
-        session_store::read(&self.paths, Agent::Codex, &SessionId::parse(thread)?)
+        session_store::read(&self.paths, &SessionKey::new(Agent::Codex, SessionId::parse(thread)?))
     }
 
     /// How many of the steps the session has taken before: up to the one that it knows as its last.
     /// Many lines have the same time, so the time alone does not tell.
     fn known_steps(&self, steps: &[Step]) -> usize {
         let Some(Step { event, .. }) = steps.first() else { return 0 };
-        let session = session_store::read(&self.paths, event.agent, &event.session_id);
+        let session = session_store::read(&self.paths, &event.session);
         let run = session.as_ref().and_then(|session| session.run(event.process));
         let is_last = |run: &Run, step: &Step| {
             step.event.at == run.last_at && step.event.name == run.last_event
@@ -175,9 +174,8 @@ impl Recorder {
     /// Somebody has told of it so long ago that the outbox may not know.
     fn was_told(&self, notice: &Notice, at: Timestamp) -> bool {
         let is_old = (self.now)().since(at) > REMEMBERED && notice.turn_id.is_some();
-        let turns = SessionId::parse(&notice.session_id)
-            .filter(|_| is_old)
-            .map(|id| turn_store::read_turns(&self.paths, Agent::Codex, &id));
+        let key = notice.session.key().filter(|_| is_old);
+        let turns = key.map(|key| turn_store::read_turns(&self.paths, key));
         turns.is_some_and(|turns| turns.iter().any(|turn| turn.turn_id == notice.turn_id))
     }
 }

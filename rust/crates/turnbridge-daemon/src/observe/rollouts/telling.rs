@@ -5,8 +5,8 @@ use std::path::Path;
 
 use turnbridge_core::agents::codex::rollout::{RolloutEvent, is_title_request};
 use turnbridge_core::agents::codex::rollout_wire::ThreadKind;
-use turnbridge_core::ids::{Agent, is_uuid};
-use turnbridge_core::notices::notice_wire::{Notice, NoticeKind, codex_turn_id};
+use turnbridge_core::ids::{Agent, NamedSession, is_uuid};
+use turnbridge_core::notices::notice::{Notice, codex_turn_id};
 use turnbridge_core::session::dialogs::asks_the_user;
 use turnbridge_core::session::event::EventKind;
 
@@ -27,17 +27,14 @@ pub struct Telling {
 impl Telling {
     /// The notice that the event makes; the thread is as it stands after it.
     pub fn notice_of(self, thread: &Thread, event: &RolloutEvent, path: &Path) -> Option<Notice> {
-        let (kind, answer, subject) = match &event.kind {
-            EventKind::TurnEnded { answer, .. } => (NoticeKind::Turn, answer, None),
-            EventKind::TurnFailed { answer, error } => (NoticeKind::Failed, answer, Some(error)),
-            EventKind::ToolStarting { call, .. } if asks_the_user(&call.tool) && self.waiting => {
-                (NoticeKind::Waiting, &None, Some(&call.tool))
-            }
-            _ => return None,
+        let is_told = match &event.kind {
+            EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => true,
+            EventKind::ToolStarting { call, .. } => asks_the_user(&call.tool) && self.waiting,
+            _ => false,
         };
         let rollout = &thread.rollout;
         let meta = rollout.meta().filter(|meta| meta.kind == ThreadKind::User)?;
-        let thread_id = meta.id.as_deref().filter(|id| is_uuid(id) && self.is_on)?;
+        let thread_id = meta.id.as_deref().filter(|id| is_uuid(id) && self.is_on && is_told)?;
         // Without one it is no user's turn: `/compact`, a title.
         let prompt = rollout.prompt().filter(|prompt| !is_title_request(prompt))?;
         let id = codex_turn_id(thread_id, rollout.turn_id()).unwrap_or_else(|| {
@@ -45,24 +42,30 @@ impl Telling {
             format!("{}-{thread_id}-{:x}", Agent::Codex, at.as_micros())
         });
         Some(Notice {
-            version: 1,
-            id: match &event.kind {
-                EventKind::ToolStarting { call, .. } => waiting_id(&id, call.id.as_deref()),
-                _ => id,
-            },
-            kind,
-            created_at: event.at.to_string(),
-            agent: Agent::Codex.as_str().to_owned(),
-            session_id: thread_id.to_owned(),
             turn_id: rollout.turn_id().map(str::to_owned),
             cwd: rollout.cwd().map(str::to_owned),
             transcript_path: path.to_str().map(str::to_owned),
             prompt: Some(prompt.to_owned()),
-            answers: answer.iter().filter(|answer| !answer.trim().is_empty()).cloned().collect(),
-            subject: subject.cloned(),
-            thread: None,
+            ..of_kind(event, id, NamedSession::of_agent(Agent::Codex, thread_id))?
         })
     }
+}
+
+/// What the event itself tells. Returns `None` if it is none that is told. `id` is the turn's.
+fn of_kind(event: &RolloutEvent, id: String, thread: NamedSession) -> Option<Notice> {
+    let (notice, answer) = match &event.kind {
+        EventKind::TurnEnded { answer, .. } => (Notice::turn(id, thread, event.at), answer),
+        EventKind::TurnFailed { answer, error } => {
+            (Notice::failed(id, thread, error.clone(), event.at), answer)
+        }
+        EventKind::ToolStarting { call, .. } => {
+            let id = waiting_id(&id, call.id.as_deref());
+            (Notice::waiting(id, thread, Some(call.tool.clone()), event.at), &None)
+        }
+        _ => return None,
+    };
+    let answers = answer.iter().filter(|answer| !answer.trim().is_empty()).cloned().collect();
+    Some(Notice { answers, ..notice })
 }
 
 fn waiting_id(turn: &str, call: Option<&str>) -> String {

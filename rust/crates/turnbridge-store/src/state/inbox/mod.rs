@@ -13,11 +13,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::replies::reply_plan::{Pending, Progress, Told};
-use turnbridge_core::replies::reply_wire::{Outcome, Reply, RunResult, is_reply_id};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::replies::reply::{Reply, is_reply_id};
+use turnbridge_core::replies::reply_plan::Pending;
+use turnbridge_core::replies::reply_wire::{read_finished, read_reply, write_reply};
+use turnbridge_core::replies::run_result::{Outcome, RunResult};
+use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::version_wire::VERSION;
 
 use crate::files::append::append_line;
 use crate::files::atomic_file::write_durably;
@@ -36,30 +38,6 @@ pub enum Accepted {
     New,
     /// It has come before.
     Known,
-}
-
-/// A reply and how far it has come.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub reply: Reply,
-    pub progress: Progress,
-    /// What has been said about it where it came from.
-    pub told: Vec<Told>,
-    /// What was about to be said when whoever said it was killed: it may have arrived.
-    pub telling: Option<Told>,
-}
-
-impl Entry {
-    pub fn pending(&self) -> Pending {
-        Pending {
-            id: self.reply.id.clone(),
-            session: self.reply.session(),
-            text: self.reply.text.clone(),
-            written: self.reply.written(),
-            told: self.told.clone(),
-            progress: self.progress.clone(),
-        }
-    }
 }
 
 /// How long finished replies can still be listed.
@@ -81,43 +59,41 @@ pub fn accept(paths: &StatePaths, reply: &Reply, now: Timestamp) -> io::Result<A
     if seen::contains(paths, reply)? {
         return Ok(Accepted::Known);
     }
-    write_durably(&place, &serde_json::to_vec(reply)?)?;
+    write_durably(&place, &write_reply(reply))?;
     seen::add(paths, reply, now)?;
     Ok(Accepted::New)
 }
 
 /// All that are not finished, in the order in which they were sent. Files that cannot be read, or
 /// are for a newer version, are left where they are.
-pub fn entries(paths: &StatePaths) -> io::Result<Vec<Entry>> {
+pub fn entries(paths: &StatePaths) -> io::Result<Vec<Pending>> {
     folder_trust::check_state(paths)?;
     let mut entries = Vec::new();
     for path in files_with(paths, "json")? {
-        entries.extend(read_reply(paths, &path).map(|reply| read_entry(paths, reply)));
+        entries.extend(read_file(paths, &path).map(|reply| read_entry(paths, reply)));
     }
     entries.sort_by(|a, b| a.reply.order().cmp(&b.reply.order()));
     Ok(entries)
 }
 
 /// One that is not finished.
-pub fn entry(paths: &StatePaths, id: &str) -> io::Result<Option<Entry>> {
+pub fn entry(paths: &StatePaths, id: &str) -> io::Result<Option<Pending>> {
     folder_trust::check_state(paths)?;
-    let reply = read_reply(paths, &place(paths, id)?);
+    let reply = read_file(paths, &place(paths, id)?);
     Ok(reply.map(|reply| read_entry(paths, reply)))
 }
 
 /// Whether an unfinished reply by this id is for this session.
-fn is_for(paths: &StatePaths, id: &str, agent: Agent, session: &SessionId) -> bool {
-    let reply = place(paths, id).ok().and_then(|place| read_reply(paths, &place));
-    reply
-        .and_then(|reply| reply.session())
-        .is_some_and(|(own_tool, own)| own_tool == agent && own == *session)
+fn is_for(paths: &StatePaths, id: &str, session: &SessionKey) -> bool {
+    let reply = place(paths, id).ok().and_then(|place| read_file(paths, &place));
+    reply.is_some_and(|reply| reply.session() == Some(session))
 }
 
 /// Those of the last week, in the order in which they were sent.
 pub fn finished(paths: &StatePaths) -> io::Result<Vec<(Reply, Option<RunResult>)>> {
     let mut finished = Vec::new();
     for path in files_with(paths, "done")? {
-        let reply = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let reply = fs::read(&path).ok().and_then(|bytes| read_finished(&bytes));
         if let Some(reply) = reply.filter(|reply: &Reply| is_file_of(&path, &reply.id)) {
             let result = read_result(paths, &reply.id);
             finished.push((reply, result));
@@ -128,12 +104,12 @@ pub fn finished(paths: &StatePaths) -> io::Result<Vec<(Reply, Option<RunResult>)
 }
 
 /// Before something is said; with it, a kill while it is being said is seen.
-pub fn mark_telling(paths: &StatePaths, id: &str, told: Told) -> io::Result<()> {
+pub fn mark_telling(paths: &StatePaths, id: &str, told: ThreadMessage) -> io::Result<()> {
     add_told(paths, id, &format!("{}?\n", told.as_str()))
 }
 
 /// After it has been said.
-pub fn mark_told(paths: &StatePaths, id: &str, told: Told) -> io::Result<()> {
+pub fn mark_told(paths: &StatePaths, id: &str, told: ThreadMessage) -> io::Result<()> {
     add_told(paths, id, &format!("{}\n", told.as_str()))
 }
 
@@ -173,7 +149,7 @@ pub fn drop(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Dropped>
     };
     claim(paths, id, now)?;
     if read_result(paths, id).is_none() {
-        save_result(paths, id, &RunResult::new(Outcome::Dropped, now.to_string()))?;
+        save_result(paths, id, &RunResult::new(Outcome::Dropped, now))?;
     }
     finish(paths, id).map(|()| Dropped::Yes)
 }
@@ -197,23 +173,23 @@ pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
 }
 
 /// Nobody else's file is acted on.
-fn read_reply(paths: &StatePaths, path: &Path) -> Option<Reply> {
-    let reply: Reply = serde_json::from_slice(&folder_trust::read_own(path)?).ok()?;
+fn read_file(paths: &StatePaths, path: &Path) -> Option<Reply> {
+    let reply = read_reply(&folder_trust::read_own(path)?)?;
     let is_own = place(paths, &reply.id).is_ok_and(|place| place == path);
-    (is_own && reply.version <= VERSION).then_some(reply)
+    is_own.then_some(reply)
 }
 
-fn read_entry(paths: &StatePaths, reply: Reply) -> Entry {
+fn read_entry(paths: &StatePaths, reply: Reply) -> Pending {
     let progress = run::progress(paths, &reply.id);
     let (told, telling) = read_told(paths, &reply.id);
-    Entry { reply, progress, told, telling }
+    Pending { reply, progress, told, telling }
 }
 
-fn read_told(paths: &StatePaths, id: &str) -> (Vec<Told>, Option<Told>) {
+fn read_told(paths: &StatePaths, id: &str) -> (Vec<ThreadMessage>, Option<ThreadMessage>) {
     let path = place(paths, id).map(|place| place.with_extension("told"));
     let text = path.and_then(fs::read_to_string).unwrap_or_default();
-    let told: Vec<_> = text.lines().filter_map(Told::parse).collect();
-    let mut begun = text.lines().filter_map(|line| Told::parse(line.strip_suffix('?')?));
+    let told: Vec<_> = text.lines().filter_map(ThreadMessage::parse).collect();
+    let mut begun = text.lines().filter_map(|line| ThreadMessage::parse(line.strip_suffix('?')?));
     let telling = begun.next_back().filter(|begun| !told.contains(begun));
     (told, telling)
 }

@@ -10,10 +10,12 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::agents::hook_table::{HookEventName, HookProgram};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::replies::holder::{Holder, Way};
 use turnbridge_core::replies::reply_plan::Progress;
-use turnbridge_core::replies::reply_wire::{Holder, RunResult, Way};
+use turnbridge_core::replies::reply_wire::{self, read_holder, write_holder, write_result};
+use turnbridge_core::replies::run_result::RunResult;
 use turnbridge_core::replies::turn_trace::TurnEnd;
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::timestamp::Timestamp;
@@ -38,9 +40,8 @@ fn sibling(paths: &StatePaths, id: &str, extension: &str) -> io::Result<PathBuf>
     place(paths, id).map(|place| place.with_extension(extension))
 }
 
-fn read<T: DeserializeOwned>(paths: &StatePaths, id: &str, extension: &str) -> Option<T> {
-    let bytes = fs::read(sibling(paths, id, extension).ok()?).ok()?;
-    serde_json::from_slice(&bytes).ok()
+fn holder_of(paths: &StatePaths, id: &str, extension: &str) -> Option<Holder> {
+    read_holder(&fs::read(sibling(paths, id, extension).ok()?).ok()?)
 }
 
 pub fn progress(paths: &StatePaths, id: &str) -> Progress {
@@ -74,8 +75,8 @@ pub fn is_agent_alive(paths: &StatePaths, id: &str) -> bool {
 }
 
 fn agents(paths: &StatePaths, id: &str) -> impl Iterator<Item = ProcessKey> + use<> {
-    let started = read::<Holder>(paths, id, "agent");
-    let runner = read::<Holder>(paths, id, "run");
+    let started = holder_of(paths, id, "agent");
+    let runner = holder_of(paths, id, "run");
     // A hook whose agent was killed is adopted, by init or by the user's service manager. They were
     // there before the runner, so they are no agent of its.
     let can_be_agent = move |holder: &Holder| {
@@ -94,7 +95,7 @@ fn alive(holder: &Holder) -> Option<ProcessKey> {
 
 /// What the runner has started. `None`: nothing, or it is not known.
 pub fn way(paths: &StatePaths, id: &str) -> Option<Way> {
-    let started: Holder = read(paths, id, "agent")?;
+    let started = holder_of(paths, id, "agent")?;
     Some(started.way.unwrap_or(Way::Agent))
 }
 
@@ -117,7 +118,7 @@ pub enum Claim {
 /// Once for a reply, for ever; on the disk before it returns.
 pub fn claim(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Claim> {
     let path = sibling(paths, id, "run")?;
-    let bytes = serde_json::to_vec(&holder(std::process::id(), now))?;
+    let bytes = write_holder(&holder(std::process::id(), now));
     // Written whole beside it, then linked, so that it is never seen half.
     let whole = path.with_extension(format!("{}.new", std::process::id()));
     write_durably(&whole, &bytes)?;
@@ -141,12 +142,12 @@ pub fn claim(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Claim> 
 
 fn holder(pid: u32, now: Timestamp) -> Holder {
     let (start, boot) = (identify(pid).start, process::boot());
-    Holder { pid, start, at: now.to_string(), boot, way: None }
+    Holder { pid, start, at: Some(now), boot, way: None }
 }
 
 /// When it was claimed.
 pub fn claimed_at(paths: &StatePaths, id: &str) -> Option<Timestamp> {
-    Timestamp::parse(&read::<Holder>(paths, id, "run")?.at)
+    holder_of(paths, id, "run")?.at
 }
 
 /// The process that works on it. On the disk before it returns: that an agent was started must be
@@ -159,7 +160,7 @@ pub fn save_agent(
     now: Timestamp,
 ) -> io::Result<()> {
     let holder = Holder { way: Some(way), ..holder(pid, now) };
-    write_durably(&sibling(paths, id, "agent")?, &serde_json::to_vec(&holder)?)
+    write_durably(&sibling(paths, id, "agent")?, &write_holder(&holder))
 }
 
 /// A hook of the agent has seen the prompt, or the end of its turn. Nothing is written for an id
@@ -168,12 +169,12 @@ pub fn save_agent(
 pub fn acknowledge(
     paths: &StatePaths,
     id: &str,
-    session: (Agent, &SessionId),
+    session: &SessionKey,
     event: &str,
     agent: ProcessKey,
 ) -> io::Result<()> {
     let place = place(paths, id)?;
-    if !is_for(paths, id, session.0, session.1) {
+    if !is_for(paths, id, session) {
         return Ok(());
     }
     let mut lines = format!("{event}\n");
@@ -199,11 +200,11 @@ pub fn acks(paths: &StatePaths, id: &str) -> Acks {
     let text = sibling(paths, id, "ack").and_then(fs::read_to_string).unwrap_or_default();
     let mut acks = Acks::default();
     for line in text.lines() {
-        match line {
-            "UserPromptSubmit" => acks.has_prompt = true,
-            "Stop" => acks.end = acks.end.or(Some(TurnEnd::Ok)),
-            "StopFailure" => acks.end = acks.end.or(Some(TurnEnd::Failed)),
-            other => acks.by.extend(read_agent(other)),
+        match HookEventName::named(line) {
+            Some(HookEventName::UserPromptSubmit) => acks.has_prompt = true,
+            Some(HookEventName::Stop) => acks.end = acks.end.or(Some(TurnEnd::Ok)),
+            Some(HookEventName::StopFailure) => acks.end = acks.end.or(Some(TurnEnd::Failed)),
+            _ => acks.by.extend(read_agent(line)),
         }
     }
     acks
@@ -215,12 +216,12 @@ fn read_agent(line: &str) -> Option<Holder> {
     let pid = words.next()?.parse().ok()?;
     let start = words.next()?.parse().ok()?;
     let boot = words.next().filter(|boot| !boot.is_empty()).map(str::to_owned);
-    Some(Holder { pid, start, at: String::new(), boot, way: None })
+    Some(Holder { pid, start, at: None, boot, way: None })
 }
 
 /// A hook of the agent is at work: what it has seen is not written down yet. It outlives its agent.
 pub fn is_hook_running(id: &str) -> bool {
-    let hooks = ["turnbridge-status", "turnbridge-stop-gate"];
+    let hooks = [HookProgram::Status.as_str(), HookProgram::StopGate.as_str()];
     process::is_any_running(&hooks, &format!("{REPLY_ID}={id}"))
 }
 
@@ -281,18 +282,18 @@ impl Streams {
 }
 
 pub fn save_result(paths: &StatePaths, id: &str, result: &RunResult) -> io::Result<()> {
-    write_durably(&sibling(paths, id, "result")?, &serde_json::to_vec(result)?)
+    write_durably(&sibling(paths, id, "result")?, &write_result(result))
 }
 
 pub fn read_result(paths: &StatePaths, id: &str) -> Option<RunResult> {
-    read(paths, id, "result")
+    reply_wire::read_result(&fs::read(sibling(paths, id, "result").ok()?).ok()?)
 }
 
 /// Asks for the end of a run. Its runner ends the agent; an agent without one is asked itself.
 pub fn request_stop(paths: &StatePaths, id: &str) -> io::Result<()> {
     write_atomically(&sibling(paths, id, "stop")?, b"")?;
     if is_runner_alive(paths, id) {
-        let runner = read::<Holder>(paths, id, "run");
+        let runner = holder_of(paths, id, "run");
         runner.as_ref().and_then(alive).into_iter().for_each(terminate);
     } else {
         agents(paths, id).for_each(terminate);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use turnbridge_core::replies::reply_wire::Reply;
+use turnbridge_core::replies::reply::Reply;
 use turnbridge_core::timestamp::Timestamp;
 
 use crate::files::append::append_line;
@@ -33,7 +33,7 @@ struct Line {
 
 impl Line {
     fn of(reply: &Reply, now: Timestamp) -> Line {
-        let channel = reply.channel.as_ref();
+        let channel = reply.thread.as_ref().map(|thread| &thread.channel);
         Line {
             at: now.as_micros(),
             event_id: reply.event_id.clone(),

@@ -1,28 +1,22 @@
 use super::*;
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::replies::reply_wire::{ReplySource, Way};
+use turnbridge_core::ids::{Agent, SessionKey};
+use turnbridge_core::notices::route::Route;
+use turnbridge_core::replies::holder::Way;
+use turnbridge_core::replies::reply::ReplySource;
+use turnbridge_core::replies::reply_plan::Progress;
+use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_core::replies::turn_trace::TurnEnd;
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::slack::slack_ts::SlackTs;
+use turnbridge_core::slack::thread_marks::ThreadKey;
 
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 fn reply(ts: &str) -> Reply {
-    Reply {
-        version: 1,
-        id: format!("slack-D1-{ts}"),
-        source: ReplySource::Slack,
-        event_id: Some(format!("Ev{ts}")),
-        channel: Some("D1".into()),
-        thread_ts: Some("1.000000".into()),
-        ts: ts.into(),
-        user: Some("U1".into()),
-        text: "go on".into(),
-        received_at: NOW.to_string(),
-        agent: Some("claude".into()),
-        session_id: Some("825c8529-ee09-4cb8-8902-dd785b12ca0a".into()),
-        cwd: None,
-    }
+    let thread = ThreadKey::new("D1", "1.000000");
+    let reply = Reply::from_slack(thread, ts.into(), "U1".into(), "go on".into());
+    let reply = Reply { event_id: Some(format!("Ev{ts}")), ..reply };
+    reply.addressed(Some(&Route::new("D1", "1.000000", session(), NOW)), NOW)
 }
 
 fn inbox() -> (tempfile::TempDir, StatePaths) {
@@ -115,7 +109,7 @@ fn a_reply_is_claimed_once_and_its_files_tell_how_far_it_has_come() {
     request_stop_file(&paths, id);
     assert_eq!(progress(&paths, id), Progress::Unstopped);
     fs::remove_file(paths.inbox_dir().join(format!("{id}.agent"))).unwrap();
-    let acknowledge = |event, agent| acknowledge(&paths, id, session().key(), event, agent);
+    let acknowledge = |event, agent| acknowledge(&paths, id, &session(), event, agent);
     acknowledge("UserPromptSubmit", ProcessKey::UNKNOWN).unwrap();
     assert_eq!(progress(&paths, id), Progress::Lost);
     assert!(acks(&paths, id).has_prompt && !has_ended(&paths, id));
@@ -126,7 +120,7 @@ fn a_reply_is_claimed_once_and_its_files_tell_how_far_it_has_come() {
     let own = crate::process::identify(std::process::id());
     acknowledge("UserPromptSubmit", own).unwrap();
     assert_eq!(progress(&paths, id), Progress::Unstopped);
-    let result = RunResult::new(Outcome::Done, NOW.to_string());
+    let result = RunResult::new(Outcome::Done, NOW);
     save_result(&paths, id, &result).unwrap();
     assert_eq!(progress(&paths, id), Progress::Ended(result));
     finish(&paths, id).unwrap();
@@ -142,7 +136,7 @@ fn when_a_reply_was_written_is_known_of_those_from_slack() {
     let board = Reply { id: "b".into(), source: ReplySource::Board, ..reply("1700000002.000200") };
     accept(&paths, &Reply { event_id: None, ..board }, NOW).unwrap();
     let written: Vec<_> =
-        entries(&paths).unwrap().iter().map(|entry| entry.pending().written).collect();
+        entries(&paths).unwrap().iter().map(|entry| entry.reply.written()).collect();
     assert_eq!(written, [SlackTs::parse("1700000001.000200"), None]);
 }
 
@@ -179,7 +173,7 @@ fn whoever_adopted_a_hook_is_not_taken_for_the_agent() {
     claim(&paths, id, NOW).unwrap();
     let adopter = crate::process::identify(1);
     assert_ne!(adopter, ProcessKey::UNKNOWN, "process 1 cannot be seen");
-    acknowledge(&paths, id, session().key(), "UserPromptSubmit", adopter).unwrap();
+    acknowledge(&paths, id, &session(), "UserPromptSubmit", adopter).unwrap();
     assert!(acks(&paths, id).has_prompt);
     assert!(!run::is_agent_alive(&paths, id));
     assert_eq!(progress(&paths, id), Progress::Lost);
@@ -191,24 +185,16 @@ fn hooks_of_another_session_acknowledge_nothing() {
     let (_folder, paths) = inbox();
     accept(&paths, &reply("1.0"), NOW).unwrap();
     let id = "slack-D1-1.0";
-    let other = SessionId::parse("01a1e18e-2062-79f1-b187-979e8f997b9c").unwrap();
-    for (agent, session) in [(Agent::Claude, &other), (Agent::Codex, &session().0)] {
-        acknowledge(&paths, id, (agent, session), "Stop", ProcessKey::UNKNOWN).unwrap();
+    let other = SessionKey::of("claude", "01a1e18e-2062-79f1-b187-979e8f997b9c").unwrap();
+    for session in [other, SessionKey::new(Agent::Codex, session().id)] {
+        acknowledge(&paths, id, &session, "Stop", ProcessKey::UNKNOWN).unwrap();
     }
     assert!(!has_ended(&paths, id));
 }
 
-struct Session(SessionId);
-
-impl Session {
-    fn key(&self) -> (Agent, &SessionId) {
-        (Agent::Claude, &self.0)
-    }
-}
-
 /// The one that the replies are for.
-fn session() -> Session {
-    Session(SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap())
+fn session() -> SessionKey {
+    SessionKey::of("claude", "825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap()
 }
 
 fn drop_lock(lock: FileLock) {
@@ -222,11 +208,11 @@ fn what_was_told_is_kept_and_what_was_being_told_is_seen() {
     let id = "slack-D1-1.0";
     let told = || entry(&paths, id).unwrap().map(|entry| (entry.told, entry.telling)).unwrap();
     assert_eq!(told(), (vec![], None));
-    mark_telling(&paths, id, Told::Receipt).unwrap();
-    assert_eq!(told(), (vec![], Some(Told::Receipt)));
-    mark_told(&paths, id, Told::Receipt).unwrap();
-    mark_telling(&paths, id, Told::Queued).unwrap();
-    assert_eq!(told(), (vec![Told::Receipt], Some(Told::Queued)));
+    mark_telling(&paths, id, ThreadMessage::Receipt).unwrap();
+    assert_eq!(told(), (vec![], Some(ThreadMessage::Receipt)));
+    mark_told(&paths, id, ThreadMessage::Receipt).unwrap();
+    mark_telling(&paths, id, ThreadMessage::Queued).unwrap();
+    assert_eq!(told(), (vec![ThreadMessage::Receipt], Some(ThreadMessage::Queued)));
 }
 
 #[test]
@@ -250,7 +236,7 @@ fn finished_replies_are_forgotten_after_a_week_and_waiting_ones_never() {
     let (_folder, paths) = inbox();
     accept(&paths, &reply("1.0"), NOW).unwrap();
     accept(&paths, &reply("2.0"), NOW).unwrap();
-    mark_told(&paths, "slack-D1-2.0", Told::Receipt).unwrap();
+    mark_told(&paths, "slack-D1-2.0", ThreadMessage::Receipt).unwrap();
     claim(&paths, "slack-D1-1.0", NOW).unwrap();
     finish(&paths, "slack-D1-1.0").unwrap();
     prune(&paths, SystemTime::now()).unwrap();
@@ -259,7 +245,7 @@ fn finished_replies_are_forgotten_after_a_week_and_waiting_ones_never() {
     assert!(finished(&paths).unwrap().is_empty());
     assert!(!paths.inbox_dir().join("slack-D1-1.0.run").exists());
     assert_eq!(ids(&paths), ["2.0"]);
-    assert_eq!(entries(&paths).unwrap()[0].told, [Told::Receipt]);
+    assert_eq!(entries(&paths).unwrap()[0].told, [ThreadMessage::Receipt]);
 }
 
 #[test]
@@ -268,7 +254,7 @@ fn an_id_that_is_no_name_reaches_no_file() {
     let bad = Reply { id: "../x".into(), ..reply("1.0") };
     assert!(accept(&paths, &bad, NOW).is_err());
     assert!(claim(&paths, "a/b", NOW).is_err());
-    let acknowledge = |id| acknowledge(&paths, id, session().key(), "Stop", ProcessKey::UNKNOWN);
+    let acknowledge = |id| acknowledge(&paths, id, &session(), "Stop", ProcessKey::UNKNOWN);
     assert!(acknowledge("..").is_err());
     acknowledge("nobody-waits").unwrap();
     assert!(!paths.inbox_dir().join("nobody-waits.ack").exists());

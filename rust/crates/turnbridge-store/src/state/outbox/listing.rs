@@ -5,20 +5,25 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use turnbridge_core::notices::notice_wire::{Progress, created_at_in, is_notice_id};
-use turnbridge_core::version_wire::is_newer;
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::notices::notice::is_notice_id;
+use turnbridge_core::notices::notice_wire::{channels_in, created_at_in, read_notice};
+use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::timestamp::Timestamp;
 
-use super::{Entry, Place, read_notice};
+use super::Entry;
+use super::notice_files::NoticeFiles;
 use crate::paths::StatePaths;
 use crate::state::folder_trust::read_own;
 
-/// The time of a notice stands in its first bytes.
+/// The time and the channels of a notice stand in its first bytes.
 const HEAD: u64 = 1_024;
 
-/// A notice that waits, and how far it has come, without any of its texts.
+/// A notice that waits on one channel, and how far it has come there, without any of its texts.
 #[derive(Debug, Clone)]
 pub struct Waiting {
     pub id: String,
+    pub channel: ChannelName,
     pub progress: Progress,
 }
 
@@ -27,23 +32,31 @@ pub fn ids(paths: &StatePaths) -> io::Result<Vec<String>> {
     Ok(list(paths)?.waiting.into_iter().collect())
 }
 
-/// How far each has come. Reads the progress files only; those of a newer version are left out.
+/// How far each has come on each of its channels. Reads the progress files and the first bytes of each
+/// notice; those of a newer version are left out.
 pub fn schedules(paths: &StatePaths) -> io::Result<Vec<Waiting>> {
     let names = list(paths)?;
-    let waiting = names.waiting.into_iter().filter_map(|id| {
-        let progress = match names.progress.contains(&id) {
-            true => read_progress(&Place::of(paths, &id).ok()?)?,
-            false => Progress::default(),
-        };
-        Some(Waiting { id, progress: Progress { messages: Vec::new(), ..progress } })
-    });
-    Ok(waiting.collect())
+    let mut waiting = Vec::new();
+    for id in names.waiting {
+        let Ok(files) = NoticeFiles::of(paths, &id) else { continue };
+        for channel in channels_of(&files) {
+            let progress = match names.progress.contains(&id) {
+                true => files.read_progress(&channel),
+                false => Some(Progress::default()),
+            };
+            let Some(progress) = progress.filter(|progress| !progress.has_arrived) else {
+                continue;
+            };
+            let progress = Progress { messages: Vec::new(), ..progress };
+            waiting.push(Waiting { id: id.clone(), channel, progress });
+        }
+    }
+    Ok(waiting)
 }
 
 /// Sorts ids by the time of their notices, oldest first. Reads the first bytes of each file.
 pub fn in_order(paths: &StatePaths, ids: Vec<String>) -> Vec<String> {
-    let created = |id: &String| created_at(paths, id).unwrap_or_default();
-    let mut times: Vec<_> = ids.into_iter().map(|id| (created(&id), id)).collect();
+    let mut times: Vec<_> = ids.into_iter().map(|id| (created_at(paths, &id), id)).collect();
     times.sort();
     times.into_iter().map(|(_, id)| id).collect()
 }
@@ -52,31 +65,39 @@ pub fn in_order(paths: &StatePaths, ids: Vec<String>) -> Vec<String> {
 /// version, are left out.
 pub fn oldest_first(paths: &StatePaths) -> io::Result<impl Iterator<Item = Entry>> {
     let ids = in_order(paths, ids(paths)?);
-    Ok(ids.into_iter().filter_map(|id| read(paths, &id)))
+    Ok(ids.into_iter().flat_map(|id| read(paths, &id)))
 }
 
-/// One notice with all of its texts. Returns `None` if it has arrived, cannot be read, is another
-/// user's, or is for a newer version.
-pub fn read(paths: &StatePaths, id: &str) -> Option<Entry> {
-    let place = Place::of(paths, id).ok()?;
-    let notice = read_notice(&read_own(&place.notice)?).filter(|notice| notice.id == id)?;
-    if place.done.exists() {
-        return None;
-    }
-    Some(Entry { notice, progress: read_progress(&place)? })
+/// One notice with all of its texts, for each channel on which it has not arrived. Returns nothing if it
+/// has arrived, cannot be read, is another user's, or is for a newer version.
+pub fn read(paths: &StatePaths, id: &str) -> Vec<Entry> {
+    let Ok(files) = NoticeFiles::of(paths, id) else { return Vec::new() };
+    let notice = read_own(&files.notice()).and_then(|bytes| read_notice(&bytes));
+    let Some(notice) = notice.filter(|notice| notice.id == id && !files.done().exists()) else {
+        return Vec::new();
+    };
+    let entry = |channel: &ChannelName| {
+        let progress = files.read_progress(channel).filter(|progress| !progress.has_arrived)?;
+        Some(Entry { notice: notice.clone(), channel: channel.clone(), progress })
+    };
+    notice.channels().filter_map(entry).collect()
 }
 
-/// Returns `None` if a newer version has written it.
-fn read_progress(place: &Place) -> Option<Progress> {
-    let bytes = read_own(&place.progress).unwrap_or_default();
-    (!is_newer(&bytes)).then(|| serde_json::from_slice(&bytes).unwrap_or_default())
+/// One notice for one of its channels.
+pub fn read_for(paths: &StatePaths, id: &str, channel: &ChannelName) -> Option<Entry> {
+    read(paths, id).into_iter().find(|entry| entry.channel == *channel)
 }
 
-fn created_at(paths: &StatePaths, id: &str) -> Option<String> {
-    let path = Place::of(paths, id).ok()?.notice;
+/// The channels of a notice, from the first bytes of its file.
+pub(super) fn channels_of(files: &NoticeFiles) -> Vec<ChannelName> {
+    channels_in(&head_of(&files.notice()).unwrap_or_default())
+}
+
+fn created_at(paths: &StatePaths, id: &str) -> Option<Timestamp> {
+    let path = NoticeFiles::of(paths, id).ok()?.notice();
     match created_at_in(&head_of(&path).ok()?) {
-        Some(created_at) => Some(created_at.to_owned()),
-        None => read_notice(&fs::read(path).ok()?).map(|notice| notice.created_at),
+        Some(created_at) => Some(created_at),
+        None => read_notice(&fs::read(path).ok()?)?.created_at,
     }
 }
 
@@ -89,6 +110,7 @@ fn head_of(path: &Path) -> io::Result<Vec<u8>> {
 #[derive(Default)]
 struct Names {
     waiting: BTreeSet<String>,
+    /// The notices that have progress, on whatever channel.
     progress: BTreeSet<String>,
 }
 
@@ -107,7 +129,7 @@ fn list(paths: &StatePaths) -> io::Result<Names> {
         match extension {
             _ if !is_notice_id(id) => {}
             "json" => drop(names.waiting.insert(id.to_owned())),
-            "progress" => drop(names.progress.insert(id.to_owned())),
+            "progress" => drop(names.progress.insert(notice_of_progress(id).to_owned())),
             "done" => done.push(id.to_owned()),
             _ => {}
         }
@@ -115,8 +137,25 @@ fn list(paths: &StatePaths) -> io::Result<Names> {
     for id in done {
         if names.waiting.remove(&id) {
             // It has arrived, and whoever brought it was killed before the last step.
-            let _ = Place::of(paths, &id).and_then(|place| place.clear());
+            let files = NoticeFiles::of(paths, &id);
+            let _ = files.and_then(|files| files.clear(&channels_of(&files)));
         }
     }
     Ok(names)
+}
+
+/// Returns whether it is the name of a progress file whose notice is gone: a 0.1 that ended the notice did
+/// not know the file, or a delivery wrote it after the notice was dropped.
+pub(super) fn is_progress_without_notice(paths: &StatePaths, name: &str) -> bool {
+    let Some(stem) = name.strip_suffix(".progress") else { return false };
+    let is_gone = |id| NoticeFiles::of(paths, id).is_ok_and(|files| !files.notice().exists());
+    is_gone(stem) && is_gone(notice_of_progress(stem))
+}
+
+/// The id in `<id>.<channel>.progress`, or in 0.1's `<id>.progress`, without the extension. No id ends in
+/// a dot and a channel's name.
+fn notice_of_progress(stem: &str) -> &str {
+    let channel =
+        stem.rsplit_once('.').filter(|(_, channel)| ChannelName::parse(channel).is_some());
+    channel.map_or(stem, |(id, _)| id)
 }

@@ -1,17 +1,20 @@
-//! Notices that have not arrived yet. Each is a file of its own; whoever delivers holds the
-//! outbox's lock. What has arrived leaves an empty `<id>.done` for a day, so that a second report
-//! of the same event makes no second notice. Texts are read one notice at a time: all of them
-//! together may be larger than the memory.
+//! Notices that have not arrived yet. Each is a file of its own, with one of progress for each channel
+//! that it goes to; whoever delivers holds the outbox's lock. What has arrived leaves an empty `<id>.done`
+//! for a day, so that a second report of the same event makes no second notice. Texts are read one notice
+//! at a time: all of them together may be larger than the memory.
 
 mod listing;
+mod notice_files;
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use turnbridge_core::notices::notice_wire::{Notice, Progress, is_notice_id};
-use turnbridge_core::version_wire::VERSION;
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::notices::notice::Notice;
+use turnbridge_core::notices::notice_wire::{read_notice, write_notice};
+use turnbridge_core::notices::progress::Progress;
 
 use crate::files::atomic_file::write_atomically;
 use crate::files::file_lock::FileLock;
@@ -19,12 +22,15 @@ use crate::kill_point::kill_point;
 use crate::paths::StatePaths;
 use crate::state::folder_trust::read_own;
 
-pub use listing::{Waiting, ids, in_order, oldest_first, read, schedules};
+use notice_files::NoticeFiles;
 
-/// A notice and how far it has come.
+pub use listing::{Waiting, ids, in_order, oldest_first, read, read_for, schedules};
+
+/// A notice, and how far it has come on one channel.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub notice: Notice,
+    pub channel: ChannelName,
     pub progress: Progress,
 }
 
@@ -39,16 +45,16 @@ pub enum Queued {
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn queue(paths: &StatePaths, notice: &Notice) -> io::Result<Queued> {
-    let place = Place::of(paths, &notice.id)?;
-    if place.done.exists() || place.notice.exists() {
+    let files = NoticeFiles::of(paths, &notice.id)?;
+    if files.done().exists() || files.notice().exists() {
         return Ok(Queued::Known);
     }
-    let bytes = serde_json::to_vec(notice)?;
+    let bytes = write_notice(notice);
     // Written whole beside it, then linked: of two that report at once one wins.
-    let whole = place.notice.with_extension(format!("{}.new", std::process::id()));
+    let whole = files.notice().with_extension(format!("{}.new", std::process::id()));
     write_atomically(&whole, &bytes)?;
     kill_point("notice written");
-    put_in_place(&whole, &place.notice)
+    put_in_place(&whole, &files.notice())
 }
 
 /// Links the whole file to its name, or renames it where the file system has no links.
@@ -89,31 +95,55 @@ pub fn adopt(paths: &StatePaths) -> io::Result<usize> {
         }
         let notice = read_own(&path).and_then(|bytes| read_notice(&bytes));
         let Some(notice) = notice else { continue };
-        let place = Place::of(paths, &notice.id)?;
-        if place.done.exists() || place.notice.exists() {
+        let files = NoticeFiles::of(paths, &notice.id)?;
+        if files.done().exists() || files.notice().exists() {
             let _ = fs::remove_file(&path);
         } else {
-            adopted += usize::from(put_in_place(&path, &place.notice)? == Queued::New);
+            adopted += usize::from(put_in_place(&path, &files.notice())? == Queued::New);
         }
     }
     Ok(adopted)
 }
 
-/// Returns `None` if it is not whole, has no usable id, or a newer version has written it.
-fn read_notice(bytes: &[u8]) -> Option<Notice> {
-    let notice: Notice = serde_json::from_slice(bytes).ok()?;
-    (notice.version <= VERSION && is_notice_id(&notice.id)).then_some(notice)
+pub fn save_progress(
+    paths: &StatePaths,
+    id: &str,
+    channel: &ChannelName,
+    progress: &Progress,
+) -> io::Result<()> {
+    NoticeFiles::of(paths, id)?.save_progress(channel, progress)
 }
 
-pub fn save_progress(paths: &StatePaths, id: &str, progress: &Progress) -> io::Result<()> {
-    write_atomically(&Place::of(paths, id)?.progress, &serde_json::to_vec(progress)?)
+/// Lets the notice be tried at once, on every channel on which it has not arrived. What nobody has
+/// begun is due as it is.
+pub fn retry_now(paths: &StatePaths, id: &str) -> io::Result<()> {
+    let files = NoticeFiles::of(paths, id)?;
+    for Entry { channel, mut progress, .. } in read(paths, id) {
+        progress.retry_now();
+        files.replace_progress(&channel, &progress)?;
+    }
+    Ok(())
 }
 
-/// It has arrived, or the user does not want it: it is not to be reported again.
+/// Notes that the notice has arrived on one channel. With the last of its channels it is done.
+pub fn finish_on(paths: &StatePaths, entry: &Entry) -> io::Result<()> {
+    let files = NoticeFiles::of(paths, &entry.notice.id)?;
+    let mut others = entry.notice.channels().filter(|channel| **channel != entry.channel);
+    let has_arrived =
+        |channel: &ChannelName| files.read_progress(channel).is_some_and(|it| it.has_arrived);
+    if others.all(has_arrived) {
+        return finish(paths, &entry.notice.id);
+    }
+    let progress = Progress { has_arrived: true, ..entry.progress.clone() };
+    files.save_progress(&entry.channel, &progress)
+}
+
+/// It has arrived everywhere, or the user does not want it: it is not to be reported again.
 pub fn finish(paths: &StatePaths, id: &str) -> io::Result<()> {
-    let place = Place::of(paths, id)?;
-    write_atomically(&place.done, b"")?;
-    place.clear()
+    let files = NoticeFiles::of(paths, id)?;
+    let channels = listing::channels_of(&files);
+    write_atomically(&files.done(), b"")?;
+    files.clear(&channels)
 }
 
 /// What became of a notice that was queued.
@@ -128,16 +158,17 @@ pub enum Fate {
 }
 
 pub fn fate(paths: &StatePaths, id: &str) -> io::Result<Fate> {
-    let place = Place::of(paths, id)?;
-    if place.done.exists() {
+    let files = NoticeFiles::of(paths, id)?;
+    if files.done().exists() {
         return Ok(Fate::Arrived);
     }
-    Ok(match read(paths, id) {
-        Some(entry) if entry.progress.held => Fate::Held,
-        Some(_) => Fate::Waiting,
+    let entries = read(paths, id);
+    Ok(match entries.as_slice() {
         // It may have arrived while we looked: its mark is there before its file goes.
-        None if place.done.exists() => Fate::Arrived,
-        None => Fate::Unknown,
+        [] if files.done().exists() => Fate::Arrived,
+        [] => Fate::Unknown,
+        entries if entries.iter().all(|entry| entry.progress.held) => Fate::Held,
+        _ => Fate::Waiting,
     })
 }
 
@@ -157,7 +188,8 @@ pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
             let age = modified.ok().and_then(|at| now.duration_since(at).ok());
             age.is_some_and(|age| age > REMEMBERED)
         };
-        let is_passing = [".done", ".new", ".tmp"].iter().any(|end| name.ends_with(end));
+        let is_passing = [".done", ".new", ".tmp"].iter().any(|end| name.ends_with(end))
+            || listing::is_progress_without_notice(paths, &name);
         if is_passing && is_old() {
             fs::remove_file(&path)?;
         }
@@ -165,54 +197,20 @@ pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
     Ok(())
 }
 
-/// The files of one notice.
-struct Place {
-    notice: PathBuf,
-    progress: PathBuf,
-    done: PathBuf,
-}
-
-impl Place {
-    fn of(paths: &StatePaths, id: &str) -> io::Result<Place> {
-        if !is_notice_id(id) {
-            return Err(io::Error::from(io::ErrorKind::InvalidInput));
-        }
-        let file = |extension: &str| paths.outbox_dir().join(format!("{id}.{extension}"));
-        Ok(Place { notice: file("json"), progress: file("progress"), done: file("done") })
-    }
-
-    /// The notice goes last: while it is there, whoever comes next clears the rest away.
-    fn clear(&self) -> io::Result<()> {
-        for path in [&self.progress, &self.notice] {
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use turnbridge_core::notices::notice_wire::NoticeKind;
+    use turnbridge_core::notices::notice_wire::read_progress;
 
-    fn notice(id: &str, created_at: &str) -> Notice {
+    use super::*;
+    use turnbridge_core::ids::SessionKey;
+    use turnbridge_core::timestamp::Timestamp;
+
+    fn notice(id: &str, second: i64) -> Notice {
+        let key = SessionKey::of("claude", "s").unwrap();
         Notice {
-            version: 1,
-            id: id.to_owned(),
-            kind: NoticeKind::Turn,
-            created_at: created_at.to_owned(),
-            agent: "claude".to_owned(),
-            session_id: "s".to_owned(),
-            turn_id: None,
-            cwd: None,
-            transcript_path: None,
             prompt: Some("go".to_owned()),
             answers: vec!["done".to_owned()],
-            subject: None,
-            thread: None,
+            ..Notice::turn(id.to_owned(), key, Timestamp::from_millis(second * 1_000))
         }
     }
 
@@ -221,9 +219,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         assert!(ids(&paths).unwrap().is_empty());
-        assert_eq!(queue(&paths, &notice("b", "2")).unwrap(), Queued::New);
-        assert_eq!(queue(&paths, &notice("b", "3")).unwrap(), Queued::Known);
-        assert_eq!(queue(&paths, &notice("a", "1")).unwrap(), Queued::New);
+        assert_eq!(queue(&paths, &notice("b", 2)).unwrap(), Queued::New);
+        assert_eq!(queue(&paths, &notice("b", 3)).unwrap(), Queued::Known);
+        assert_eq!(queue(&paths, &notice("a", 1)).unwrap(), Queued::New);
         let waiting = |paths: &StatePaths| in_order(paths, ids(paths).unwrap());
         assert_eq!(waiting(&paths), ["a", "b"]);
         assert_eq!(fate(&paths, "b").unwrap(), Fate::Waiting);
@@ -231,26 +229,27 @@ mod tests {
         assert_eq!(fate(&paths, "b").unwrap(), Fate::Arrived);
         assert_eq!(fate(&paths, "c").unwrap(), Fate::Unknown);
         let held = Progress { held: true, ..Progress::default() };
-        save_progress(&paths, "a", &held).unwrap();
+        save_progress(&paths, "a", &ChannelName::SLACK, &held).unwrap();
         assert_eq!(fate(&paths, "a").unwrap(), Fate::Held);
         assert_eq!(waiting(&paths), ["a"]);
-        assert_eq!(queue(&paths, &notice("b", "4")).unwrap(), Queued::Known);
+        assert_eq!(queue(&paths, &notice("b", 4)).unwrap(), Queued::Known);
         let names = fs::read_dir(paths.outbox_dir()).unwrap();
         let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(names.len(), 3, "{names:?}");
+        // The notice, its progress under both names, and the mark of the other one.
+        assert_eq!(names.len(), 4, "{names:?}");
         let later = SystemTime::now() + REMEMBERED + Duration::from_secs(1);
         prune(&paths, later).unwrap();
-        assert_eq!(queue(&paths, &notice("b", "5")).unwrap(), Queued::New);
+        assert_eq!(queue(&paths, &notice("b", 5)).unwrap(), Queued::New);
     }
 
     #[test]
     fn progress_is_kept_and_a_kill_before_the_last_step_repeats_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
-        queue(&paths, &notice("a", "1")).unwrap();
-        let progress = Progress { version: 1, posted: vec!["1.0".into()], ..Progress::default() };
-        save_progress(&paths, "a", &progress).unwrap();
-        assert_eq!(read(&paths, "a").unwrap().progress, progress);
+        queue(&paths, &notice("a", 1)).unwrap();
+        let progress = Progress { posted: vec!["1.0".into()], ..Progress::default() };
+        save_progress(&paths, "a", &ChannelName::SLACK, &progress).unwrap();
+        assert_eq!(read(&paths, "a")[0].progress, progress);
         // Killed between the mark and the removal.
         write_atomically(&paths.outbox_dir().join("a.done"), b"").unwrap();
         assert!(ids(&paths).unwrap().is_empty());
@@ -261,9 +260,9 @@ mod tests {
     fn a_kill_while_a_notice_is_cleared_away_leaves_no_progress_without_it() {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
-        queue(&paths, &notice("a", "1")).unwrap();
+        queue(&paths, &notice("a", 1)).unwrap();
         // Something that cannot be removed stops it half-way, as a kill does.
-        let progress = paths.outbox_dir().join("a.progress");
+        let progress = paths.outbox_dir().join("a.slack.progress");
         fs::create_dir(&progress).unwrap();
         assert!(finish(&paths, "a").is_err());
         assert!(paths.outbox_dir().join("a.json").exists());
@@ -272,10 +271,92 @@ mod tests {
     }
 
     #[test]
+    fn what_a_0_1_has_begun_goes_on_and_it_delivers_nothing_of_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        queue(&paths, &notice("a", 1)).unwrap();
+        let old = paths.outbox_dir().join("a.progress");
+        write_atomically(&old, br#"{"version":1,"posted":["1.0"],"intent":true}"#).unwrap();
+        let begun = read_for(&paths, "a", &ChannelName::SLACK).unwrap().progress;
+        assert_eq!((begun.posted.len(), begun.intent), (1, true));
+        assert_eq!(schedules(&paths).unwrap().len(), 1);
+        // From now on it is under the new name, and a 0.1 takes it for held.
+        let further = Progress { posted: vec!["1.0".into(), "2.0".into()], ..begun };
+        save_progress(&paths, "a", &ChannelName::SLACK, &further).unwrap();
+        let of_0_1 = read_progress(&fs::read(&old).unwrap()).unwrap();
+        assert!(of_0_1.held && of_0_1.posted.is_empty());
+        assert_eq!(read_for(&paths, "a", &ChannelName::SLACK).unwrap().progress, further);
+        finish(&paths, "a").unwrap();
+        assert!(!old.exists() && !paths.outbox_dir().join("a.slack.progress").exists());
+    }
+
+    /// A daemon of 0.1 that still runs does not look at what is held, and nobody starts a notifier
+    /// beside it.
+    #[test]
+    fn what_nobody_of_this_version_has_begun_is_left_to_a_0_1_also_if_the_user_wants_it_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        queue(&paths, &notice("a", 1)).unwrap();
+        retry_now(&paths, "a").unwrap();
+        assert!(!paths.outbox_dir().join("a.progress").exists());
+        let old = paths.outbox_dir().join("a.progress");
+        write_atomically(&old, br#"{"version":1,"posted":["1.0"],"held":true}"#).unwrap();
+        retry_now(&paths, "a").unwrap();
+        let of_0_1 = read_progress(&fs::read(&old).unwrap()).unwrap();
+        assert_eq!((of_0_1.held, of_0_1.posted.len()), (false, 1));
+        assert_eq!(read(&paths, "a")[0].progress, of_0_1);
+        // What this version has begun stays with it.
+        save_progress(&paths, "a", &ChannelName::SLACK, &Progress { held: true, ..of_0_1 })
+            .unwrap();
+        retry_now(&paths, "a").unwrap();
+        assert!(read_progress(&fs::read(&old).unwrap()).unwrap().held);
+        assert!(!read(&paths, "a")[0].progress.held);
+    }
+
+    #[test]
+    fn a_kill_before_the_held_progress_for_a_0_1_is_made_up_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        queue(&paths, &notice("a", 1)).unwrap();
+        let progress = Progress { intent: true, ..Progress::default() };
+        let save = || save_progress(&paths, "a", &ChannelName::SLACK, &progress).unwrap();
+        save();
+        let old = paths.outbox_dir().join("a.progress");
+        fs::write(&old, br#"{"version":1,"intent":true}"#).unwrap();
+        save();
+        assert!(read_progress(&fs::read(&old).unwrap()).unwrap().held);
+    }
+
+    #[test]
+    fn a_notice_whose_progress_cannot_be_read_is_not_begun_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        queue(&paths, &notice("a", 1)).unwrap();
+        // A folder can be read as a file by nobody, root included.
+        fs::create_dir(paths.outbox_dir().join("a.slack.progress")).unwrap();
+        assert!(read(&paths, "a").is_empty() && schedules(&paths).unwrap().is_empty());
+        assert!(paths.outbox_dir().join("a.json").exists());
+    }
+
+    #[test]
+    fn progress_without_its_notice_is_cleared_away_and_other_progress_never() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        queue(&paths, &notice("a", 1)).unwrap();
+        let left = ["b.slack.progress", "b.progress", "a.slack.progress", "a.progress"];
+        let left = left.map(|name| paths.outbox_dir().join(name));
+        left.iter().for_each(|path| fs::write(path, b"{}").unwrap());
+        prune(&paths, SystemTime::now()).unwrap();
+        assert!(left.iter().all(|path| path.exists()), "its notice may be on its way");
+        prune(&paths, SystemTime::now() + REMEMBERED + Duration::from_secs(1)).unwrap();
+        assert_eq!(left.map(|path| path.exists()), [false, false, true, true]);
+    }
+
+    #[test]
     fn an_id_that_is_no_name_reaches_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
-        assert!(queue(&paths, &notice("../x", "1")).is_err());
+        assert!(queue(&paths, &notice("../x", 1)).is_err());
         assert!(finish(&paths, "a/b").is_err());
     }
 }

@@ -107,9 +107,9 @@ fn end_shown(
         match session_store::update(Some(paths), &event, None) {
             Ok(updated) => {
                 left.problems.extend(updated.problems);
-                left.sessions.push(event.session_id);
+                left.sessions.push(event.session.id);
             }
-            Err(problem) => left.problems.push(format!("{}: {problem}", event.session_id)),
+            Err(problem) => left.problems.push(format!("{}: {problem}", event.session.id)),
         }
     }
     Ok(left)

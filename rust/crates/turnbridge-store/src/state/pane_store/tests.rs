@@ -1,6 +1,6 @@
 use std::fs;
 
-use turnbridge_core::ids::Agent;
+use turnbridge_core::ids::{Agent, SessionId, SessionKey};
 use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey, SessionSource};
 use turnbridge_core::session::{Host, State};
 
@@ -75,8 +75,7 @@ impl World {
 
     fn begin_session(&self, agent: Agent, id: &str, window: &str) {
         let event = Event {
-            agent,
-            session_id: SessionId::parse(id).unwrap(),
+            session: SessionKey::new(agent, SessionId::parse(id).unwrap()),
             at: clock::now(),
             process: ProcessKey::UNKNOWN,
             name: "SessionStart".to_owned(),
@@ -93,7 +92,7 @@ impl World {
 
     fn state(&self, agent: Agent, id: &str) -> State {
         let id = SessionId::parse(id).unwrap();
-        session_store::read(&self.paths, agent, &id).unwrap().state()
+        session_store::read(&self.paths, &SessionKey::new(agent, id.clone())).unwrap().state()
     }
 }
 

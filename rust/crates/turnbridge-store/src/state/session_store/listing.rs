@@ -65,8 +65,8 @@ fn for_each_file(paths: &StatePaths, mut look: impl FnMut(&str, PathBuf)) -> io:
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name();
-        if let Some((_, id)) = name.to_str().and_then(session_of_file) {
-            look(id.as_str(), entry.path());
+        if let Some(key) = name.to_str().and_then(session_of_file) {
+            look(key.id.as_str(), entry.path());
         }
     }
     Ok(())
@@ -75,7 +75,7 @@ fn for_each_file(paths: &StatePaths, mut look: impl FnMut(&str, PathBuf)) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbridge_core::ids::{Agent, SessionId};
+    use turnbridge_core::ids::{Agent, SessionId, SessionKey};
     use turnbridge_core::session::session_wire::write_session;
     use turnbridge_core::timestamp::Timestamp;
 
@@ -86,9 +86,11 @@ mod tests {
         fs::create_dir_all(paths.sessions_dir()).unwrap();
         let write = |id: &str, change: fn(Vec<u8>) -> Vec<u8>| {
             let id = SessionId::parse(id).unwrap();
-            let session = Session::new(Agent::Claude, id.clone(), Timestamp::from_millis(0));
+            let session =
+                Session::new(SessionKey::new(Agent::Claude, id.clone()), Timestamp::from_millis(0));
             let bytes = change(write_session(&session));
-            fs::write(paths.session_file(Agent::Claude, &id), bytes).unwrap();
+            fs::write(paths.session_file(&SessionKey::new(Agent::Claude, id.clone())), bytes)
+                .unwrap();
         };
         // Without a run it is stopped; what follows is broken, and would be missed if it were read.
         for number in 0..50 {

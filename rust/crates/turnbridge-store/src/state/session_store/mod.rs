@@ -6,8 +6,8 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::notices::notice_wire::{Notice, codex_event_id, notice_id};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::notices::notice::{Notice, codex_event_id, notice_id};
 use turnbridge_core::session::advance::{Effect, advance, note_twin, runs_to_check};
 use turnbridge_core::session::claim::{Claim, Verdict};
 use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
@@ -22,6 +22,7 @@ use crate::paths::StatePaths;
 use crate::process::companion;
 use crate::process::{Liveness, liveness};
 use crate::sinks;
+use crate::state::config_text::ConfigText;
 use crate::state::outbox::Queued;
 use crate::state::turn_completion::{Completed, complete_left};
 use crate::state::{notice_queue, turn_store};
@@ -34,8 +35,10 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A hook's report of an event.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct Report<'a> {
     pub claim: Claim,
+    /// Says who wants to be told.
+    pub config: &'a ConfigText,
     /// Whether the turn that ends by the event is told to anybody.
     pub tell: bool,
 }
@@ -49,15 +52,17 @@ pub struct Report {
 pub fn update(
     paths: Option<&StatePaths>,
     event: &Event,
-    report: Option<Report>,
+    report: Option<Report<'_>>,
 ) -> Result<Updated, String> {
     let mut problems = Vec::new();
+    let unread = ConfigText::default();
+    let config = report.as_ref().map_or(&unread, |report| report.config);
     let lock = match paths {
         Some(paths) => lock_session(paths, event, &mut problems)?,
         None => None,
     };
     let loaded = match paths {
-        Some(paths) => load(paths, event.agent, &event.session_id, &mut problems),
+        Some(paths) => load(paths, &event.session, &mut problems),
         None => Loaded::Nothing,
     };
     // Files are written only under the lock; without one, what is there is still worth reading.
@@ -65,11 +70,11 @@ pub fn update(
     kill_point("locked");
     let session = match loaded {
         Loaded::Known(session) => *session,
-        _ => Session::new(event.agent, event.session_id.clone(), event.at),
+        _ => Session::new(event.session.clone(), event.at),
     };
     let mut left = Completed::default();
     let mut session = match writable {
-        Some(paths) => complete_left(paths, session, &mut left),
+        Some(paths) => complete_left(paths, config, session, &mut left),
         None => session,
     };
     problems.append(&mut left.problems);
@@ -130,7 +135,7 @@ fn apply(
     writable: Option<&StatePaths>,
     session: Session,
     event: &Event,
-    report: Option<&Report>,
+    report: Option<&Report<'_>>,
     problems: &mut Vec<String>,
 ) -> Applied {
     let mut note = |error: io::Error| problems.push(format!("turn record: {error}"));
@@ -159,7 +164,7 @@ fn finish_turn(
     paths: &StatePaths,
     applied: &mut Applied,
     event: &Event,
-    report: Option<&Report>,
+    report: Option<&Report<'_>>,
     problems: &mut Vec<String>,
 ) {
     let id = report.map(|report| notice_id(event, report.claim.payload));
@@ -168,9 +173,9 @@ fn finish_turn(
         return;
     };
     kill_point("applied");
-    if let (Some(id), true) = (id, report.is_some_and(|report| report.tell)) {
+    if let (Some(id), Some(report)) = (id, report.filter(|report| report.tell)) {
         let notice = Notice::of_turn(id, &record, event.facts.transcript_path.clone());
-        match notice_queue::queue_if_wanted(paths, &notice) {
+        match notice_queue::queue_if_wanted(paths, report.config, &notice) {
             Ok(queued) => applied.has_notice = queued == Queued::New,
             Err(problem) => {
                 applied.is_whole = false;
@@ -187,8 +192,8 @@ fn finish_turn(
 }
 
 /// One session as it is now, without waiting for anybody. `None`: it is not known.
-pub fn read(paths: &StatePaths, agent: Agent, id: &SessionId) -> Option<Session> {
-    match load(paths, agent, id, &mut Vec::new()) {
+pub fn read(paths: &StatePaths, key: &SessionKey) -> Option<Session> {
+    match load(paths, key, &mut Vec::new()) {
         Loaded::Known(session) => Some(*session),
         Loaded::Newer | Loaded::Nothing => None,
     }
@@ -199,7 +204,7 @@ fn lock_session(
     event: &Event,
     problems: &mut Vec<String>,
 ) -> Result<Option<FileLock>, String> {
-    let path = paths.session_lock(event.agent, &event.session_id);
+    let path = paths.session_lock(&event.session);
     match FileLock::acquire(&path, LOCK_PATIENCE) {
         Ok(lock) => Ok(Some(lock)),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -219,13 +224,8 @@ pub(crate) enum Loaded {
     Nothing,
 }
 
-pub(crate) fn load(
-    paths: &StatePaths,
-    agent: Agent,
-    id: &SessionId,
-    problems: &mut Vec<String>,
-) -> Loaded {
-    let bytes = match fs::read(paths.session_file(agent, id)) {
+pub(crate) fn load(paths: &StatePaths, key: &SessionKey, problems: &mut Vec<String>) -> Loaded {
+    let bytes = match fs::read(paths.session_file(key)) {
         Ok(bytes) => bytes,
         Err(error) => {
             if error.kind() != io::ErrorKind::NotFound {
@@ -234,7 +234,7 @@ pub(crate) fn load(
             return Loaded::Nothing;
         }
     };
-    match read_session(&bytes).filter(|session| session.id == *id) {
+    match read_session(&bytes).filter(|session| session.key == *key) {
         Some(session) => Loaded::Known(Box::new(session)),
         None if is_newer(&bytes) => {
             problems.push(format!("session file: {NEWER}"));
@@ -254,7 +254,7 @@ pub(crate) fn save(
     problems: &mut Vec<String>,
 ) -> bool {
     let Some(paths) = writable else { return false };
-    let path = paths.session_file(session.agent, &session.id);
+    let path = paths.session_file(&session.key);
     let written = write_atomically(&path, &write_session(session));
     problems.extend(written.as_ref().err().map(|error| format!("session file: {error}")));
     written.is_ok()
@@ -278,8 +278,7 @@ fn end_dead_runs(
 
 fn process_gone(event: &Event, process: ProcessKey) -> Event {
     Event {
-        agent: event.agent,
-        session_id: event.session_id.clone(),
+        session: event.session.clone(),
         at: event.at,
         process,
         name: "ProcessGone".to_owned(),
@@ -314,10 +313,9 @@ mod tests {
     fn x31_a_run_whose_process_is_gone_ends_with_the_next_event_of_another() {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(&folder.path().join("state"));
-        let id = SessionId::parse("s").unwrap();
+        let key = SessionKey::of("claude", "s").unwrap();
         let event = |second: i64, process: ProcessKey, kind: EventKind| Event {
-            agent: Agent::Claude,
-            session_id: id.clone(),
+            session: key.clone(),
             at: Timestamp::from_millis(1_000 * second),
             process,
             name: "x".to_owned(),
@@ -330,11 +328,11 @@ mod tests {
         let gone = ProcessKey { pid: std::process::id(), start: 1 };
         let prompt = EventKind::PromptSubmitted { prompt: "x".to_owned() };
         update(Some(&paths), &event(1, gone, prompt), None).unwrap();
-        let session = read(&paths, Agent::Claude, &id).unwrap();
+        let session = read(&paths, &key).unwrap();
         assert_eq!(session.state(), State::Working);
         let next = event(2, ProcessKey::UNKNOWN, EventKind::TurnStarted);
         update(Some(&paths), &next, None).unwrap();
-        let session = read(&paths, Agent::Claude, &id).unwrap();
+        let session = read(&paths, &key).unwrap();
         let living: Vec<_> = session.live_runs().map(|run| run.process).collect();
         assert_eq!(living, [ProcessKey::UNKNOWN]);
     }

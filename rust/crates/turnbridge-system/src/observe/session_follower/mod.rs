@@ -11,7 +11,8 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::agents::agent_differences::LifeSign;
+use turnbridge_core::ids::{Agent, SessionKey};
 use turnbridge_core::session::event::Event;
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
@@ -28,12 +29,10 @@ const THOROUGH: Duration = Duration::from_secs(5);
 /// A folder that changed within the last moments may change again without another time.
 const TICK: Duration = Duration::from_millis(100);
 
-pub type SessionKey = (Agent, SessionId);
-
 /// What is followed, and how closely.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
-    tools: &'static [Agent],
+    follows: fn(Agent) -> bool,
     /// How long every pass looks at a session after Claude has written something about it: what Claude writes
     /// proves nothing in its first moments. Must be longer than the time between two passes.
     settling: Duration,
@@ -42,17 +41,17 @@ pub struct Schedule {
 
 impl Schedule {
     /// The daemon makes up to five passes a second, and so has looked often enough after a second. It alone
-    /// looks at what Claude writes while it rests: once the daemon has written it, everybody sees it. Codex's
-    /// sessions it follows by their rollouts.
+    /// looks at what Claude writes while it rests: once the daemon has written it, everybody sees it. What
+    /// rollouts tell it follows elsewhere.
     pub const DAEMON: Schedule = Schedule {
-        tools: &[Agent::Claude],
+        follows: |agent| !agent.tells_turns_by_rollouts(),
         settling: Duration::from_secs(1),
         idle_check: IdleCheck::Files,
     };
 
     /// `turnbridge watch` makes a pass each second.
     pub const WATCH: Schedule = Schedule {
-        tools: &Agent::ALL,
+        follows: |_| true,
         settling: Duration::from_millis(2_500),
         idle_check: IdleCheck::Processes,
     };
@@ -150,7 +149,7 @@ impl SessionFollower {
 
     /// Reads one session's file, if it has changed since it was read.
     pub fn read(&mut self, key: &SessionKey, now: Timestamp) -> Option<Change> {
-        let Some(stamp) = stamp_of(&self.paths.session_file(key.0, &key.1)) else {
+        let Some(stamp) = stamp_of(&self.paths.session_file(key)) else {
             return self.forget(key.clone());
         };
         if self.files.get(key).is_some_and(|file| file.is_readable && file.stamp == stamp) {
@@ -175,7 +174,7 @@ impl SessionFollower {
 
     /// Reads a session's file that was just written.
     pub fn reload(&mut self, key: &SessionKey) {
-        match stamp_of(&self.paths.session_file(key.0, &key.1)) {
+        match stamp_of(&self.paths.session_file(key)) {
             Some(stamp) => self.load(key, stamp),
             None => self.forget(key.clone()),
         };
@@ -240,7 +239,7 @@ impl SessionFollower {
         let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
         let stamps = entries.filter_map(|entry| {
             let key = session_of_file(entry.file_name().to_str()?)?;
-            let is_followed = self.schedule.tools.contains(&key.0);
+            let is_followed = (self.schedule.follows)(key.agent);
             let metadata = entry.metadata().ok().filter(|_| is_followed)?;
             Some((key, stamp(&metadata)))
         });
@@ -250,7 +249,7 @@ impl SessionFollower {
     /// Reads a session file. Returns the session if it has no process; a session with a process is kept, and the
     /// next look tells how it has changed.
     fn load(&mut self, key: &SessionKey, stamp: Stamp) -> Option<Change> {
-        let session = session_store::read(&self.paths, key.0, &key.1);
+        let session = session_store::read(&self.paths, key);
         let is_readable = session.is_some();
         self.files.insert(key.clone(), SessionFile { stamp, is_readable });
         let before = self.live.remove(key);
@@ -314,9 +313,10 @@ impl Known {
         now: Timestamp,
     ) -> bool {
         let is_awake = std::mem::take(&mut self.is_unchecked) || self.is_busy();
-        if self.written.agent == Agent::Codex {
-            // A rollout's lock has no modification time, and another process may take it.
-            return is_awake || is_thorough;
+        match self.written.key.agent.life_sign() {
+            LifeSign::Process => {}
+            // A lock has no modification time, and another process may take it.
+            LifeSign::WriterLock => return is_awake || is_thorough,
         }
         let checks_files = is_awake || schedule.idle_check == IdleCheck::Files;
         if checks_files {

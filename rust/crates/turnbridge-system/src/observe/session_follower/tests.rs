@@ -29,12 +29,12 @@ impl World {
     /// As the hook of such a process would.
     fn write(&self, mut session: Session, process: ProcessKey) {
         session.runs[0].process = process;
-        let path = self.paths.session_file(session.agent, &session.id);
+        let path = self.paths.session_file(&session.key);
         write_atomically(&path, &write_session(&session)).unwrap();
     }
 
-    fn file(&self, (agent, id): &SessionKey) -> PathBuf {
-        self.paths.session_file(*agent, id)
+    fn file(&self, key: &SessionKey) -> PathBuf {
+        self.paths.session_file(key)
     }
 }
 
@@ -43,14 +43,13 @@ fn us() -> ProcessKey {
 }
 
 fn claude(number: u32) -> SessionKey {
-    (Agent::Claude, SessionId::parse(&format!("825c8529-ee09-4cb8-8902-{number:012}")).unwrap())
+    SessionKey::of("claude", &format!("825c8529-ee09-4cb8-8902-{number:012}")).unwrap()
 }
 
 /// The nth session, of a project, in its state for a minute.
 fn session(number: u32, project: &str, state: State) -> Session {
-    let (agent, id) = claude(number);
     let since = NOW.minus(Duration::from_secs(60));
-    let mut session = Session::new(agent, id, since);
+    let mut session = Session::new(claude(number), since);
     session.cwd = Some(format!("/home/user/{project}"));
     session.runs.push(Run {
         process: ProcessKey::UNKNOWN,
@@ -78,7 +77,7 @@ fn told(changes: &[Change]) -> Vec<String> {
         Change::Session(session) => {
             format!("{} {}", session.project().unwrap_or("-"), session.state().as_str())
         }
-        Change::Removed((agent, _)) => format!("removed {agent}"),
+        Change::Removed(key) => format!("removed {}", key.agent),
     };
     changes.iter().map(name).collect()
 }

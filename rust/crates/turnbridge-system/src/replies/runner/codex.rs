@@ -7,9 +7,10 @@
 use std::time::{Duration, Instant};
 
 use turnbridge_core::agents::resume::{CodexWriter, says_thread_held};
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::replies::reply_wire::{Outcome, Reason, RunResult, Way};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::replies::holder::Way;
 use turnbridge_core::replies::run_end;
+use turnbridge_core::replies::run_result::{Outcome, Reason, RunResult};
 use turnbridge_core::session::Session;
 use turnbridge_store::foreign::codex_lock::{self, Writer};
 use turnbridge_store::paths::codex_home;
@@ -32,13 +33,17 @@ const BEGINS_BEHIND_A_TURN: Duration = Duration::from_secs(3);
 impl Runner<'_> {
     /// Tries to run it. When somebody has the thread open, nothing was run: the reply goes to them,
     /// if they take it, and else waits until they have gone.
-    pub(super) fn call_codex(&self, id: &SessionId, call: &Call<'_>) -> Result<RunResult, Reason> {
+    pub(super) fn call_codex(
+        &self,
+        key: &SessionKey,
+        call: &Call<'_>,
+    ) -> Result<RunResult, Reason> {
         let is_held = |result: &RunResult, streams: &Streams| {
             result.outcome == Outcome::Failed
                 && says_thread_held(&streams.read_stderr(LONGEST_COMPLAINT))
         };
-        if self.is_open_in_interface(id, call.session) {
-            return self.hand_over(id, call);
+        if self.is_open_in_interface(key, call.session) {
+            return self.hand_over(key, call);
         }
         let mut seen = 0;
         loop {
@@ -49,22 +54,22 @@ impl Runner<'_> {
             // Whoever held it may have gone meanwhile, and nobody would read what is queued: only
             // one that holds it at a second try too is taken for an interface.
             std::thread::sleep(SETTLES_WITHIN);
-            if self.obstructs(id) {
-                self.wait_while(|| self.obstructs(id));
+            if self.obstructs(key) {
+                self.wait_while(|| self.obstructs(key));
                 continue;
             }
             seen += 1;
             if seen == 2 {
-                return self.hand_over(id, call);
+                return self.hand_over(key, call);
             }
         }
     }
 
     /// Returns whether a Codex has the thread open that would start what is queued for it.
-    fn is_open_in_interface(&self, id: &SessionId, session: Option<&Session>) -> bool {
+    fn is_open_in_interface(&self, key: &SessionKey, session: Option<&Session>) -> bool {
         let Some(home) = home_of(session).or_else(codex_home) else { return false };
         let is_open =
-            || codex_lock::writer(&home, id.as_str()) == Writer::Held && !self.obstructs(id);
+            || codex_lock::writer(&home, key.id.as_str()) == Writer::Held && !self.obstructs(key);
         if !is_open() {
             return false;
         }
@@ -72,8 +77,8 @@ impl Runner<'_> {
         is_open()
     }
 
-    fn obstructs(&self, id: &SessionId) -> bool {
-        obstacle(self.paths, Agent::Codex, id).is_some()
+    fn obstructs(&self, key: &SessionKey) -> bool {
+        obstacle(self.paths, key).is_some()
     }
 
     fn wait_while(&self, is_so: impl Fn() -> bool) {
@@ -82,22 +87,22 @@ impl Runner<'_> {
         }
     }
 
-    fn hand_over(&self, id: &SessionId, call: &Call<'_>) -> Result<RunResult, Reason> {
-        let invocation = codex(id, call.cwd, CodexWriter::Held, &self.reply.text);
+    fn hand_over(&self, key: &SessionKey, call: &Call<'_>) -> Result<RunResult, Reason> {
+        let invocation = codex(&key.id, call.cwd, CodexWriter::Held, &self.reply.text);
         let invocation = invocation.map_err(reason_of)?;
         let result = self.call(&Call { invocation, way: Way::Queue, ..*call })?;
         if result.outcome != Outcome::Done {
             return Ok(result);
         }
-        Ok(RunResult { outcome: self.wait_for_its_turn(id), ..result })
+        Ok(RunResult { outcome: self.wait_for_its_turn(key), ..result })
     }
 
     /// Waits a moment for the turn that the queue starts.
-    fn wait_for_its_turn(&self, id: &SessionId) -> Outcome {
+    fn wait_for_its_turn(&self, key: &SessionKey) -> Outcome {
         let queued = Instant::now();
         let outcome = || run_end::queued(&evidence(self.paths, self.reply));
         self.wait_while(|| {
-            let is_behind = is_turn_running(self.paths, id);
+            let is_behind = is_turn_running(self.paths, key);
             let within = if is_behind { BEGINS_BEHIND_A_TURN } else { BEGINS_WITHIN };
             is_in_queue(outcome()) && queued.elapsed() < within
         });

@@ -19,9 +19,11 @@ use turnbridge_core::agents::resume::{
     self, ClaudeSession, CodexThread, CodexWriter, Invocation, Live, Refusal, says_session_unknown,
 };
 use turnbridge_core::ids::{Agent, SessionId};
+use turnbridge_core::replies::holder::Way;
+use turnbridge_core::replies::reply::Reply;
 use turnbridge_core::replies::reply_plan::Progress;
-use turnbridge_core::replies::reply_wire::{Outcome, Reason, Reply, RunResult, Way};
 use turnbridge_core::replies::run_end::judge_failure;
+use turnbridge_core::replies::run_result::{Outcome, Reason, RunResult};
 use turnbridge_core::session::Session;
 use turnbridge_store::clock;
 use turnbridge_store::foreign::codex_rollouts;
@@ -47,9 +49,9 @@ pub fn run(paths: &StatePaths, id: &str) -> Result<()> {
     if let Err(error) = &ran {
         // Nobody reads what the daemon's children print.
         let fields = [
-            ("program", Field::Text("turnbridge run-reply".to_owned())),
-            ("reply", Field::Text(id.to_owned())),
-            ("error", Field::Text(format!("{error:#}"))),
+            ("program", "turnbridge run-reply".into()),
+            ("reply", id.into()),
+            ("error", format!("{error:#}").into()),
         ];
         write_log(&paths.daemon_log(), clock::now(), "warn", "a reply could not be run", &fields);
     }
@@ -64,9 +66,9 @@ fn claim_and_run(paths: &StatePaths, id: &str) -> Result<()> {
     let Some(_lock) = inbox::lock(paths, id).with_context(folder)? else { return Ok(()) };
     let unknown = || hinted(format!("no reply `{id}` waits"), "`turnbridge inbox` lists them");
     let entry = inbox::entry(paths, id).with_context(folder)?.ok_or_else(unknown)?;
-    if let Some((agent, session)) = entry.reply.session()
+    if let Some(key) = entry.reply.session()
         && entry.progress == Progress::Waiting
-        && obstacle(paths, agent, &session).is_some()
+        && obstacle(paths, key).is_some()
     {
         // It is nobody's yet: the daemon says in its thread why it waits, and comes again.
         return Ok(());
@@ -99,16 +101,17 @@ struct Call<'a> {
 
 impl Runner<'_> {
     fn run(&self) -> RunResult {
-        self.try_run().unwrap_or_else(|reason| RunResult::failed(reason, None, now()))
+        self.try_run().unwrap_or_else(|reason| RunResult::failed(reason, None, clock::now()))
     }
 
     fn try_run(&self) -> Result<RunResult, Reason> {
-        let (agent, id) = self.reply.session().ok_or(Reason::SessionInvalid)?;
+        let key = self.reply.session().ok_or(Reason::SessionInvalid)?;
+        let agent = key.agent;
         // Without its switches a broken config allows nothing that is not allowed anyway.
         let config = Config::read().unwrap_or_default();
-        let session = session_store::read(self.paths, agent, &id);
+        let session = session_store::read(self.paths, key);
         if config.resume.live == Live::Pane
-            && let Some(result) = self.type_into_pane(agent, &id)
+            && let Some(result) = self.type_into_pane(key)
         {
             return Ok(result);
         }
@@ -118,8 +121,8 @@ impl Runner<'_> {
         }
         let program = programs::agent(agent, &config).ok_or(Reason::ProgramMissing)?;
         let invocation = match agent {
-            Agent::Claude => claude(&id, session.as_ref(), &config.resume, &self.reply.text),
-            Agent::Codex => codex(&id, cwd, CodexWriter::Free, &self.reply.text),
+            Agent::Claude => claude(&key.id, session.as_ref(), &config.resume, &self.reply.text),
+            Agent::Codex => codex(&key.id, cwd, CodexWriter::Free, &self.reply.text),
         };
         let call = Call {
             agent,
@@ -131,7 +134,7 @@ impl Runner<'_> {
         };
         match agent {
             Agent::Claude => self.call(&call),
-            Agent::Codex => self.call_codex(&id, &call),
+            Agent::Codex => self.call_codex(key, &call),
         }
     }
 
@@ -146,7 +149,7 @@ impl Runner<'_> {
 
     fn call(&self, call: &Call<'_>) -> Result<RunResult, Reason> {
         if self.is_stopping() {
-            return Ok(RunResult::new(Outcome::Stopped, now()));
+            return Ok(RunResult::new(Outcome::Stopped, clock::now()));
         }
         let streams = self.streams()?;
         let mut command = self.command(call, &streams).map_err(|_| Reason::NotStarted)?;
@@ -160,21 +163,20 @@ impl Runner<'_> {
         let end = agent::wait(child, || self.is_stopping()).map_err(|_| Reason::NotStarted)?;
         let (stdout_bytes, stderr_bytes) = streams.lengths();
         let result = match end {
-            End::Stopped => RunResult::new(Outcome::Stopped, now()),
+            End::Stopped => RunResult::new(Outcome::Stopped, clock::now()),
             End::Exit(0) => RunResult {
                 output: self.unseen_output(call.agent, &streams),
                 code: Some(0),
-                ..RunResult::new(Outcome::Done, now())
+                ..RunResult::new(Outcome::Done, clock::now())
             },
             End::Exit(code) => {
                 let said = [streams.read_stderr(LONGEST_COMPLAINT), streams.read_stdout(4_096)];
                 let is_unknown = said.iter().any(|text| says_session_unknown(text));
                 let reason = if is_unknown { Reason::SessionUnknown } else { Reason::ExitCode };
-                self.by_evidence(call, RunResult::failed(reason, Some(code), now()))
+                self.by_evidence(call, RunResult::failed(reason, Some(code), clock::now()))
             }
-            End::Signal(signal) => {
-                self.by_evidence(call, RunResult::failed(Reason::Signal, Some(signal), now()))
-            }
+            End::Signal(signal) => self
+                .by_evidence(call, RunResult::failed(Reason::Signal, Some(signal), clock::now())),
         };
         Ok(RunResult { stdout_bytes, stderr_bytes, ..result })
     }
@@ -192,10 +194,11 @@ impl Runner<'_> {
         judge_failure(&evidence(self.paths, self.reply), result)
     }
 
-    /// What Claude printed when no hook has seen a turn end: a slash command, or a Claude without
-    /// our hooks. Nobody else will tell of it. Codex's turns are seen in its rollouts.
+    /// What the agent printed when no hook has seen a turn end: a slash command, or an agent without
+    /// our hooks. Nobody else will tell of it, unless its rollouts do.
     fn unseen_output(&self, agent: Agent, streams: &Streams) -> Option<String> {
-        let is_unseen = agent == Agent::Claude && !inbox::has_ended(self.paths, &self.reply.id);
+        let is_unseen =
+            !agent.tells_turns_by_rollouts() && !inbox::has_ended(self.paths, &self.reply.id);
         let output = is_unseen.then(|| streams.read_stdout(LONGEST_OUTPUT))?;
         Some(output).filter(|output| !output.trim().is_empty())
     }
@@ -213,18 +216,9 @@ impl Runner<'_> {
             None => command.stdin(Stdio::null()),
         };
         agent::forget_surroundings(&mut command);
-        // The session lies in the folder that its Claude was started with.
-        if let (Agent::Claude, Some(run)) =
-            (call.agent, call.session.and_then(Session::current_run))
-        {
-            match &run.host.config_dir {
-                Some(folder) => command.env("CLAUDE_CONFIG_DIR", folder),
-                None => command.env_remove("CLAUDE_CONFIG_DIR"),
-            };
-        }
-        // A thread lies in the home of the Codex that made it.
-        if let (Agent::Codex, Some(home)) = (call.agent, home_of(call.session)) {
-            command.env("CODEX_HOME", home);
+        match call.agent {
+            Agent::Claude => set_claude_folder(&mut command, call.session),
+            Agent::Codex => set_codex_home(&mut command, call.session),
         }
         command.env(inbox::REPLY_ID, &self.reply.id);
         agent::in_its_own_group(&mut command);
@@ -239,17 +233,34 @@ impl Runner<'_> {
     }
 }
 
+/// The session lies in the folder that its Claude was started with.
+fn set_claude_folder(command: &mut Command, session: Option<&Session>) {
+    let Some(run) = session.and_then(Session::current_run) else { return };
+    match &run.host.config_dir {
+        Some(folder) => command.env("CLAUDE_CONFIG_DIR", folder),
+        None => command.env_remove("CLAUDE_CONFIG_DIR"),
+    };
+}
+
+/// A thread lies in the home of the Codex that made it.
+fn set_codex_home(command: &mut Command, session: Option<&Session>) {
+    if let Some(home) = home_of(session) {
+        command.env("CODEX_HOME", home);
+    }
+}
+
 fn home_of(session: Option<&Session>) -> Option<PathBuf> {
     codex_rollouts::home_of(Path::new(session?.transcript_path.as_deref()?))
 }
 
-/// Claude finds a session only from the folder in which it was started, which is not always the
-/// one that its last turn ended in; Codex works wherever it is told to.
+/// The folder in which a session was started is not always the one that its last turn ended in.
 fn folder_of<'a>(agent: Agent, session: Option<&'a Session>, reply: &'a Reply) -> Option<&'a str> {
     let of_session = session.and_then(Session::project_dir);
-    match agent {
-        Agent::Claude => of_session.or(reply.cwd.as_deref()),
-        Agent::Codex => reply.cwd.as_deref().or(of_session),
+    let of_reply = reply.cwd.as_deref();
+    if agent.is_found_in_its_folder_only() {
+        of_session.or(of_reply)
+    } else {
+        of_reply.or(of_session)
     }
 }
 
@@ -289,27 +300,23 @@ fn reason_of(refusal: Refusal) -> Reason {
     }
 }
 
-fn now() -> String {
-    clock::now().to_string()
-}
-
 /// SLV-83: what happened, in ids, words and lengths.
 fn log(paths: &StatePaths, reply: &Reply, result: &RunResult, begun: Instant) {
-    let text = |text: &str| Field::Text(text.to_owned());
-    let mut fields = vec![
-        ("program", text("turnbridge run-reply")),
-        ("reply", text(&reply.id)),
-        ("tool", text(reply.agent.as_deref().unwrap_or_default())),
-        ("session_id", text(reply.session_id.as_deref().unwrap_or_default())),
-        ("outcome", text(result.outcome.as_str())),
-        ("text_bytes", Field::Number(reply.text.len() as u64)),
-        ("stdout_bytes", Field::Number(result.stdout_bytes)),
-        ("stderr_bytes", Field::Number(result.stderr_bytes)),
-        ("duration_ms", Field::Number(u64::try_from(begun.elapsed().as_millis()).unwrap_or(0))),
+    let mut fields: Vec<(&str, Field)> = vec![
+        ("program", "turnbridge run-reply".into()),
+        ("reply", reply.id.as_str().into()),
+        ("tool", reply.to.agent_text().into()),
+        ("session_id", reply.to.id_text().into()),
+        ("outcome", result.outcome.as_str().into()),
+        ("text_bytes", reply.text.len().into()),
+        ("stdout_bytes", result.stdout_bytes.into()),
+        ("stderr_bytes", result.stderr_bytes.into()),
+        ("duration_ms", u64::try_from(begun.elapsed().as_millis()).unwrap_or(0).into()),
     ];
-    fields.extend(result.reason.map(|reason| ("reason", text(reason.as_str()))));
-    fields.extend(result.code.map(|code| ("code", Field::Text(code.to_string()))));
-    fields.extend(reply.thread_ts.as_deref().map(|thread| ("thread_ts", text(thread))));
+    fields.extend(result.reason.map(|reason| ("reason", reason.as_str().into())));
+    fields.extend(result.code.map(|code| ("code", code.to_string().into())));
+    let thread = reply.thread.as_ref();
+    fields.extend(thread.map(|thread| ("thread_ts", thread.thread_ts.as_str().into())));
     let level = if result.outcome == Outcome::Failed { "warn" } else { "info" };
     write_log(&paths.daemon_log(), clock::now(), level, "a reply was run", &fields);
 }

@@ -3,14 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::replies::reply_wire::{Outcome, RunResult};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::replies::run_result::{Outcome, RunResult};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::state::session_store;
 
-use super::{LOOK_AGAIN, Runner, now};
+use super::{LOOK_AGAIN, Runner};
 use crate::replies::runs::{TypingPlace, is_open, place_to_type_into};
 use crate::terminals::{self, Pasted};
 
@@ -20,14 +20,12 @@ const LOOK: Duration = Duration::from_millis(50);
 
 impl Runner<'_> {
     /// `None`: nobody has the session open (any more), and it can be run.
-    pub fn type_into_pane(&self, agent: Agent, id: &SessionId) -> Option<RunResult> {
-        while agent == Agent::Claude && is_open(self.paths, agent, id, clock::now()) {
+    pub fn type_into_pane(&self, key: &SessionKey) -> Option<RunResult> {
+        while is_open(self.paths, key, clock::now()) {
             if self.is_stopping() {
-                return Some(RunResult::new(Outcome::Stopped, now()));
+                return Some(RunResult::new(Outcome::Stopped, clock::now()));
             }
-            if let Some(result) =
-                self.place(agent, id).and_then(|place| self.paste(agent, id, &place))
-            {
+            if let Some(result) = self.place(key).and_then(|place| self.paste(key, &place)) {
                 return Some(result);
             }
             std::thread::sleep(LOOK_AGAIN);
@@ -36,19 +34,18 @@ impl Runner<'_> {
     }
 
     /// Where it can be typed now.
-    fn place(&self, agent: Agent, id: &SessionId) -> Option<TypingPlace> {
+    fn place(&self, key: &SessionKey) -> Option<TypingPlace> {
         let config_dir = claude_config_dir();
-        place_to_type_into(self.paths, agent, id, config_dir.as_deref(), clock::now())
+        place_to_type_into(self.paths, key, config_dir.as_deref(), clock::now())
     }
 
     /// Pasting half of it and pasting all of it look alike from here, so that only what a hook has
     /// seen counts as done. `None`: nothing was typed, because the agent has left its terminal to
     /// somebody else.
-    fn paste(&self, agent: Agent, id: &SessionId, place: &TypingPlace) -> Option<RunResult> {
+    fn paste(&self, key: &SessionKey, place: &TypingPlace) -> Option<RunResult> {
         let begun = clock::now();
         let text = typed(&self.reply.text);
-        let is_ready =
-            || terminals::is_agents(place) && self.place(agent, id).as_ref() == Some(place);
+        let is_ready = || terminals::is_agents(place) && self.place(key).as_ref() == Some(place);
         let is_pasted = match terminals::paste(&place.pane, &text, &is_ready) {
             Pasted::Yes => true,
             Pasted::Partly => false,
@@ -56,16 +53,16 @@ impl Runner<'_> {
         };
         // A command of Claude's own fires no hook.
         let is_command = text.starts_with('/');
-        let is_seen = is_pasted && (is_command || self.wait_until_seen(agent, id, begun));
+        let is_seen = is_pasted && (is_command || self.wait_until_seen(key, begun));
         let outcome = if is_seen { Outcome::HandedOver } else { Outcome::Uncertain };
-        Some(RunResult::new(outcome, now()))
+        Some(RunResult::new(outcome, clock::now()))
     }
 
-    fn wait_until_seen(&self, agent: Agent, id: &SessionId, since: Timestamp) -> bool {
+    fn wait_until_seen(&self, key: &SessionKey, since: Timestamp) -> bool {
         let deadline = Instant::now() + SEEN_WITHIN;
         let wanted: String = self.reply.text.trim().chars().take(80).collect();
         let is_it = || {
-            let session = session_store::read(self.paths, agent, id)?;
+            let session = session_store::read(self.paths, key)?;
             let mut prompts = session.live_runs().filter(|run| run.last_at >= since);
             prompts.find_map(|run| {
                 let prompt = run.turn.prompt.as_ref()?;

@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use turnbridge_core::agents::codex::rollout::{RolloutThread, ThreadState};
 use turnbridge_core::agents::codex::rollout_wire::{Line, RolloutReader};
-use turnbridge_core::ids::{Agent, SessionId, is_uuid};
+use turnbridge_core::ids::{Agent, SessionId, SessionKey, is_uuid};
 use turnbridge_core::session::advance::advance;
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::{Detail, Session};
@@ -87,7 +87,7 @@ impl Reading {
         let id = SessionId::parse("thread").expect("a valid id");
         Reading {
             thread: RolloutThread::default(),
-            session: Session::new(Agent::Codex, id, Timestamp::default()),
+            session: Session::new(SessionKey::new(Agent::Codex, id), Timestamp::default()),
             lines: 0,
             is_left: false,
         }
@@ -96,8 +96,9 @@ impl Reading {
     fn take(&mut self, line: Line) -> ThreadState {
         self.lines += 1;
         for event in self.thread.take(line) {
-            let event = self.thread.event(event, self.session.id.clone(), ProcessKey::UNKNOWN);
-            let empty = Session::new(Agent::Codex, event.session_id.clone(), event.at);
+            let event = self.thread.event(event, self.session.key.id.clone(), ProcessKey::UNKNOWN);
+            let empty =
+                Session::new(SessionKey::new(Agent::Codex, event.session.id.clone()), event.at);
             let session = std::mem::replace(&mut self.session, empty);
             self.session = advance(session, &event).0;
         }

@@ -80,7 +80,8 @@ fn rows(panes: &Panes, sessions: &[Session]) -> Vec<Row> {
         .iter()
         .map(|binding| {
             let id = &binding.session_id;
-            let is_it = |session: &&Session| session.agent == binding.agent && session.id == *id;
+            let is_it =
+                |session: &&Session| session.key.agent == binding.agent && session.key.id == *id;
             let state = sessions.iter().find(is_it).map(Session::state);
             row(&binding.pane, binding.agent, panes, Some((id, state)))
         })

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use turnbridge_core::agents::resume::is_refused;
-use turnbridge_core::ids::is_uuid;
-use turnbridge_core::session::turn_wire::TurnRecord;
+use turnbridge_core::ids::{SessionKey, is_uuid};
+use turnbridge_core::session::turn_record::TurnRecord;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::panes::{PaneView, Panes};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_system::observe::session_follower::{Change, SessionKey};
+use turnbridge_system::observe::session_follower::Change;
 use turnbridge_system::resume_command::ResumeCommand;
 
 use super::filter::Filter;
@@ -106,7 +106,7 @@ impl Model {
             match change {
                 Change::Session(session) => {
                     let session = *session;
-                    self.sessions.insert((session.agent, session.id.clone()), session);
+                    self.sessions.insert(session.key.clone(), session);
                 }
                 Change::Removed(key) => {
                     self.sessions.remove(&key);
@@ -219,7 +219,7 @@ impl Model {
 
     fn begin_reply(&mut self) {
         let Some(key) = self.chosen.clone() else { return };
-        if !is_uuid(key.1.as_str()) {
+        if !is_uuid(key.id.as_str()) {
             self.say("this session has no id by which it could be resumed");
             return;
         }
@@ -238,7 +238,7 @@ impl Model {
                 self.say("nothing was sent");
                 None
             }
-            Key::Enter if is_refused(to.0, text.as_str()) => {
+            Key::Enter if is_refused(to.agent, text.as_str()) => {
                 self.say(
                     "this command would end or empty the session; it cannot be sent from here",
                 );

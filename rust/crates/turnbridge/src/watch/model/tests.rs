@@ -145,7 +145,7 @@ fn what_is_empty_or_cancelled_or_ends_the_session_is_not_sent() {
 fn a_session_without_a_uuid_gets_no_reply() {
     let mut model = Model::new(Shown::Live);
     let mut odd = session(1, "alpha", State::Working, 1);
-    odd.id = SessionId::parse("last").unwrap();
+    odd.key.id = SessionId::parse("last").unwrap();
     model.apply(changes([odd]));
     model.press(Key::Character('r'));
     assert!(matches!(model.mode(), Mode::List));

@@ -4,8 +4,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use turnbridge_core::session::Session;
-use turnbridge_core::session::turn_wire::TurnRecord;
+use turnbridge_core::session::turn_record::TurnRecord;
+use turnbridge_core::session::{Detail, Session};
 use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::timestamp::Timestamp;
 
@@ -42,12 +42,17 @@ pub fn draw(model: &Model, now: Timestamp, area: Rect, buffer: &mut Buffer) -> u
 
 fn tell(session: &Session, turns: &[TurnRecord], now: Timestamp, lines: &mut Lines) {
     let name = session.project().unwrap_or("-");
-    lines.heading(&format!("{} ({}) {}", one_line(name), session.agent, state_text(session, now)));
+    lines.heading(&format!(
+        "{} ({}) {}",
+        one_line(name),
+        session.key.agent,
+        state_text(session, now)
+    ));
     lines.fact("folder", session.project_dir().unwrap_or_default());
     let cwd = session.cwd.as_deref().filter(|cwd| Some(*cwd) != session.project_dir());
     lines.fact("now in", cwd.unwrap_or_default());
     lines.fact("model", session.model.as_deref().unwrap_or_default());
-    lines.fact("session", session.id.as_str());
+    lines.fact("session", session.key.id.as_str());
     let run = session.current_run();
     for task in run.map_or(&[][..], |run| &run.background_tasks) {
         lines.fact("runs on", task);
@@ -65,10 +70,10 @@ fn tell(session: &Session, turns: &[TurnRecord], now: Timestamp, lines: &mut Lin
         if open.is_none() {
             lines.text("prompt", turn.prompt.as_deref().unwrap_or_default(), PROMPT_LINES);
         }
-        let title = match turn.detail.as_str() {
+        let title = match &turn.detail {
             _ if open.is_some() => "answer before",
-            "ok" => "answer",
-            other => other,
+            Some(Detail::Ok) | None => "answer",
+            Some(other) => other.as_str(),
         };
         let answers: Vec<_> =
             turn.earlier_answers.iter().chain(&turn.answer).map(String::as_str).collect();
@@ -83,8 +88,9 @@ fn tell(session: &Session, turns: &[TurnRecord], now: Timestamp, lines: &mut Lin
 }
 
 fn earlier_turn(turn: &TurnRecord, now: Timestamp) -> String {
-    let ago = Timestamp::parse(&turn.ended_at).map(|at| age(now.since(at)));
-    let detail = if turn.detail == "ok" { String::new() } else { format!(" ({})", turn.detail) };
+    let ago = turn.ended_at.map(|at| age(now.since(at)));
+    let detail = turn.detail.as_ref().filter(|detail| **detail != Detail::Ok);
+    let detail = detail.map(|detail| format!(" ({})", detail.as_str())).unwrap_or_default();
     let prompt = one_line(turn.prompt.as_deref().unwrap_or("-"));
     format!("{:>3}{detail} {prompt}", ago.unwrap_or_default())
 }

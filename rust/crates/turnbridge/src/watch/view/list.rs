@@ -43,7 +43,7 @@ pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut 
         let is_chosen = chosen == Some(first + row);
         let mut line = format!("{}   ", if is_chosen { '>' } else { ' ' });
         if width >= ROOM_FOR_TOOL {
-            line.push_str(&format!("{:<TOOL$} ", session.agent.as_str()));
+            line.push_str(&format!("{:<TOOL$} ", session.key.agent.as_str()));
         }
         let name = fit(name, project);
         line.push_str(&format!("{name}{} ", " ".repeat(project - name.width())));

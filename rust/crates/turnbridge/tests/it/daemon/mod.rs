@@ -2,6 +2,7 @@
 
 mod deaths;
 mod machines;
+mod older_version;
 mod sockets;
 mod words;
 

@@ -14,10 +14,6 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// Everything has to be brought to its end, on a machine that others use too.
 const LONG_PATIENCE: Duration = Duration::from_secs(240);
 
-fn is_slow() -> bool {
-    std::env::var("TURNBRIDGE_TEST_SLOW").is_ok_and(|value| value == "1")
-}
-
 /// The owner talks until it is over; one message in five is a reply, and has to be run.
 fn talk(service: &Service, threads: &[SlackThread], is_over: &AtomicBool) -> Vec<String> {
     let mut replies = Vec::new();
@@ -39,10 +35,10 @@ fn talk(service: &Service, threads: &[SlackThread], is_over: &AtomicBool) -> Vec
 
 #[test]
 fn sockets_are_killed_and_refreshed_under_traffic_and_every_event_is_heard_in_time() {
-    let cycles = if is_slow() { 50 } else { 5 };
+    let cycles = if testkit::is_slow() { 50 } else { 5 };
     // Slack's second retry comes after a minute: whatever needs it is late.
     let setup = SlackSetup {
-        retry_after: [if is_slow() { 1 } else { 3 }, 60, 300].map(Duration::from_secs),
+        retry_after: [if testkit::is_slow() { 1 } else { 3 }, 60, 300].map(Duration::from_secs),
         disconnect_grace: Duration::from_secs(3),
         ..SlackSetup::default()
     };

@@ -10,12 +10,13 @@ use std::process::Stdio;
 
 use serde_json::{Deserializer, Value, json};
 use testkit::{StandIn, wait_until, write_program};
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::notices::notice_wire::{Notice, Route};
-use turnbridge_core::replies::reply_wire::{Reply, ReplyTo};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::notices::notice::Notice;
+use turnbridge_core::notices::route::Route;
+use turnbridge_core::replies::reply::{Reply, ReplyTo};
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::{inbox, outbox, routes};
+use turnbridge_store::state::{inbox, outbox, routes, turn_store};
 
 use super::{SCHEMAS, check, is_valid, schema_of};
 use crate::support::engines::PATIENCE;
@@ -131,22 +132,17 @@ impl Scene {
     fn fill_queues(&self) {
         let paths = self.paths();
         let now = clock::now();
-        let id = SessionId::parse(SESSION).unwrap();
-        let record = turnbridge_store::state::turn_store::read_turns(&paths, Agent::Claude, &id);
+        let key = SessionKey::of("claude", SESSION).unwrap();
+        let record = turn_store::read_turns(&paths, &key);
         let notice = Notice::of_turn("claude-n1".to_owned(), &record[0], Some("/t".to_owned()));
         outbox::queue(&paths, &notice).unwrap();
         let uuid = "0b7c4e6a-51a5-4d0e-9c3e-3f1f8f2f5a01".to_owned();
-        let to = ReplyTo { agent: Agent::Claude, id, cwd: None };
+        let to = ReplyTo { key: key.clone(), cwd: None };
         inbox::accept(&paths, &Reply::from_board(uuid, "go on".to_owned(), to, now), now).unwrap();
         let route = Route {
-            ts: now.to_string(),
-            channel: "D1".to_owned(),
-            thread_ts: "1700000000.000100".to_owned(),
-            agent: "claude".to_owned(),
-            session_id: SESSION.to_owned(),
             turn_id: Some("q2".to_owned()),
             cwd: Some("/w".to_owned()),
-            machine: None,
+            ..Route::new("D1", "1700000000.000100", key, now)
         };
         routes::append(&paths, &route).unwrap();
     }

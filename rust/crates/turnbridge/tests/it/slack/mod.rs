@@ -9,6 +9,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::slack::{Fault, SlackThread, When};
 use testkit::{SlackApi, SlackSetup};
+use turnbridge_core::ids::SessionKey;
+use turnbridge_core::notices::route::Route;
+use turnbridge_core::timestamp::Timestamp;
 
 use crate::support::world::{SESSION, World, assert_silent_success, feed, payload};
 
@@ -545,16 +548,12 @@ fn two_thousand_routes_of_ten_processes_are_all_whole() {
 fn one_process_of_ten() {
     let process = std::env::var("ROUTES_OF").unwrap();
     let paths = turnbridge_store::paths::StatePaths::from_env().unwrap();
+    let key = SessionKey::of("claude", SESSION).unwrap();
+    let written_at = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
     for number in 0..200 {
-        let route = turnbridge_core::notices::notice_wire::Route {
-            ts: "2026-01-01T00:00:00Z".to_owned(),
-            channel: "D1".to_owned(),
-            thread_ts: format!("{process}.{number:06}"),
-            agent: "claude".to_owned(),
-            session_id: SESSION.to_owned(),
-            turn_id: None,
+        let route = Route {
             cwd: Some("/home/user/".repeat(20)),
-            machine: None,
+            ..Route::new("D1", &format!("{process}.{number:06}"), key.clone(), written_at)
         };
         turnbridge_store::state::routes::append(&paths, &route).unwrap();
     }

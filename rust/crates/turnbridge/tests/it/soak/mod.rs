@@ -59,8 +59,8 @@ fn soak(plan: Plan) {
 const KILLS: usize = 250;
 
 fn slow(plan: Plan) {
-    if std::env::var("TURNBRIDGE_TEST_SLOW").as_deref() != Ok("1") {
-        return testkit::skipped("it is slow; set TURNBRIDGE_TEST_SLOW=1 to run it");
+    if testkit::skipped_as_slow() {
+        return;
     }
     soak(plan);
 }

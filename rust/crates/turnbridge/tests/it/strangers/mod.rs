@@ -106,8 +106,8 @@ fn another_user_of_the_machine_gets_no_answer_even_with_the_token() {
 
 #[test]
 fn a_second_user_attacks_board_state_folder_and_process_list_and_gets_nothing() {
-    if std::env::var("TURNBRIDGE_TEST_SLOW").as_deref() != Ok("1") {
-        return testkit::skipped("it is slow; set TURNBRIDGE_TEST_SLOW=1 to run it");
+    if testkit::skipped_as_slow() {
+        return;
     }
     let site = Site::start();
     let root = site.world.hermetic.root().to_owned();

@@ -17,6 +17,8 @@ pub const PROGRAMS: [&str; 4] =
 pub struct World {
     pub hermetic: Hermetic,
     variables: Vec<(String, String)>,
+    /// Programs that are not those of this build, and the folder where they lie.
+    foreign: Option<(PathBuf, Vec<&'static str>)>,
 }
 
 impl World {
@@ -30,7 +32,7 @@ impl World {
     /// As a user has it who has set nothing.
     pub fn with_gate() -> World {
         // A developer's machine may be WSL, which has an engine that no PATH has to lead to.
-        World { hermetic: Hermetic::new(), variables: Vec::new() }
+        World { hermetic: Hermetic::new(), variables: Vec::new(), foreign: None }
             .with("TURNBRIDGE_WSL_SIDE", "elsewhere")
     }
 
@@ -45,6 +47,12 @@ impl World {
             use std::os::unix::fs::PermissionsExt;
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
         }
+    }
+
+    /// From now on these programs are those of another build, and all others are ours.
+    #[cfg(unix)]
+    pub fn take_from(&mut self, folder: &std::path::Path, programs: &[&'static str]) {
+        self.foreign = Some((folder.to_owned(), programs.to_vec()));
     }
 
     pub fn with(mut self, name: &str, value: &str) -> World {
@@ -68,7 +76,9 @@ impl World {
             "turnbridge-stop-gate" => env!("CARGO_BIN_EXE_turnbridge-stop-gate"),
             other => panic!("no executable {other}"),
         };
-        let mut command = self.hermetic.command(path);
+        let foreign = self.foreign.as_ref().filter(|(_, programs)| programs.contains(&program));
+        let path = foreign.map_or(PathBuf::from(path), |(folder, _)| folder.join(program));
+        let mut command = self.hermetic.command(&path);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -12,11 +12,11 @@ mod removal;
 
 use std::fmt;
 
+use crate::agents::hook_table::HookEventName;
 use crate::ids::Agent;
 use crate::scan::byte_order_mark::split_mark;
 use crate::scan::json_tree::{Malformed, Member, Node, Value, parse, place};
 use crate::scan::splice::{Splice, spliced};
-use crate::session::event::HookEventName;
 use layout::{Layout, New};
 pub use own::OwnCall;
 use own::{own_call, program_of};
@@ -172,7 +172,7 @@ pub fn all_hooks_are_off(text: &str) -> bool {
 }
 
 fn events() -> impl Iterator<Item = HookEventName> {
-    HookEventName::of(Agent::Claude).iter().copied()
+    HookEventName::of(Agent::Claude)
 }
 
 fn is_blank(text: &str) -> bool {

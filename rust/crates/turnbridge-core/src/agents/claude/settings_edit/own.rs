@@ -1,13 +1,7 @@
-//! Knows our own entries among others', and how a path is written for a shell.
+//! Knows our own entries among others'.
 
+use crate::agents::hook_table::HookProgram;
 use crate::scan::json_tree::Node;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Program {
-    Status,
-    StopGate,
-    Notify,
-}
 
 /// An entry of ours as it is written: the path of its program, and the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +12,7 @@ pub struct OwnCall {
 
 impl OwnCall {
     pub fn is_stop_gate(&self) -> bool {
-        program_named(&self.program) == Some(Program::StopGate)
+        program_named(&self.program) == Some(HookProgram::StopGate)
     }
 
     /// It only records: every turn ends.
@@ -29,7 +23,7 @@ impl OwnCall {
 
 /// Which of our programs a handler calls on behalf of the settings; `None`: it is not ours. Where
 /// the program lies does not matter: it may have been moved.
-pub fn program_of(handler: &Node) -> Option<Program> {
+pub fn program_of(handler: &Node) -> Option<HookProgram> {
     program_named(&own_call(handler)?.program)
 }
 
@@ -54,27 +48,13 @@ pub fn own_call(handler: &Node) -> Option<OwnCall> {
     is_ours.then_some(call)
 }
 
-fn program_named(path: &str) -> Option<Program> {
+fn program_named(path: &str) -> Option<HookProgram> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    match name.strip_suffix(".exe").unwrap_or(name) {
-        "turnbridge-status" => Some(Program::Status),
-        "turnbridge-stop-gate" => Some(Program::StopGate),
-        "turnbridge-notify" => Some(Program::Notify),
-        _ => None,
-    }
+    HookProgram::parse(name.strip_suffix(".exe").unwrap_or(name))
 }
 
 fn names_settings(arguments: &[String]) -> bool {
     arguments.windows(2).any(|pair| pair == ["--origin", "settings"])
-}
-
-/// For `sh`, and for the bash in which Claude Code runs hooks on Windows.
-pub fn quote(path: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
-    if !path.is_empty() && path.chars().all(is_plain) {
-        return path.to_owned();
-    }
-    format!("'{}'", path.replace('\'', r"'\''"))
 }
 
 /// The words of a simple command line, as far as our own need it. A backslash counts as itself
@@ -107,6 +87,7 @@ fn words(command: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::scan::json_tree::parse;
+    use crate::text::shell_words::shell_word;
 
     #[test]
     fn our_programs_are_known_wherever_they_lie() {
@@ -128,7 +109,7 @@ mod tests {
             ("7", false),
         ] {
             let program = program_of(&parse(handler).unwrap());
-            assert_eq!(program, expected.then_some(Program::Status), "{handler}");
+            assert_eq!(program, expected.then_some(HookProgram::Status), "{handler}");
         }
     }
 
@@ -137,7 +118,7 @@ mod tests {
         for path in
             ["/usr/bin/x", "/a b/x", "/it's/x", r"C:\Program Files\x.exe", "/$HOME/`x`;&", ""]
         {
-            assert_eq!(words(&format!("{} -a", quote(path))), [path, "-a"]);
+            assert_eq!(words(&format!("{} -a", shell_word(path))), [path, "-a"]);
         }
     }
 }

@@ -1,11 +1,9 @@
 //! What is to be registered: which program for which event, and how it is called.
 
 use super::layout::New;
-use super::own::{Program, quote};
-use crate::session::event::HookEventName;
-
-/// Seconds, as in the plugin's `hooks/hooks.json`.
-const TIMEOUT: u32 = 10;
+use crate::agents::hook_table::{HookCall, HookEventName, HookProgram};
+use crate::ids::Agent;
+use crate::text::shell_words::shell_word;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
@@ -36,44 +34,39 @@ pub enum StopGate {
 /// One entry as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
-    pub program: Program,
+    pub program: HookProgram,
     pub command: String,
     /// `None` in shell form.
     pub args: Option<Vec<String>>,
+    matcher: Option<&'static str>,
+    timeout: u32,
 }
 
 impl Registration {
+    /// What the table says, called on behalf of the settings.
     pub(super) fn wanted(&self, event: HookEventName) -> Vec<Wanted> {
-        let origin = ["--origin", "settings"];
-        match (event, self.stop_gate_is) {
-            (HookEventName::Stop, StopGate::On) => vec![self.call(Program::StopGate, &origin)],
-            (HookEventName::Stop, StopGate::Off) => {
-                vec![self.call(Program::StopGate, &["--origin", "settings", "--no-gate"])]
-            }
-            (HookEventName::PermissionRequest, _) => vec![
-                self.call(Program::Status, &origin),
-                self.call(Program::Notify, &["--hook", "--origin", "settings"]),
-            ],
-            _ => vec![self.call(Program::Status, &origin)],
-        }
+        event.calls(Agent::Claude).iter().map(|call| self.call(call)).collect()
     }
 
-    fn call(&self, program: Program, args: &[&str]) -> Wanted {
+    fn call(&self, &HookCall { program, matcher, timeout }: &HookCall) -> Wanted {
         let path = match program {
-            Program::Status => &self.status,
-            Program::StopGate => &self.stop_gate,
-            Program::Notify => &self.notify,
+            HookProgram::Status => &self.status,
+            HookProgram::StopGate => &self.stop_gate,
+            HookProgram::Notify => &self.notify,
         };
-        match self.form {
-            Form::Exec => Wanted {
-                program,
-                command: path.clone(),
-                args: Some(args.iter().map(|arg| (*arg).to_owned()).collect()),
-            },
-            Form::Shell => {
-                let command = format!("{} {}", quote(path), args.join(" "));
-                Wanted { program, command, args: None }
-            }
+        let args: Vec<&str> =
+            program.arguments().iter().chain(self.who_calls(program)).copied().collect();
+        let (command, args) = match self.form {
+            Form::Exec => (path.clone(), Some(args.into_iter().map(str::to_owned).collect())),
+            Form::Shell => (format!("{} {}", shell_word(path), args.join(" ")), None),
+        };
+        Wanted { program, command, args, matcher, timeout }
+    }
+
+    const fn who_calls(&self, program: HookProgram) -> &'static [&'static str] {
+        match (program, self.stop_gate_is) {
+            (HookProgram::StopGate, StopGate::Off) => &["--origin", "settings", "--no-gate"],
+            _ => &["--origin", "settings"],
         }
     }
 }
@@ -83,8 +76,9 @@ impl Wanted {
         let mut handler =
             vec![New::string(Some("type"), "command"), New::string(Some("command"), &self.command)];
         handler.extend(self.args.as_ref().map(|args| New::strings(Some("args"), args)));
-        handler.push(New::number(Some("timeout"), TIMEOUT));
+        handler.push(New::number(Some("timeout"), self.timeout));
+        let matcher = self.matcher.map(|matcher| New::string(Some("matcher"), matcher));
         let handlers = New::array(Some("hooks"), vec![New::object(None, handler)]);
-        New::object(None, vec![handlers]).on_one_line()
+        New::object(None, matcher.into_iter().chain([handlers]).collect()).on_one_line()
     }
 }

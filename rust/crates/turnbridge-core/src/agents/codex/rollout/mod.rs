@@ -10,7 +10,7 @@
 use crate::agents::codex::rollout_wire::{
     Answer, Dialect, Line, Phase, Record, TaskError, ThreadKind, ThreadMeta,
 };
-use crate::ids::{Agent, SessionId, is_uuid};
+use crate::ids::{Agent, SessionId, SessionKey, is_uuid};
 use crate::session::advance::LATE;
 use crate::session::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
 use crate::session::{Detail, Session, State};
@@ -106,8 +106,7 @@ impl RolloutThread {
     /// The event for the session `session_id`, which `process` carries.
     pub fn event(&self, event: RolloutEvent, session_id: SessionId, process: ProcessKey) -> Event {
         Event {
-            agent: Agent::Codex,
-            session_id,
+            session: SessionKey::new(Agent::Codex, session_id),
             at: event.at,
             process,
             name: event.name,

@@ -14,13 +14,13 @@ struct Folded {
 impl Folded {
     fn new() -> Folded {
         let id = SessionId::parse("t").unwrap();
-        let session = Session::new(Agent::Codex, id, Timestamp::default());
+        let session = Session::new(SessionKey::new(Agent::Codex, id), Timestamp::default());
         Folded { thread: RolloutThread::default(), session }
     }
 
     fn take(&mut self, line: Line) -> ThreadState {
         for event in self.thread.take(line) {
-            let id = self.session.id.clone();
+            let id = self.session.key.id.clone();
             let event = self.thread.event(event, id, ProcessKey::UNKNOWN);
             self.session = advance(self.session.clone(), &event).0;
         }
@@ -303,9 +303,9 @@ fn a_sub_agent_is_folded_into_its_root() {
             }
             for event in thread.take(parse_line(line.as_bytes())) {
                 let event = thread.session_event(event).unwrap();
-                assert_eq!(event.session_id.as_str(), "01a1e18e-1e7d-7df2-ade7-6c3531083ced");
+                assert_eq!(event.session.id.as_str(), "01a1e18e-1e7d-7df2-ade7-6c3531083ced");
                 let before = session.take().unwrap_or_else(|| {
-                    Session::new(Agent::Codex, event.session_id.clone(), event.at)
+                    Session::new(SessionKey::new(Agent::Codex, event.session.id.clone()), event.at)
                 });
                 session = Some(advance(before, &event).0);
             }

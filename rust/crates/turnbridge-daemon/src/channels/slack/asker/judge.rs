@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use turnbridge_core::notices::notice_wire::Route;
-use turnbridge_core::replies::reply_wire::SlackMessage;
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::notices::route::Route;
+use turnbridge_core::replies::reply::Reply;
 use turnbridge_core::slack::listening::{Parent, Verdict, whose};
 use turnbridge_core::slack::machine_wire::clean_name;
 use turnbridge_core::slack::place_wire::SlackPlace;
@@ -29,7 +30,7 @@ impl Asker {
         for (_, heard) in heard::all(&self.hearing.paths)? {
             let said = heard.reported;
             let (Some(channel), Some(thread_ts)) = (said.channel, said.thread_ts) else { continue };
-            let is_it = |route: &Route| route.channel == channel && route.thread_ts == thread_ts;
+            let is_it = |route: &Route| route.is_of(&channel, &thread_ts);
             if let Some(ts) = said.ts.as_deref().and_then(SlackTs::parse)
                 && routes.iter().any(is_it)
             {
@@ -52,24 +53,24 @@ impl Asker {
             let hearing = Arc::clone(&self.hearing);
             let checked = check_reply(Some(heard.reported), hearing.owner(Some(&place)), &routes);
             match checked {
-                Checked::Accepted { message, route } => {
+                Checked::Accepted { reply, route } => {
                     if !may_take {
                         continue;
                     }
-                    fields.push(("outcome", Field::Text("accepted".to_owned())));
-                    self.hearing.take(message, Some(&route), &mut fields)?;
+                    fields.push(("outcome", "accepted".into()));
+                    self.hearing.take(reply, Some(&route), &mut fields)?;
                 }
                 Checked::Dropped(drop) => {
-                    fields.push(("outcome", Field::Text(drop.as_str().to_owned())));
+                    fields.push(("outcome", drop.as_str().into()));
                     self.hearing.log.info("a message is no reply", &fields);
                 }
-                Checked::NoRoute(message) => match self.whose(&message)? {
+                Checked::NoRoute(reply) => match self.whose(&reply)? {
                     // Nothing is said as long as it is not known; the others are judged.
                     Verdict::Wait => {
-                        waiting.insert(ThreadKey::new(&message.channel, &message.thread_ts));
+                        waiting.extend(reply.thread);
                         continue;
                     }
-                    verdict => self.act_on(verdict, message, &mut fields)?,
+                    verdict => self.act_on(verdict, reply, &mut fields)?,
                 },
             }
             heard::remove(&self.hearing.paths, &id)?;
@@ -82,19 +83,20 @@ impl Asker {
     pub(super) fn act_on(
         &mut self,
         verdict: Verdict,
-        message: SlackMessage,
+        reply: Reply,
         fields: &mut Vec<(&str, Field)>,
     ) -> Result<(), Trouble> {
-        fields.push(("outcome", Field::Text(verdict.word().to_owned())));
+        fields.push(("outcome", verdict.word().into()));
         match verdict {
             Verdict::Wait => {}
-            Verdict::Tell => self.hearing.take(message, None, fields)?,
+            Verdict::Tell => self.hearing.take(reply, None, fields)?,
             Verdict::Elsewhere { machine, name } => {
                 let name = name.map_or_else(|| "unknown".to_owned(), |name| clean_name(&name));
-                if let (Some(machine), Some(ts)) = (machine, SlackTs::parse(&message.thread_ts)) {
+                let begun = reply.thread.and_then(|thread| SlackTs::parse(&thread.thread_ts));
+                if let (Some(machine), Some(ts)) = (machine, begun) {
                     self.hearing.state().machines.note(&machine, Some(&name), ts);
                 }
-                fields.push(("machine", Field::Text(name)));
+                fields.push(("machine", name.into()));
                 self.hearing.log.info("a reply is for another machine, which asks for it", fields);
             }
         }
@@ -102,8 +104,8 @@ impl Asker {
     }
 
     /// What is to be done with a reply whose thread has no route here.
-    pub(super) fn whose(&mut self, message: &SlackMessage) -> Result<Verdict, Trouble> {
-        let thread = ThreadKey::new(&message.channel, &message.thread_ts);
+    pub(super) fn whose(&mut self, reply: &Reply) -> Result<Verdict, Trouble> {
+        let Some(thread) = reply.thread.clone() else { return Ok(Verdict::Tell) };
         if !self.parents.contains_key(&thread) {
             self.ask_for_parent(&thread);
         }
@@ -116,11 +118,9 @@ impl Asker {
         let verdict = whose(parent, &self.hearing.machine.id, is_alone, is_on_its_way);
         // The notice may have arrived since the routes were read.
         let routes = self.hearing.routes.get(paths)?;
-        let has_route = routes.iter().any(|route| {
-            let is_of_thread =
-                route.channel == message.channel && route.thread_ts == message.thread_ts;
-            is_of_thread && is_valid(route)
-        });
+        let has_route = routes
+            .iter()
+            .any(|route| route.is_of(&thread.channel, &thread.thread_ts) && is_valid(route));
         Ok(if verdict == Verdict::Tell && has_route { Verdict::Wait } else { verdict })
     }
 
@@ -129,7 +129,8 @@ impl Asker {
     fn adopt_route(&self, parent: &Parent, thread: &ThreadKey) -> Result<(), Trouble> {
         let paths = &self.hearing.paths;
         let Some(id) = parent.notice_of(&self.hearing.machine.id) else { return Ok(()) };
-        let entry = outbox::read(paths, id).filter(|entry| entry.progress.held);
+        let entry = outbox::read_for(paths, id, &ChannelName::SLACK);
+        let entry = entry.filter(|entry| entry.progress.held);
         let Some(entry) = entry else { return Ok(()) };
         Ok(keep_route(paths, &entry.notice, &thread.channel, &thread.thread_ts)?)
     }

@@ -24,14 +24,13 @@ use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey, begin_listening};
 use turnbridge_slack::CallError;
 use turnbridge_store::clock;
-use turnbridge_store::log::Field;
 use turnbridge_store::state::routes;
 
 use super::hearing::Hearing;
 use backoff::{Backoff, LONGEST_PAUSE};
 use call_pace::CallPace;
 use reading::{Read, Unread};
-use telling::Telling;
+use telling::{TellStatus, Telling};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -127,10 +126,14 @@ enum Asked {
     Later,
 }
 
-pub fn start(hearing: Arc<Hearing>, orders: Receiver<Order>) -> std::io::Result<()> {
+pub fn start(
+    hearing: Arc<Hearing>,
+    tell: TellStatus,
+    orders: Receiver<Order>,
+) -> std::io::Result<()> {
     let now = Instant::now();
     let asker = Asker {
-        telling: Telling::new(Arc::clone(&hearing)),
+        telling: Telling::new(Arc::clone(&hearing), tell),
         hearing,
         has_place: false,
         sweep: None,
@@ -353,7 +356,7 @@ impl Asker {
         };
         let ts = begin_listening(heard, newest, begun.wanted);
         self.hearing.marks().change(MarkChange::Since { ts })?;
-        let fields = [("since", Field::Text(ts.to_string()))];
+        let fields = [("since", ts.to_string().into())];
         self.hearing.log.info("replies are listened for", &fields);
         Ok(())
     }

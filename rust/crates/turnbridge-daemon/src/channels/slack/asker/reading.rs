@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use turnbridge_core::ids::NamedSession;
 use turnbridge_core::replies::reply_wire::{Reported, read_fetched};
 use turnbridge_core::slack::listening::Verdict;
 use turnbridge_core::slack::reply_check::{Checked, check_reply};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey};
 use turnbridge_slack::CallError;
-use turnbridge_store::log::Field;
 
 use super::backoff::Backoff;
 use super::{Asker, TRIES, Trouble};
@@ -121,12 +121,10 @@ impl Asker {
         (read, trouble)
     }
 
-    fn session_of(&self, thread: &ThreadKey) -> Option<(String, String)> {
+    fn session_of(&self, thread: &ThreadKey) -> Option<NamedSession> {
         let routes = self.hearing.routes.get(&self.hearing.paths).unwrap_or_default();
-        let route = routes
-            .iter()
-            .find(|route| route.channel == thread.channel && route.thread_ts == thread.thread_ts)?;
-        Some((route.agent.clone(), route.session_id.clone()))
+        let route = routes.iter().find(|route| route.is_of(&thread.channel, &thread.thread_ts))?;
+        Some(route.session.clone())
     }
 
     fn keep(&mut self, read: Vec<Read>) -> Result<(), Trouble> {
@@ -174,7 +172,7 @@ impl Asker {
             let (messages, next) = match page {
                 // Its parent was deleted, and it with it.
                 Err(CallError::Refused { error, .. }) if error == "thread_not_found" => {
-                    let fields = [("thread_ts", Field::Text(thread.thread_ts.clone()))];
+                    let fields = [("thread_ts", thread.thread_ts.clone().into())];
                     self.hearing.log.warn("a thread of ours is gone from Slack", &fields);
                     return Ok(Vec::new());
                 }
@@ -207,20 +205,20 @@ impl Asker {
         if self.hearing.marks().marks().is_known(&found.thread, found.ts) {
             return Ok(true);
         }
-        let mut fields = vec![("source", Field::Text("history".to_owned()))];
+        let mut fields = vec![("source", "history".into())];
         describe(&found.reported, &mut fields);
         let place = self.hearing.place();
         let routes = self.hearing.routes.get(&self.hearing.paths)?;
         let owner = self.hearing.owner(place.as_ref());
         match check_reply(Some(found.reported), owner, &routes) {
-            Checked::Accepted { message, route } => {
-                fields.push(("outcome", Field::Text("accepted".to_owned())));
-                self.hearing.take(message, Some(&route), &mut fields)?;
+            Checked::Accepted { reply, route } => {
+                fields.push(("outcome", "accepted".into()));
+                self.hearing.take(reply, Some(&route), &mut fields)?;
             }
             // Posted from here, and its route is gone or is still to come.
-            Checked::NoRoute(message) => match self.whose(&message)? {
+            Checked::NoRoute(reply) => match self.whose(&reply)? {
                 Verdict::Wait => return Ok(false),
-                verdict => self.act_on(verdict, message, &mut fields)?,
+                verdict => self.act_on(verdict, reply, &mut fields)?,
             },
             // What we have said ourselves is in there too.
             Checked::Dropped(_) => {}

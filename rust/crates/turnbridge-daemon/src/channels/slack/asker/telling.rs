@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use turnbridge_core::system::daemon_wire::{MachineStatus, RepliesStatus};
 use turnbridge_store::clock;
-use turnbridge_store::log::Field;
 use turnbridge_store::state::heard;
 
 use super::Trouble;
 use crate::channels::slack::hearing::Hearing;
-use crate::daemon::event::Event;
+
+/// Hands the status in.
+pub type TellStatus = Box<dyn Fn(RepliesStatus) + Send>;
 
 pub struct Telling {
     hearing: Arc<Hearing>,
@@ -18,11 +19,13 @@ pub struct Telling {
     caught_up_at: Option<String>,
     was_caught_up: bool,
     told: Option<RepliesStatus>,
+    tell: TellStatus,
 }
 
 impl Telling {
-    pub fn new(hearing: Arc<Hearing>) -> Telling {
-        Telling { hearing, problem: None, caught_up_at: None, was_caught_up: false, told: None }
+    pub fn new(hearing: Arc<Hearing>, tell: TellStatus) -> Telling {
+        let (problem, caught_up_at, told) = (None, None, None);
+        Telling { hearing, problem, caught_up_at, was_caught_up: false, told, tell }
     }
 
     pub fn trouble(&mut self, trouble: &Trouble) {
@@ -32,8 +35,8 @@ impl Telling {
         };
         let problem = Some((error.clone(), hint.clone()));
         if self.problem != problem {
-            let mut fields = vec![("error", Field::Text(error))];
-            fields.extend(hint.map(|hint| ("hint", Field::Text(hint))));
+            let mut fields = vec![("error", error.into())];
+            fields.extend(hint.map(|hint| ("hint", hint.into())));
             self.hearing.log.warn("replies could not be asked for", &fields);
             self.problem = problem;
         }
@@ -73,7 +76,7 @@ impl Telling {
         };
         if self.told.as_ref() != Some(&status) {
             self.told = Some(status.clone());
-            let _ = self.hearing.events.send(Event::Replies(Box::new(status)));
+            (self.tell)(status);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 mod host;
 
-use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -10,6 +9,7 @@ use std::path::Path;
 use turnbridge_core::slack::machine_wire::Machine;
 use turnbridge_store::files::atomic_file::write_durably;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_system::random;
 
 /// Reads `machine.json`, or makes it. Two processes that make it at once get the same one.
 pub fn machine(paths: &StatePaths) -> io::Result<Machine> {
@@ -38,7 +38,7 @@ fn read(path: &Path) -> io::Result<Option<Machine>> {
 /// The file is written under a name of its own and linked: a link is refused if another process was
 /// faster, and then that one's file counts.
 fn make(path: &Path) -> io::Result<Machine> {
-    let id = random_id()?;
+    let id = random::hex::<16>()?;
     let machine = Machine::new(id.clone(), &host::name()).ok_or(io::ErrorKind::InvalidData)?;
     let own = path.with_file_name(format!(".machine-{id}.tmp"));
     write_durably(&own, &serde_json::to_vec(&machine)?)?;
@@ -71,15 +71,6 @@ fn make_exclusively(path: &Path, machine: Machine) -> io::Result<Machine> {
         }
         Err(error) => Err(error),
     }
-}
-
-fn random_id() -> io::Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(bytes.iter().fold(String::new(), |mut id, byte| {
-        let _ = write!(id, "{byte:02x}");
-        id
-    }))
 }
 
 #[cfg(test)]

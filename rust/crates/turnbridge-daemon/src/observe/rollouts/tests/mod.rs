@@ -15,10 +15,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 use turnbridge_core::agents::codex::rollout::ThreadState;
-use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::notices::notice_wire::Notice;
+use turnbridge_core::ids::{Agent, SessionId, SessionKey};
+use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::session::Session;
-use turnbridge_core::session::turn_wire::TurnRecord;
+use turnbridge_core::session::turn_record::TurnRecord;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::file_lock;
 use turnbridge_store::paths::StatePaths;
@@ -102,7 +102,10 @@ impl World {
     }
 
     fn session(&self, thread: &str) -> Option<Session> {
-        session_store::read(&self.paths, Agent::Codex, &SessionId::parse(thread).unwrap())
+        session_store::read(
+            &self.paths,
+            &SessionKey::new(Agent::Codex, SessionId::parse(thread).unwrap()),
+        )
     }
 
     fn state(&self, thread: &str) -> &'static str {
@@ -110,7 +113,10 @@ impl World {
     }
 
     fn turns(&self, thread: &str) -> Vec<TurnRecord> {
-        turn_store::read_turns(&self.paths, Agent::Codex, &SessionId::parse(thread).unwrap())
+        turn_store::read_turns(
+            &self.paths,
+            &SessionKey::new(Agent::Codex, SessionId::parse(thread).unwrap()),
+        )
     }
 
     fn sessions(&self) -> usize {

@@ -83,8 +83,8 @@ fn old_rollouts_are_neither_read_nor_remembered() {
 
 #[test]
 fn ten_thousand_old_rollouts_of_two_gigabytes() {
-    if std::env::var("TURNBRIDGE_TEST_SLOW").as_deref() != Ok("1") {
-        return testkit::skipped("it is slow; set TURNBRIDGE_TEST_SLOW=1 to run it");
+    if testkit::skipped_as_slow() {
+        return;
     }
     check(10_000, 200 << 10);
 }

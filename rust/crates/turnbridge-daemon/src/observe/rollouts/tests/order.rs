@@ -9,8 +9,7 @@ use super::*;
 /// What a hook of Codex makes of an event.
 fn hook(world: &World, name: &str, number: u32, kind: EventKind) {
     let event = Event {
-        agent: Agent::Codex,
-        session_id: SessionId::parse(THREAD).unwrap(),
+        session: SessionKey::new(Agent::Codex, SessionId::parse(THREAD).unwrap()),
         at: now(),
         process: ProcessKey::UNKNOWN,
         name: name.to_owned(),
@@ -300,7 +299,11 @@ fn a_session_that_cannot_be_had_loses_no_line() {
     append(&path, meta(THREAD) + &started(1));
     follower.changed(&path);
     let id = SessionId::parse(THREAD).unwrap();
-    let lock = FileLock::acquire(&world.paths.session_lock(Agent::Codex, &id), SECOND).unwrap();
+    let lock = FileLock::acquire(
+        &world.paths.session_lock(&SessionKey::new(Agent::Codex, id.clone())),
+        SECOND,
+    )
+    .unwrap();
     append(&path, call("shell", "a") + &ended(1));
     let happenings = follower.changed(&path);
     assert!(matches!(&happenings[..], [Happening::Problem(_)]), "{happenings:?}");

@@ -177,7 +177,7 @@ fn kt_45_every_recording_ends_in_its_state_in_whatever_pieces_it_comes() {
     let recordings = recordings();
     assert!(recordings.len() >= 60, "{}", recordings.len());
     assert!(recordings.iter().map(|recording| recording.told.len()).sum::<usize>() > 50);
-    let is_slow = std::env::var("TURNBRIDGE_TEST_SLOW").as_deref() == Ok("1");
+    let is_slow = testkit::is_slow();
     for (index, recording) in recordings.iter().enumerate() {
         // Long ones have more pieces in each round.
         let rounds = match recording.lines.len() {

@@ -302,8 +302,8 @@ fn an_event_that_cannot_be_kept_is_not_acked() {
 /// Nothing tells the daemon that a file was mended: it looks again every half minute.
 #[test]
 fn replies_are_heard_when_what_kept_slack_from_starting_is_gone() {
-    if std::env::var("TURNBRIDGE_TEST_SLOW").as_deref() != Ok("1") {
-        return testkit::skipped("it is slow; set TURNBRIDGE_TEST_SLOW=1 to run it");
+    if testkit::skipped_as_slow() {
+        return;
     }
     let mut service = Service::without_daemon(CONFIG);
     let machine = service.world.hermetic.state_dir().join("machine.json");

@@ -1,6 +1,9 @@
+#[path = "../../../../../../testkit/src/case_folder.rs"]
+mod case_folder;
 mod generated;
 
 use super::*;
+use case_folder::{Case, cases};
 
 fn registration() -> Registration {
     Registration {
@@ -18,6 +21,11 @@ fn apply(text: &str, registration: &Registration) -> String {
 
 fn remove(text: &str, before: Option<&str>) -> String {
     plan_remove(text, before).unwrap().applied_to(text)
+}
+
+/// How many processes of ours Claude Code calls for all events together.
+fn calls() -> usize {
+    events().map(|event| event.calls(Agent::Claude).len()).sum()
 }
 
 /// The plugin's file is the model: the same programs for the same events, the same time limit.
@@ -52,7 +60,9 @@ fn kt_22_what_is_registered_is_what_the_plugin_registers() {
 #[test]
 fn a_new_file_has_one_line_for_each_hook() {
     let text = apply("", &registration());
-    assert_eq!(text.lines().count(), 4 + 16 * 3 + 1);
+    // Both braces of the object and of its `hooks`; of each event its brackets, and a line for each call.
+    let lines = 4 + 2 * events().count() + calls();
+    assert_eq!(text.lines().count(), lines);
     let stop = text.lines().skip_while(|line| !line.contains("\"Stop\"")).take(3);
     insta::assert_snapshot!(stop.collect::<Vec<_>>().join("\n"), @r#"
         "Stop": [
@@ -116,14 +126,15 @@ fn every_event_says_how_it_stands() {
         let states = inspect(text, &registration()).unwrap();
         states.into_iter().map(|(_, state)| state).collect()
     };
-    assert_eq!(states(""), [Registered::No; 16]);
-    assert_eq!(states("{}"), [Registered::No; 16]);
+    let all = |state: Registered| events().map(|_| state).collect::<Vec<_>>();
+    assert_eq!(states(""), all(Registered::No));
+    assert_eq!(states("{}"), all(Registered::No));
     let text = apply("{}", &registration());
-    assert_eq!(states(&text), [Registered::Yes; 16]);
+    assert_eq!(states(&text), all(Registered::Yes));
     let moved = Registration { status: "/new/turnbridge-status".to_owned(), ..registration() };
     let counts = inspect(&text, &moved).unwrap();
     let outdated = counts.iter().filter(|(_, state)| *state == Registered::Outdated).count();
-    assert_eq!(outdated, 15, "all but Stop");
+    assert_eq!(outdated, events().count() - 1, "all but Stop");
     let notify = text.lines().find(|line| line.contains("turnbridge-notify")).unwrap();
     let status_only = text.replace(&format!(",\n{notify}"), "");
     let states = inspect(&status_only, &registration()).unwrap();
@@ -142,49 +153,31 @@ fn hooks_that_are_all_switched_off_are_noticed() {
 /// what is left when nobody knows any more what the file looked like before; without it, that is
 /// `before.json` too. While it is known, it always is, unless ours were in it already.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/settings_edit");
+const FILES: [&str; 4] = ["before.json", "after.json", "removed.json", "refused.txt"];
 
-#[expect(clippy::disallowed_methods, reason = "a test reads its cases")]
-fn read(case: &str, name: &str) -> Option<String> {
-    std::fs::read_to_string(format!("{FOLDER}/{case}/{name}")).ok()
-}
-
-fn cases() -> Vec<String> {
-    let entries = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap());
-    let folders = entries.filter(|entry| entry.file_type().unwrap().is_dir());
-    let mut names: Vec<_> =
-        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
-
-fn check(case: &str) {
-    let before = read(case, "before.json").unwrap();
-    if let Some(reason) = read(case, "refused.txt") {
-        let refusal = plan_apply(&before, &registration()).unwrap_err();
-        assert_eq!(refusal.to_string(), reason.trim_end(), "{case}");
-        return;
-    }
-    let after = read(case, "after.json").unwrap();
-    let applied = apply(&before, &registration());
-    assert_eq!(applied, after, "{case}: apply");
-    assert_eq!(apply(&after, &registration()), after, "{case}: apply twice");
+fn check(case: &Case) {
+    let (name, before) = (case.name(), case.input("before.json"));
+    let plan = plan_apply(&before, &registration());
+    let reason = plan.as_ref().err().map(|refusal| format!("{refusal}\n"));
+    case.expect("refused.txt", reason.as_deref());
+    let after = plan.ok().map(|plan| plan.applied_to(&before));
+    case.expect("after.json", after.as_deref());
+    let Some(after) = after else { return case.expect("removed.json", None) };
+    assert_eq!(apply(&after, &registration()), after, "{name}: apply twice");
     let states = inspect(&after, &registration()).unwrap();
-    assert!(states.iter().all(|(_, state)| *state == Registered::Yes), "{case}: {states:?}");
+    assert!(states.iter().all(|(_, state)| *state == Registered::Yes), "{name}: {states:?}");
+    let removed = remove(&after, None);
+    case.expect("removed.json", Some(removed.as_str()).filter(|removed| *removed != before));
     let had_ours = !plan_remove(&before, None).unwrap().is_empty();
-    let removed = read(case, "removed.json");
-    let without_ours = if had_ours { removed.as_ref().unwrap() } else { &before };
-    assert_eq!(&remove(&after, Some(&before)), without_ours, "{case}: remove");
-    let without_memory = removed.as_ref().unwrap_or(&before);
-    assert_eq!(&remove(&after, None), without_memory, "{case}: remove, before unknown");
-    assert!(plan_remove(without_memory, None).unwrap().is_empty(), "{case}: remove twice");
+    let without_ours = if had_ours { &removed } else { &before };
+    assert_eq!(&remove(&after, Some(&before)), without_ours, "{name}: remove");
+    assert!(plan_remove(&removed, None).unwrap().is_empty(), "{name}: remove twice");
 }
 
 /// KT-23, X38: the cases 04, 28, 38 and 56 to 60.
 #[test]
 fn kt_t2_every_case_is_applied_and_removed_as_its_folder_says() {
-    let cases = cases();
-    assert!(cases.len() >= 45, "{}", cases.len());
-    cases.iter().for_each(|case| check(case));
+    cases(FOLDER, &FILES).iter().for_each(check);
 }
 
 /// No reader takes such a file, so hooks in it would never be called.
@@ -211,7 +204,7 @@ fn our_calls_are_read_in_either_form_and_others_are_not() {
     let shell = apply("", &Registration { form: Form::Shell, ..registration() });
     let calls = own_calls(&exec).unwrap();
     assert_eq!(calls, own_calls(&shell).unwrap());
-    assert_eq!(calls.len(), 17);
+    assert_eq!(calls.len(), self::calls());
     let stop = calls.iter().find(|call| call.program.ends_with("stop-gate")).unwrap();
     assert_eq!(stop.program, registration().stop_gate);
     assert_eq!(stop.arguments, ["--origin", "settings", "--no-gate"]);

@@ -1,4 +1,5 @@
-//! The manifests of a release archive, `packaging/archive/`. An archive is a plugin with its executables
+//! Manifests that are made from something else: the plugin's `hooks/*.json` from the core's table of
+//! hook events, and those of a release archive, `packaging/archive/`, from the checkout's. An archive is a plugin with its executables
 //! beside the manifests, where installers look for them, and its own marketplace. So they are the
 //! checkout's files but for that; `cargo xtask tidy` says when they are not.
 
@@ -6,49 +7,62 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
+use turnbridge_core::agents::hook_manifest;
+use turnbridge_core::ids::Agent;
+
 use crate::metadata::{load, repository};
 
 pub const FOLDER: &str = "packaging/archive";
 
 const MARKETPLACE: &str = ".claude-plugin/marketplace.json";
 
-const CALLING: [&str; 4] = [
-    ".claude-plugin/plugin.json",
-    ".codex-plugin/plugin.json",
-    "hooks/hooks.json",
-    "hooks/codex.json",
-];
+/// Those that call executables, besides the hooks of every agent.
+const CALLING: [&str; 2] = [".claude-plugin/plugin.json", ".codex-plugin/plugin.json"];
 
 /// Writes all of them anew.
 pub fn run() -> Result<String> {
+    for agent in Agent::ALL {
+        let path = repository().join(hook_manifest::path(agent));
+        fs::write(&path, hook_manifest::text(agent))
+            .with_context(|| format!("could not write `{}`", path.display()))?;
+    }
     for (name, text) in wanted(&load()?.address)? {
         let path = repository().join(FOLDER).join(name);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(&path, text).with_context(|| format!("could not write `{}`", path.display()))?;
     }
-    Ok(format!("wrote the manifests in {FOLDER}/\n"))
+    Ok(format!("wrote hooks/*.json and the manifests in {FOLDER}/\n"))
 }
 
-/// Those that are not what the checkout's make of them.
+/// Those that are not what they are made from.
 pub fn problems(address: &str) -> Vec<String> {
-    let mut problems = Vec::new();
+    let hooks = Agent::ALL.map(|agent| (hook_manifest::path(agent), hook_manifest::text(agent)));
+    let mut problems = differing(&hooks, |name| read(name).ok(), "the table of hook events");
     let wanted = match wanted(address) {
         Ok(wanted) => wanted,
         Err(error) => return vec![format!("{error:#}")],
     };
-    for (name, text) in wanted {
-        if fs::read_to_string(repository().join(FOLDER).join(name)).ok() != Some(text) {
-            let problem =
-                "is not what the checkout's makes of it; run `cargo xtask archive-manifests`";
-            problems.push(format!("{FOLDER}/{name}: {problem}"));
-        }
-    }
+    let in_archive = |name: &str| read(&format!("{FOLDER}/{name}")).ok();
+    let archive = differing(&wanted, in_archive, "the checkout's");
+    problems.extend(archive.into_iter().map(|problem| format!("{FOLDER}/{problem}")));
     problems
+}
+
+fn differing(
+    wanted: &[(&str, String)],
+    read: impl Fn(&str) -> Option<String>,
+    origin: &str,
+) -> Vec<String> {
+    let differing = wanted.iter().filter(|(name, text)| read(name).as_ref() != Some(text));
+    let problem = |(name, _): &(&str, String)| {
+        format!("{name}: is not what {origin} makes of it; run `cargo xtask manifests`")
+    };
+    differing.map(problem).collect()
 }
 
 fn wanted(address: &str) -> Result<Vec<(&'static str, String)>> {
     let mut files = Vec::new();
-    for name in CALLING {
+    for name in CALLING.into_iter().chain(Agent::ALL.map(hook_manifest::path)) {
         files.push((name, without_bin(&read(name)?)));
     }
     files.push((MARKETPLACE, with_own_source(&read(MARKETPLACE)?, address)?));
@@ -87,6 +101,15 @@ mod tests {
         );
         let windows = r#""& \"$env:PLUGIN_ROOT\\bin\\turnbridge-status.exe\"""#;
         assert_eq!(without_bin(windows), r#""& \"$env:PLUGIN_ROOT\\turnbridge-status.exe\"""#);
+    }
+
+    #[test]
+    fn a_file_that_is_missing_or_not_as_it_is_made_is_named() {
+        let wanted = [("a", "1".to_owned()), ("b", "2".to_owned()), ("c", "3".to_owned())];
+        let found = |name: &str| (name != "c").then(|| "1".to_owned());
+        let problem =
+            |name: &str| format!("{name}: is not what x makes of it; run `cargo xtask manifests`");
+        assert_eq!(differing(&wanted, found, "x"), ["b", "c"].map(problem));
     }
 
     #[test]

@@ -1,13 +1,18 @@
 use super::*;
-use crate::session::State;
+use crate::ids::Agent;
 use crate::session::advance::advance;
+use crate::session::{Detail, State};
+use crate::timestamp::Timestamp;
 
 const AGENT: ProcessKey = ProcessKey { pid: 7, start: 1 };
 
+fn claude() -> SessionKey {
+    SessionKey::of("claude", "s").unwrap()
+}
+
 fn event(at: i64, kind: EventKind) -> Event {
     Event {
-        agent: Agent::Claude,
-        session_id: SessionId::parse("s").unwrap(),
+        session: claude(),
         at: Timestamp::from_millis(at),
         process: AGENT,
         name: "Stop".to_owned(),
@@ -19,16 +24,14 @@ fn event(at: i64, kind: EventKind) -> Event {
 }
 
 fn at_work() -> Session {
-    let session =
-        Session::new(Agent::Claude, SessionId::parse("s").unwrap(), Timestamp::from_millis(0));
+    let session = Session::new(claude(), Timestamp::from_millis(0));
     advance(session, &event(1, EventKind::PromptSubmitted { prompt: "go".to_owned() })).0
 }
 
 fn pending(at: i64) -> PendingTurn {
     PendingTurn {
-        version: 1,
-        writer: PendingProcess { pid: 8, start: 1 },
-        agent: AGENT.into(),
+        writer: ProcessKey { pid: 8, start: 1 },
+        agent: AGENT,
         payload: 99,
         origin: "plugin".to_owned(),
         event: "Stop".to_owned(),
@@ -36,22 +39,11 @@ fn pending(at: i64) -> PendingTurn {
         tell: true,
         transcript_path: None,
         record: TurnRecord {
-            version: 1,
-            agent: "claude".to_owned(),
-            session_id: "s".to_owned(),
             turn_id: Some("p".to_owned()),
             notice_id: Some("claude-63".to_owned()),
             prompt: Some("go".to_owned()),
-            additions: Vec::new(),
-            earlier_answers: Vec::new(),
             answer: Some("done".to_owned()),
-            detail: "ok".to_owned(),
-            error: None,
-            started_at: None,
-            ended_at: Timestamp::from_millis(at).to_string(),
-            cwd: None,
-            permission_mode: None,
-            background_tasks: Vec::new(),
+            ..TurnRecord::new(claude(), Detail::Ok, Timestamp::from_millis(at))
         },
     }
 }
@@ -113,19 +105,10 @@ fn a_record_is_known_by_its_id_and_one_of_codex_by_its_turn() {
     assert!(turn.is_recorded_by(&turn.record));
     assert!(!turn.is_recorded_by(&record(|record| record.notice_id = None)));
     let mut codex = turn.clone();
-    codex.record.agent = "codex".to_owned();
+    codex.record.session.agent = Agent::Codex;
     assert!(codex.is_recorded_by(&record(|record| record.notice_id = None)));
     assert!(!codex.is_recorded_by(&record(|record| {
         record.notice_id = None;
         record.turn_id = Some("other".to_owned());
     })));
-}
-
-#[test]
-fn half_a_file_and_a_newer_versions_are_left_alone() {
-    let bytes = serde_json::to_vec(&pending(2)).unwrap();
-    assert_eq!(read_pending(&bytes), Some(pending(2)));
-    assert_eq!(read_pending(&bytes[..bytes.len() - 1]), None);
-    let newer = PendingTurn { version: 2, ..pending(2) };
-    assert_eq!(read_pending(&serde_json::to_vec(&newer).unwrap()), None);
 }

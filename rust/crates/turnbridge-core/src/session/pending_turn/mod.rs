@@ -3,53 +3,28 @@
 //! whoever changes the session next completes it. Completing twice changes nothing: the notice
 //! and the record have the same id both times.
 
-use serde::{Deserialize, Serialize};
-
-use crate::ids::{Agent, SessionId};
+use crate::ids::SessionKey;
 use crate::session::Session;
 use crate::session::claim::{Claim, Verdict};
 use crate::session::event::{Event, EventKind, Facts, ProcessKey};
-use crate::session::turn_wire::TurnRecord;
-use crate::timestamp::Timestamp;
-use crate::version_wire::VERSION;
+use crate::session::turn_record::TurnRecord;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingTurn {
-    pub version: u32,
     /// The hook process that works on it.
-    pub writer: PendingProcess,
+    pub writer: ProcessKey,
     /// The agent's process.
-    pub agent: PendingProcess,
+    pub agent: ProcessKey,
     /// The hash of the payload, and the registration that got it: see `claim`.
     pub payload: u64,
     pub origin: String,
     /// The event's name.
     pub event: String,
-    #[serde(default)]
     pub stop_hook_active: bool,
     /// Whether a notice is still to be made.
     pub tell: bool,
-    #[serde(default)]
     pub transcript_path: Option<String>,
     pub record: TurnRecord,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PendingProcess {
-    pub pid: u32,
-    pub start: u64,
-}
-
-impl From<ProcessKey> for PendingProcess {
-    fn from(ProcessKey { pid, start }: ProcessKey) -> PendingProcess {
-        PendingProcess { pid, start }
-    }
-}
-
-impl PendingProcess {
-    pub const fn key(self) -> ProcessKey {
-        ProcessKey { pid: self.pid, start: self.start }
-    }
 }
 
 /// What is left to do for a pending turn.
@@ -61,15 +36,9 @@ pub enum Completion {
     Complete { event: Option<Box<Event>> },
 }
 
-/// Reads a file of `pending/`. Returns `None` if it is not whole, or written by a newer version.
-pub fn read_pending(bytes: &[u8]) -> Option<PendingTurn> {
-    let pending: PendingTurn = serde_json::from_slice(bytes).ok()?;
-    (pending.version <= VERSION && pending.session().is_some()).then_some(pending)
-}
-
 impl PendingTurn {
-    pub fn session(&self) -> Option<(Agent, SessionId)> {
-        Some((Agent::parse(&self.record.agent)?, SessionId::parse(&self.record.session_id)?))
+    pub const fn session(&self) -> &SessionKey {
+        &self.record.session
     }
 
     pub fn claim(&self) -> Claim {
@@ -92,24 +61,23 @@ impl PendingTurn {
     /// Returns whether the gate has noted that it holds this turn, and the hook died before it
     /// could say so: the agent took that for a yes, and the turn has ended.
     fn is_blocked_in_vain(&self, session: &Session) -> bool {
-        let run = session.run(self.agent.key());
+        let run = session.run(self.agent);
         run.is_some_and(|run| {
-            run.turn.is_reminded && !run.turn.is_over && Some(run.last_at) == self.at()
+            run.turn.is_reminded && !run.turn.is_over && Some(run.last_at) == self.record.ended_at
         })
     }
 
     /// The event, if the session has not come further since.
     fn event_for(&self, session: &Session) -> Option<Event> {
-        let (agent, session_id) = self.session()?;
-        let at = self.at()?;
-        let run = session.run(self.agent.key());
+        let at = self.record.ended_at?;
+        let run = session.run(self.agent);
         if run.is_some_and(|run| run.last_at > at || run.turn.is_over || run.ended.is_some()) {
             return None;
         }
         let record = &self.record;
-        let kind = match &record.error {
+        let kind = match record.error() {
             Some(error) => {
-                EventKind::TurnFailed { answer: record.answer.clone(), error: error.clone() }
+                EventKind::TurnFailed { answer: record.answer.clone(), error: error.to_owned() }
             }
             None => EventKind::TurnEnded {
                 answer: record.answer.clone(),
@@ -118,10 +86,9 @@ impl PendingTurn {
             },
         };
         Some(Event {
-            agent,
-            session_id,
+            session: self.session().clone(),
             at,
-            process: self.agent.key(),
+            process: self.agent,
             name: self.event.clone(),
             agent_id: None,
             facts: Facts {
@@ -136,16 +103,12 @@ impl PendingTurn {
         })
     }
 
-    fn at(&self) -> Option<Timestamp> {
-        Timestamp::parse(&self.record.ended_at)
-    }
-
-    /// Returns whether `record` is the record of this turn. Codex names a turn once, and its
-    /// rollout may have been the first to tell of the end.
+    /// Returns whether `record` is the record of this turn. Where a turn is named once, a rollout
+    /// may have been the first to tell of its end.
     pub fn is_recorded_by(&self, record: &TurnRecord) -> bool {
         let is_same_id = record.notice_id.is_some() && record.notice_id == self.record.notice_id;
         let is_same_turn = self.record.turn_id.is_some() && record.turn_id == self.record.turn_id;
-        is_same_id || is_same_turn && self.record.agent == Agent::Codex.as_str()
+        is_same_id || is_same_turn && self.session().agent.names_turns_once()
     }
 }
 

@@ -1,0 +1,243 @@
+//! A notice on its way: what is to be told (`outbox/<id>.json`, written once), and how far it has
+//! come on one channel (`outbox/<id>.<channel>.progress`, replaced before and after every call).
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ChannelName, NamedSession};
+use crate::notices::notice::{Destination, Notice, NoticeKind, ThreadPlace, is_notice_id};
+use crate::notices::progress::{Message, Progress};
+use crate::timestamp::{Timestamp, time_text};
+use crate::version_wire::VERSION;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct NoticeFile {
+    version: u32,
+    id: String,
+    kind: String,
+    created_at: String,
+    /// Absent: Slack, the only channel of 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    channels: Option<Vec<String>>,
+    #[serde(rename = "tool")]
+    agent: String,
+    session_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    transcript_path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    thread: Option<ThreadFile>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ThreadFile {
+    channel: String,
+    thread_ts: String,
+    after_ts: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ProgressFile {
+    version: u32,
+    #[serde(default)]
+    messages: Vec<MessageFile>,
+    #[serde(default)]
+    channel: Option<String>,
+    #[serde(default)]
+    after_ts: Option<String>,
+    #[serde(default)]
+    posted: Vec<String>,
+    #[serde(default)]
+    intent: bool,
+    #[serde(default)]
+    route_saved: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    has_arrived: bool,
+    #[serde(default)]
+    attempts: u32,
+    #[serde(default)]
+    next_attempt_at: Option<String>,
+    #[serde(default)]
+    pause_seconds: u64,
+    #[serde(default)]
+    waited_seconds: u64,
+    #[serde(default)]
+    last_error: Option<String>,
+    #[serde(default)]
+    held: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct MessageFile {
+    text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    markdown: Option<String>,
+}
+
+/// Returns `None` if it is not whole, has no usable id, or a newer version has written it.
+pub fn read_notice(bytes: &[u8]) -> Option<Notice> {
+    let file: NoticeFile = serde_json::from_slice(bytes).ok()?;
+    let is_readable = file.version <= VERSION && is_notice_id(&file.id);
+    let kind = NoticeKind::parse(&file.kind).filter(|_| is_readable)?;
+    let mut destinations = destinations_of(file.channels.as_deref());
+    // What is said in a thread is said on one channel.
+    destinations[0].thread = file.thread.map(|thread| {
+        let ThreadFile { channel, thread_ts, after_ts } = thread;
+        ThreadPlace { channel, thread_ts, after_ts }
+    });
+    Some(Notice {
+        kind,
+        created_at: Timestamp::parse(&file.created_at),
+        session: NamedSession::of(&file.agent, &file.session_id),
+        id: file.id,
+        turn_id: file.turn_id,
+        cwd: file.cwd,
+        transcript_path: file.transcript_path,
+        prompt: file.prompt,
+        answers: file.answers,
+        destinations,
+        subject: file.subject,
+    })
+}
+
+pub fn write_notice(notice: &Notice) -> Vec<u8> {
+    to_json(&notice_file(notice))
+}
+
+/// The notice as programs are shown it: as it stands in its file.
+pub fn notice_json(notice: &Notice) -> impl Serialize + use<> {
+    notice_file(notice)
+}
+
+fn notice_file(notice: &Notice) -> NoticeFile {
+    let Notice { id, turn_id, cwd, transcript_path, prompt, answers, subject, .. } = notice.clone();
+    let thread = notice.destinations.first().and_then(|destination| destination.thread.clone());
+    let thread = thread.map(|thread| {
+        let ThreadPlace { channel, thread_ts, after_ts } = thread;
+        ThreadFile { channel, thread_ts, after_ts }
+    });
+    NoticeFile {
+        version: VERSION,
+        id,
+        kind: notice.kind.as_str().to_owned(),
+        created_at: time_text(notice.created_at),
+        channels: channel_names(notice),
+        agent: notice.session.agent_text().to_owned(),
+        session_id: notice.session.id_text().to_owned(),
+        turn_id,
+        cwd,
+        transcript_path,
+        prompt,
+        answers,
+        thread,
+        subject,
+    }
+}
+
+/// Returns each channel once, and Slack alone if none is named that can be a channel.
+fn destinations_of(names: Option<&[String]>) -> Vec<Destination> {
+    let mut named = Vec::new();
+    for name in names.unwrap_or_default().iter().filter_map(|name| ChannelName::parse(name)) {
+        if !named.contains(&name) {
+            named.push(name);
+        }
+    }
+    if named.is_empty() {
+        named.push(ChannelName::SLACK);
+    }
+    named.into_iter().map(Destination::on).collect()
+}
+
+/// Returns `None` for Slack alone.
+fn channel_names(notice: &Notice) -> Option<Vec<String>> {
+    let names: Vec<_> = notice.channels().map(ChannelName::to_string).collect();
+    (names != [ChannelName::SLACK.as_str()]).then_some(names)
+}
+
+/// The channels of a notice, from the first bytes of its file: they stand before what people and models
+/// said.
+pub fn channels_in(head: &[u8]) -> Vec<ChannelName> {
+    const KEY: &[u8] = b"\"channels\":";
+    let names = head.windows(KEY.len()).position(|window| window == KEY).and_then(|at| {
+        let list = &head[at + KEY.len()..];
+        let end = list.iter().position(|byte| *byte == b']')?;
+        serde_json::from_slice::<Vec<String>>(&list[..=end]).ok()
+    });
+    let destinations = destinations_of(names.as_deref());
+    destinations.into_iter().map(|destination| destination.channel).collect()
+}
+
+/// When a notice was made, from the first bytes of its file: what people and models said comes
+/// after it. Returns `None` if they do not tell.
+pub fn created_at_in(head: &[u8]) -> Option<Timestamp> {
+    const KEY: &[u8] = b"\"created_at\":\"";
+    let start = head.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
+    let length = head[start..].iter().position(|byte| *byte == b'"')?;
+    Timestamp::parse(std::str::from_utf8(&head[start..start + length]).ok()?)
+}
+
+/// Returns `None` if it is not whole. Whether a newer version has written it is asked before.
+pub fn read_progress(bytes: &[u8]) -> Option<Progress> {
+    let file: ProgressFile = serde_json::from_slice(bytes).ok()?;
+    let message = |MessageFile { text, markdown }| Message { text, markdown };
+    Some(Progress {
+        messages: file.messages.into_iter().map(message).collect(),
+        channel: file.channel,
+        after_ts: file.after_ts,
+        posted: file.posted,
+        intent: file.intent,
+        route_saved: file.route_saved,
+        has_arrived: file.has_arrived,
+        attempts: file.attempts,
+        next_attempt_at: file.next_attempt_at.as_deref().and_then(Timestamp::parse),
+        pause_seconds: file.pause_seconds,
+        waited_seconds: file.waited_seconds,
+        last_error: file.last_error,
+        held: file.held,
+    })
+}
+
+pub fn write_progress(progress: &Progress) -> Vec<u8> {
+    to_json(&ProgressFile {
+        version: VERSION,
+        messages: progress.messages.iter().map(message_file).collect(),
+        channel: progress.channel.clone(),
+        after_ts: progress.after_ts.clone(),
+        posted: progress.posted.clone(),
+        intent: progress.intent,
+        route_saved: progress.route_saved,
+        has_arrived: progress.has_arrived,
+        attempts: progress.attempts,
+        next_attempt_at: progress.next_attempt_at.map(|at| at.to_string()),
+        pause_seconds: progress.pause_seconds,
+        waited_seconds: progress.waited_seconds,
+        last_error: progress.last_error.clone(),
+        held: progress.held,
+    })
+}
+
+/// The message as programs are shown it: as it stands in the file.
+pub fn message_json(message: &Message) -> impl Serialize + use<> {
+    message_file(message)
+}
+
+fn message_file(message: &Message) -> MessageFile {
+    let Message { text, markdown } = message.clone();
+    MessageFile { text, markdown }
+}
+
+/// A struct of strings and numbers always serialises; an empty file would read as absent.
+fn to_json(file: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(file).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

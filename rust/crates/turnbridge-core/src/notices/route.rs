@@ -1,0 +1,40 @@
+//! Which session a thread of Slack belongs to.
+
+use crate::ids::NamedSession;
+use crate::timestamp::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// `None`: what stands there is no time.
+    pub written_at: Option<Timestamp>,
+    pub channel: String,
+    pub thread_ts: String,
+    pub session: NamedSession,
+    pub turn_id: Option<String>,
+    pub cwd: Option<String>,
+    /// Whose session it is; absent: this machine's.
+    pub machine: Option<String>,
+}
+
+impl Route {
+    pub fn new(
+        channel: &str,
+        thread_ts: &str,
+        session: impl Into<NamedSession>,
+        now: Timestamp,
+    ) -> Route {
+        Route {
+            written_at: Some(now),
+            channel: channel.to_owned(),
+            thread_ts: thread_ts.to_owned(),
+            session: session.into(),
+            turn_id: None,
+            cwd: None,
+            machine: None,
+        }
+    }
+
+    pub fn is_of(&self, channel: &str, thread_ts: &str) -> bool {
+        self.channel == channel && self.thread_ts == thread_ts
+    }
+}

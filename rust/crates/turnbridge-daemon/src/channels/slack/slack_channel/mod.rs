@@ -1,0 +1,211 @@
+//! Slack, as delivery uses it: opens the direct message, posts, and finds what may have arrived.
+
+use std::time::{Duration, Instant};
+
+use turnbridge_config::slack_connection::{account, speed_up, web_api};
+use turnbridge_config::{Config, Slack as SlackConfig};
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::notices::notice::Notice;
+use turnbridge_core::notices::progress::Message;
+use turnbridge_core::slack::machine_wire::Machine;
+use turnbridge_core::slack::place_wire::SlackPlace;
+use turnbridge_core::slack::slack_ts::SlackTs;
+use turnbridge_slack::{CallError, MachineTag, Pacer, Post, Token, WebApi};
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::{routes, slack_place};
+
+use crate::channels::channel::{
+    Channel, ChannelError, ChannelPost, ChannelSearch, FoundTexts, ThreadStart,
+};
+use crate::channels::slack::machine::machine;
+use crate::channels::slack::plan::{Settings, plan};
+use crate::delivery::deliverer::Obstacle;
+
+/// Slack needs a moment to show what it has taken.
+const SHOWS_WITHIN: Duration = Duration::from_millis(300);
+
+pub struct SlackChannel {
+    api: WebApi,
+    token: Token,
+    /// The user whose direct message it is.
+    user: String,
+    /// The machine that posts. Without it a reply would be nobody's.
+    machine: Machine,
+    /// Where the direct message's id is kept, and whose it is.
+    paths: StatePaths,
+    account: String,
+    settings: Settings,
+    pace: PostPace,
+}
+
+impl SlackChannel {
+    pub fn open(
+        paths: &StatePaths,
+        config: &Config,
+        slack: &SlackConfig,
+    ) -> Result<SlackChannel, Obstacle> {
+        let user = slack.target_user_id.clone().ok_or_else(|| {
+            // SLV-31.
+            Obstacle::new(
+                "no destination is configured",
+                "set `destinations.dm.target_user_id` in config.toml to your own id (`U…`)",
+            )
+        })?;
+        let log = paths.notify_log().to_string_lossy().into_owned();
+        let api = web_api(slack)?;
+        let machine = machine(paths).map_err(|error| {
+            Obstacle::new(format!("machine.json: {error}"), "look at the state folder")
+        })?;
+        Ok(SlackChannel {
+            api,
+            token: slack.bot_token.clone(),
+            user,
+            machine,
+            paths: paths.clone(),
+            account: account(slack),
+            settings: Settings { language: config.spoken_language(), log },
+            pace: PostPace::new(speed_up()),
+        })
+    }
+
+    fn open_dm(&self) -> Result<String, CallError> {
+        if let Some(place) = slack_place::read(&self.paths, &self.account) {
+            return Ok(place.channel);
+        }
+        let channel = self.api.open_dm(&self.token, &self.user)?;
+        let account = self.account.clone();
+        let (team_id, enterprise_id) = (None, None);
+        let place =
+            SlackPlace { version: 1, account, channel: channel.clone(), team_id, enterprise_id };
+        let _ = slack_place::write(&self.paths, &place);
+        Ok(channel)
+    }
+
+    /// What is posted now is newer than any parent that we have posted before, so that Slack has to
+    /// be asked for the first one only: all machines share what it allows.
+    fn latest_ts(&self, channel: &str) -> Result<Option<String>, CallError> {
+        let routes = routes::read(&self.paths).unwrap_or_default();
+        let own = routes.iter().filter(|route| route.channel == channel);
+        let newest = own.filter_map(|route| SlackTs::parse(&route.thread_ts)).max();
+        match newest {
+            Some(ts) => Ok(Some(ts.to_string())),
+            None => self.api.latest_ts(&self.token, channel),
+        }
+    }
+
+    fn post_as(
+        &mut self,
+        post: &ChannelPost<'_>,
+        markdown: Option<&str>,
+    ) -> Result<String, CallError> {
+        self.pace.wait();
+        let post = Post {
+            channel: post.place,
+            thread_ts: post.parent,
+            text: &post.message.text,
+            markdown,
+            id: post.id,
+            machine: Some(MachineTag { id: &self.machine.id, name: &self.machine.name }),
+        };
+        let posted = self.api.post_message(&self.token, &post);
+        if let Err(CallError::Refused { error, .. }) = &posted
+            && error == "channel_not_found"
+        {
+            slack_place::forget(&self.paths);
+        }
+        posted.map(|posted| posted.ts)
+    }
+}
+
+impl Channel for SlackChannel {
+    fn name(&self) -> ChannelName {
+        ChannelName::SLACK
+    }
+
+    fn render(&self, notice: &Notice, found: FoundTexts) -> Vec<Message> {
+        plan(notice, found.prompt, found.answer, &self.settings)
+    }
+
+    fn begin(&mut self) -> Result<ThreadStart, ChannelError> {
+        // A person may have removed the file of a copied state folder: the thread is the new machine's.
+        let unnamed = |error| ChannelError::NotDone { cause: format!("machine.json: {error}") };
+        self.machine = machine(&self.paths).map_err(unnamed)?;
+        // Opening twice opens once.
+        let place = self.open_dm()?;
+        let after = self.latest_ts(&place)?;
+        Ok(ThreadStart { place, after })
+    }
+
+    /// Slack refuses a block now and then that the text is fine without: losing the block is better
+    /// than losing the words.
+    fn post(&mut self, post: &ChannelPost<'_>) -> Result<String, ChannelError> {
+        let markdown = post.message.markdown.as_deref();
+        match self.post_as(post, markdown) {
+            Err(error) if error.is_about_blocks() && markdown.is_some() => {
+                Ok(self.post_as(post, None)?)
+            }
+            posted => Ok(posted?),
+        }
+    }
+
+    fn update(&mut self, place: &str, posted: &str, message: &Message) -> Result<(), ChannelError> {
+        let update =
+            |markdown| self.api.update_message(&self.token, place, posted, &message.text, markdown);
+        match update(message.markdown.as_deref()) {
+            Err(error) if error.is_about_blocks() => Ok(update(None)?),
+            updated => Ok(updated?),
+        }
+    }
+
+    fn find(&mut self, wanted: &ChannelSearch<'_>) -> Result<Option<String>, ChannelError> {
+        self.pace.sleep(SHOWS_WITHIN);
+        let ChannelSearch { place, parent, oldest, id } = *wanted;
+        Ok(self.api.find_message(&self.token, place, parent, oldest, id)?)
+    }
+
+    fn takes_replies(&self) -> bool {
+        true
+    }
+}
+
+impl From<CallError> for ChannelError {
+    fn from(error: CallError) -> ChannelError {
+        let cause = error.to_string();
+        match &error {
+            _ if error.is_permanent() => {
+                ChannelError::Permanent { cause, hint: error.hint().map(str::to_owned) }
+            }
+            CallError::RateLimited { after } => ChannelError::RateLimited { after: *after, cause },
+            CallError::Ambiguous { .. } => ChannelError::MayBeDone { cause },
+            _ => ChannelError::NotDone { cause },
+        }
+    }
+}
+
+/// One post at a time, as fast as Slack wants it, or so many times faster.
+struct PostPace {
+    pacer: Pacer,
+    speed_up: u32,
+    begun: Instant,
+}
+
+impl PostPace {
+    fn new(speed_up: u32) -> PostPace {
+        PostPace { pacer: Pacer::default(), speed_up, begun: Instant::now() }
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time / self.speed_up);
+    }
+
+    /// Waits until one more post is welcome.
+    fn wait(&mut self) {
+        // All of its time passes faster, not only what is slept through.
+        let now = self.begun + self.begun.elapsed() * self.speed_up;
+        let wait = self.pacer.wait_before(now);
+        self.sleep(wait);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! A second channel, which writes its messages into a file: what a channel has to be, and nothing that
+//! Slack needs. Notices that go to both arrive once on each, whichever is down and whoever is killed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::outbox::{self, Fate};
+
+use super::super::drain::drain;
+use super::*;
+
+/// A file of lines, one for each message. Its answer may be lost, as a service's may.
+struct FileChannel {
+    name: ChannelName,
+    path: PathBuf,
+    is_down: bool,
+    /// Of twelve calls so many fail.
+    faults: u64,
+    dice: Dice,
+    /// Calls until the process is killed.
+    life: u64,
+}
+
+impl FileChannel {
+    fn lines(&self) -> Vec<Value> {
+        let text = fs::read_to_string(&self.path).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn append(&self, post: &ChannelPost<'_>) {
+        let line = json!({ "id": post.id, "parent": post.parent, "text": post.message.text });
+        let file: std::io::Result<File> =
+            OpenOptions::new().append(true).create(true).open(&self.path);
+        writeln!(file.unwrap(), "{line}").unwrap();
+    }
+
+    /// One call of the service.
+    fn call(&mut self) -> Result<(), ChannelError> {
+        if self.life == 0 {
+            resume_unwind(Box::new(Killed));
+        }
+        self.life -= 1;
+        let cause = || "the disk is away".to_owned();
+        match self.dice.roll(12) {
+            _ if self.is_down => Err(ChannelError::NotDone { cause: cause() }),
+            face if face >= self.faults => Ok(()),
+            0 => Err(ChannelError::NotDone { cause: cause() }),
+            _ => Err(ChannelError::MayBeDone { cause: cause() }),
+        }
+    }
+}
+
+impl Channel for FileChannel {
+    fn name(&self) -> ChannelName {
+        self.name.clone()
+    }
+
+    fn render(&self, notice: &Notice, _: FoundTexts) -> Vec<Message> {
+        let text = notice.prompt.iter().chain(&notice.answers);
+        text.map(|text| Message { text: text.clone(), markdown: None }).collect()
+    }
+
+    fn begin(&mut self) -> Result<ThreadStart, ChannelError> {
+        self.call()?;
+        Ok(ThreadStart { place: "file".to_owned(), after: None })
+    }
+
+    fn post(&mut self, post: &ChannelPost<'_>) -> Result<String, ChannelError> {
+        let called = self.call();
+        // What may have been done has been done in half of the cases.
+        let is_unclear = matches!(called, Err(ChannelError::MayBeDone { .. }));
+        if called.is_ok() || is_unclear && self.dice.roll(2) == 0 {
+            self.append(post);
+        }
+        called?;
+        // It may be killed before the answer is read.
+        let _ = self.call();
+        Ok(self.lines().len().to_string())
+    }
+
+    fn update(&mut self, _: &str, _: &str, _: &Message) -> Result<(), ChannelError> {
+        unreachable!("a delivery changes nothing")
+    }
+
+    fn find(&mut self, wanted: &ChannelSearch<'_>) -> Result<Option<String>, ChannelError> {
+        self.call()?;
+        let at = self.lines().iter().position(|line| line["id"] == wanted.id);
+        Ok(at.map(|at| (at + 1).to_string()))
+    }
+
+    fn takes_replies(&self) -> bool {
+        false
+    }
+}
+
+struct Two {
+    _folder: tempfile::TempDir,
+    paths: StatePaths,
+    seed: u64,
+}
+
+const NAMES: [&str; 2] = ["mail", "slack"];
+
+impl Two {
+    fn new(seed: u64) -> Two {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(&folder.path().join("state"));
+        Two { _folder: folder, paths, seed }
+    }
+
+    fn channel(&self, name: &str, round: u64) -> FileChannel {
+        let seed = (self.seed << 20 | round << 8 | name.len() as u64) + 1;
+        let dice = Dice(Cell::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
+        let is_calm = round > 30;
+        FileChannel {
+            name: ChannelName::parse(name).unwrap(),
+            path: self.paths.state_dir().with_file_name(name),
+            is_down: !is_calm && dice.roll(3) == 0,
+            faults: if is_calm { 0 } else { dice.roll(9) },
+            life: if is_calm { 1_000 } else { dice.roll(14) },
+            dice,
+        }
+    }
+
+    /// One process that delivers, from its start to its end, whatever that is.
+    fn deliver(&self, round: u64) -> bool {
+        let open = |name| Box::new(self.channel(name, round)) as OpenChannel;
+        let mut channels = NAMES.map(open);
+        for entry in NOTICES.iter().flat_map(|id| outbox::read(&self.paths, id)) {
+            let mut progress = entry.progress;
+            progress.retry_now();
+            outbox::save_progress(&self.paths, &entry.notice.id, &entry.channel, &progress)
+                .unwrap();
+        }
+        let run = AssertUnwindSafe(|| drain(&self.paths, &mut channels, &Hurry).unwrap());
+        match catch_unwind(run) {
+            Ok(_) => false,
+            Err(cause) if cause.is::<Killed>() => true,
+            Err(cause) => resume_unwind(cause),
+        }
+    }
+
+    fn arrived(&self, name: &str) -> Vec<String> {
+        let lines = self.channel(name, 99).lines();
+        let shown = |line: &Value| format!("{} {}", line["id"].as_str().unwrap(), line["text"]);
+        lines.iter().map(shown).collect()
+    }
+}
+
+const NOTICES: [&str; 3] = ["claude-a", "claude-b", "claude-c"];
+
+/// The last one is for one of the two alone.
+fn notices() -> Vec<Notice> {
+    let both = || NAMES.iter().map(|name| ChannelName::parse(name).unwrap());
+    let notice = |id: &&str| Notice {
+        id: (*id).to_owned(),
+        prompt: Some("go".to_owned()),
+        answers: vec!["one".to_owned(), "two".to_owned()],
+        ..notice()
+    };
+    let mut all: Vec<_> = NOTICES.iter().map(notice).collect();
+    for (number, notice) in all.iter_mut().enumerate() {
+        *notice = notice.sent_to(both().take(if number == 2 { 1 } else { 2 }).collect());
+    }
+    all
+}
+
+fn expected(ids: &[&str]) -> Vec<String> {
+    let parts = |id: &&str| {
+        let texts = ["go", "one", "two"].iter().enumerate();
+        texts.map(|(number, text)| format!("{id}/{number} \"{text}\"")).collect::<Vec<_>>()
+    };
+    let mut expected: Vec<_> = ids.iter().flat_map(parts).collect();
+    expected.sort();
+    expected
+}
+
+#[test]
+fn notices_for_two_channels_arrive_once_on_each_with_one_down_and_kills_between() {
+    let mut kills = 0;
+    for seed in 1..150 {
+        let two = Two::new(seed);
+        for notice in notices() {
+            outbox::queue(&two.paths, &notice).unwrap();
+        }
+        let mut round = 0;
+        while !outbox::ids(&two.paths).unwrap().is_empty() {
+            assert!(round < 60, "seed {seed}: they never arrive");
+            kills += usize::from(two.deliver(round));
+            round += 1;
+        }
+        for (name, ids) in [("mail", &NOTICES[..]), ("slack", &NOTICES[..2])] {
+            let mut arrived = two.arrived(name);
+            arrived.sort();
+            assert_eq!(arrived, expected(ids), "seed {seed}, {name}");
+        }
+        for id in NOTICES {
+            assert_eq!(outbox::fate(&two.paths, id).unwrap(), Fate::Arrived, "seed {seed}");
+        }
+    }
+    assert!(kills > 100, "only {kills} kills");
+}
+
+#[test]
+fn what_has_arrived_on_one_channel_waits_for_the_other_alone() {
+    let two = Two::new(7);
+    let notice = notices().remove(0);
+    outbox::queue(&two.paths, &notice).unwrap();
+    let down = || Box::new(FileChannel { is_down: true, ..two.channel("slack", 99) });
+    let mut channels: [OpenChannel; 2] = [Box::new(two.channel("mail", 99)), down()];
+    let drained = drain(&two.paths, &mut channels, &Hurry).unwrap();
+    assert_eq!((drained.arrived, drained.failed), (1, 1));
+    let waiting = outbox::read(&two.paths, &notice.id);
+    assert_eq!(waiting.iter().map(|entry| entry.channel.as_str()).collect::<Vec<_>>(), ["slack"]);
+    assert_eq!(outbox::fate(&two.paths, &notice.id).unwrap(), Fate::Waiting);
+    assert_eq!(two.arrived("mail").len(), 3);
+    assert_eq!(two.arrived("slack"), [""; 0]);
+    // A channel without replies leads to no session.
+    assert!(turnbridge_store::state::routes::read(&two.paths).unwrap().is_empty());
+}

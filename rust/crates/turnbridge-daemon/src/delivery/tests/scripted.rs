@@ -1,0 +1,66 @@
+//! A channel that refuses posts as it is told, and takes them afterwards.
+
+use std::collections::VecDeque;
+
+use super::*;
+
+#[derive(Default)]
+pub struct Scripted {
+    pub name: Option<ChannelName>,
+    pub refusals: VecDeque<ChannelError>,
+    /// The texts of all posts, those that were refused too.
+    pub posts: Vec<String>,
+    /// Takes the parent only.
+    pub refuses_answers: bool,
+}
+
+impl Scripted {
+    pub fn refusing(refusals: impl IntoIterator<Item = ChannelError>) -> Scripted {
+        Scripted { refusals: refusals.into_iter().collect(), ..Scripted::default() }
+    }
+}
+
+impl Channel for Scripted {
+    fn name(&self) -> ChannelName {
+        self.name.clone().unwrap_or(ChannelName::SLACK)
+    }
+
+    fn render(&self, _: &Notice, _: FoundTexts) -> Vec<Message> {
+        messages()
+    }
+
+    fn begin(&mut self) -> Result<ThreadStart, ChannelError> {
+        Ok(ThreadStart { place: "D1".to_owned(), after: None })
+    }
+
+    fn post(&mut self, post: &ChannelPost<'_>) -> Result<String, ChannelError> {
+        if self.refuses_answers && post.parent.is_some() {
+            return Err(ChannelError::Permanent { cause: "is_archived".to_owned(), hint: None });
+        }
+        self.posts.push(post.message.text.clone());
+        let refusal = self.refusals.pop_front();
+        refusal.map_or_else(|| Ok(format!("{}.000000", self.posts.len())), Err)
+    }
+
+    fn update(&mut self, _: &str, _: &str, _: &Message) -> Result<(), ChannelError> {
+        unreachable!("a delivery changes nothing")
+    }
+
+    fn find(&mut self, _: &ChannelSearch<'_>) -> Result<Option<String>, ChannelError> {
+        Ok(None)
+    }
+
+    fn takes_replies(&self) -> bool {
+        true
+    }
+}
+
+/// Writes down what would have been slept.
+#[derive(Default)]
+pub struct Clockwork(pub RefCell<Vec<Duration>>);
+
+impl Pace for Clockwork {
+    fn sleep(&self, time: Duration) {
+        self.0.borrow_mut().push(time);
+    }
+}

@@ -1,0 +1,113 @@
+//! The files of one notice. Each channel has its own progress, `<id>.<channel>.progress`.
+//!
+//! 0.1 knew one channel and named its file `<id>.progress`. That name is read as Slack's. Whoever writes
+//! Slack's progress under the new name puts a held one under the old name, so that a 0.1 that still runs
+//! does not deliver the notice a second time.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use turnbridge_core::ids::ChannelName;
+use turnbridge_core::notices::notice::is_notice_id;
+use turnbridge_core::notices::notice_wire::{read_progress, write_progress};
+use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::version_wire::is_newer;
+
+use crate::files::atomic_file::write_atomically;
+use crate::paths::StatePaths;
+use crate::state::folder_trust::read_own;
+
+/// What a 0.1 shows of a notice that this version delivers.
+const LEFT_TO_NEWER: &str = "a newer version of Turnbridge delivers it";
+
+pub struct NoticeFiles {
+    folder: PathBuf,
+    id: String,
+}
+
+impl NoticeFiles {
+    pub fn of(paths: &StatePaths, id: &str) -> io::Result<NoticeFiles> {
+        if !is_notice_id(id) {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        Ok(NoticeFiles { folder: paths.outbox_dir(), id: id.to_owned() })
+    }
+
+    fn file(&self, extension: &str) -> PathBuf {
+        self.folder.join(format!("{}.{extension}", self.id))
+    }
+
+    pub fn notice(&self) -> PathBuf {
+        self.file("json")
+    }
+
+    pub fn done(&self) -> PathBuf {
+        self.file("done")
+    }
+
+    pub fn progress(&self, channel: &ChannelName) -> PathBuf {
+        self.file(&format!("{channel}.progress"))
+    }
+
+    fn progress_of_0_1(&self) -> PathBuf {
+        self.file("progress")
+    }
+
+    /// Returns `None` if a newer version has written it, or it is there and cannot be read: from the
+    /// beginning again, what has arrived would arrive twice.
+    pub fn read_progress(&self, channel: &ChannelName) -> Option<Progress> {
+        let own = self.progress(channel);
+        // One that is there and cannot be read is not what a 0.1 has written.
+        let path = match *channel == ChannelName::SLACK && !own.exists() {
+            true => self.progress_of_0_1(),
+            false => own,
+        };
+        let bytes = match read_own(&path) {
+            Some(bytes) => bytes,
+            None if path.exists() => return None,
+            None => Vec::new(),
+        };
+        (!is_newer(&bytes)).then(|| read_progress(&bytes).unwrap_or_default())
+    }
+
+    pub fn save_progress(&self, channel: &ChannelName, progress: &Progress) -> io::Result<()> {
+        write_atomically(&self.progress(channel), &write_progress(progress))?;
+        if *channel == ChannelName::SLACK { self.hold_for_0_1() } else { Ok(()) }
+    }
+
+    /// Every time, and not with the first progress alone: whoever wrote that may have been killed before
+    /// it came here.
+    fn hold_for_0_1(&self) -> io::Result<()> {
+        let last_error = Some(LEFT_TO_NEWER.to_owned());
+        let held = write_progress(&Progress { held: true, last_error, ..Progress::default() });
+        if read_own(&self.progress_of_0_1()).as_ref() == Some(&held) {
+            return Ok(());
+        }
+        write_atomically(&self.progress_of_0_1(), &held)
+    }
+
+    /// Replaces progress where it lies, if there is any: what a 0.1 has begun stays where a 0.1 finds it.
+    pub fn replace_progress(&self, channel: &ChannelName, progress: &Progress) -> io::Result<()> {
+        if self.progress(channel).exists() {
+            return self.save_progress(channel, progress);
+        }
+        match *channel == ChannelName::SLACK && self.progress_of_0_1().exists() {
+            true => write_atomically(&self.progress_of_0_1(), &write_progress(progress)),
+            // Nobody has begun it.
+            false => Ok(()),
+        }
+    }
+
+    /// The notice goes last: while it is there, whoever comes next clears the rest away.
+    pub fn clear(&self, channels: &[ChannelName]) -> io::Result<()> {
+        let progress = channels.iter().map(|channel| self.progress(channel));
+        for path in progress.chain([self.progress_of_0_1(), self.notice()]) {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! What an agent that plays must say as the real one does: the part that it has in the demo.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use turnbridge_core::ids::Agent;
+use turnbridge_store::paths::{claude_config_dir, codex_home};
+
+use super::agent::Seat;
+
+pub struct Part {
+    agent: Agent,
+    pub model: &'static str,
+    pub call_id_prefix: &'static str,
+    /// The tool that asks the user.
+    pub question_tool: &'static str,
+    /// The argument before the id of the session that is to go on.
+    pub resume_word: &'static str,
+    /// The argument that says that the prompt stands in standard input.
+    pub stdin_word: &'static str,
+}
+
+impl Part {
+    pub const fn of(agent: Agent) -> Part {
+        match agent {
+            Agent::Claude => Part {
+                agent,
+                model: "claude-opus-4-8",
+                call_id_prefix: "toolu_demo",
+                question_tool: "AskUserQuestion",
+                resume_word: "-r",
+                stdin_word: "-p",
+            },
+            Agent::Codex => Part {
+                agent,
+                model: "gpt-5.5",
+                call_id_prefix: "call_demo",
+                question_tool: "request_user_input",
+                resume_word: "resume",
+                stdin_word: "-",
+            },
+        }
+    }
+
+    /// The folder of the agent's own records of its sessions.
+    pub fn records(&self) -> Option<PathBuf> {
+        match self.agent {
+            Agent::Claude => claude_config_dir().map(|home| home.join("projects").join("demo")),
+            Agent::Codex => codex_home().map(|home| home.join("sessions")),
+        }
+    }
+
+    /// What the agent's hooks find in their environment.
+    pub fn environment(&self, seat: Seat, cwd: &Path) -> Vec<(&'static str, OsString)> {
+        match self.agent {
+            Agent::Claude => {
+                let entrypoint = if seat == Seat::Terminal { "cli" } else { "sdk-cli" };
+                vec![
+                    ("CLAUDE_CODE_ENTRYPOINT", entrypoint.into()),
+                    ("CLAUDE_PROJECT_DIR", cwd.into()),
+                ]
+            }
+            Agent::Codex => Vec::new(),
+        }
+    }
+}
