@@ -41,6 +41,11 @@ impl ProcessFile {
     }
 }
 
+/// Returns whether it is a whole pending turn, of whatever session or version.
+pub fn is_whole_pending(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<PendingFile>(bytes).is_ok()
+}
+
 /// Returns `None` if it is not whole, names no session that can be used, or was written by a newer
 /// version.
 pub fn read_pending(bytes: &[u8]) -> Option<PendingTurn> {
@@ -108,11 +113,14 @@ mod tests {
         assert_eq!(read(&FILE.replacen("\"version\":1", "\"version\":2", 1)), None);
     }
 
-    /// Nobody can complete it; its file stays.
+    /// This version cannot complete it; a later one may.
     #[test]
-    fn a_turn_of_no_session_that_can_be_used_is_left_alone() {
-        assert_eq!(read(&FILE.replace("\"claude\"", "\"gemini\"")), None);
-        assert_eq!(read(&FILE.replace("\"s\"", "\"../x\"")), None);
+    fn a_turn_of_no_session_that_can_be_used_is_whole_and_left_alone() {
+        for file in [FILE.replace("\"claude\"", "\"gemini\""), FILE.replace("\"s\"", "\"../x\"")] {
+            assert_eq!(read(&file), None);
+            assert!(is_whole_pending(file.as_bytes()));
+        }
+        assert!(!is_whole_pending(&FILE.as_bytes()[..FILE.len() - 1]));
     }
 
     #[test]

@@ -20,9 +20,8 @@ pub struct TurnRecord {
     /// nothing but "I have spoken." after it.
     pub earlier_answers: Vec<String>,
     pub answer: Option<String>,
-    /// `Interrupted` when the Stop gate had sent the agent on and no end came. `None`: a word that
-    /// this version does not know.
-    pub detail: Option<Detail>,
+    /// `Interrupted` when the Stop gate had sent the agent on and no end came.
+    pub detail: RecordedDetail,
     pub started_at: Option<Timestamp>,
     /// `None`: what stands there is no time.
     pub ended_at: Option<Timestamp>,
@@ -41,7 +40,7 @@ impl TurnRecord {
             additions: Vec::new(),
             earlier_answers: Vec::new(),
             answer: None,
-            detail: Some(detail),
+            detail: RecordedDetail::Known(detail),
             started_at: None,
             ended_at: Some(ended_at),
             cwd: None,
@@ -52,7 +51,49 @@ impl TurnRecord {
 
     /// The kind of API error that has ended the turn.
     pub fn error(&self) -> Option<&str> {
-        self.detail.as_ref().and_then(Detail::error)
+        self.detail.error()
+    }
+}
+
+/// How a turn ended, as its record says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordedDetail {
+    Known(Detail),
+    /// A word that this version does not know. It is kept, with the error beside it, as it stands.
+    Unknown {
+        word: String,
+        error: Option<String>,
+    },
+}
+
+impl RecordedDetail {
+    /// Reads what `as_str` and `error` give.
+    pub fn of(word: String, error: Option<String>) -> RecordedDetail {
+        match Detail::of(&word, error.clone()) {
+            Some(detail) => RecordedDetail::Known(detail),
+            None => RecordedDetail::Unknown { word, error },
+        }
+    }
+
+    pub const fn known(&self) -> Option<&Detail> {
+        match self {
+            RecordedDetail::Known(detail) => Some(detail),
+            RecordedDetail::Unknown { .. } => None,
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        match self {
+            RecordedDetail::Known(detail) => detail.as_str(),
+            RecordedDetail::Unknown { word, .. } => word,
+        }
+    }
+
+    pub fn error(&self) -> Option<&str> {
+        match self {
+            RecordedDetail::Known(detail) => detail.error(),
+            RecordedDetail::Unknown { error, .. } => error.as_deref(),
+        }
     }
 }
 

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::SessionKey;
-use crate::session::Detail;
-use crate::session::turn_record::TurnRecord;
+use crate::session::turn_record::{RecordedDetail, TurnRecord};
 use crate::timestamp::{Timestamp, time_text};
 use crate::version_wire::VERSION;
 
@@ -67,7 +66,7 @@ impl TurnLine {
             additions,
             earlier_answers,
             answer: turn.answer.clone(),
-            detail: turn.detail.as_ref().map(Detail::as_str).unwrap_or_default().to_owned(),
+            detail: turn.detail.as_str().to_owned(),
             error: turn.error().map(str::to_owned),
             started_at: turn.started_at.map(|at| at.to_string()),
             ended_at: time_text(turn.ended_at),
@@ -90,7 +89,7 @@ impl TurnLine {
             additions: self.additions,
             earlier_answers: self.earlier_answers,
             answer: self.answer,
-            detail: Detail::of(&self.detail, self.error),
+            detail: RecordedDetail::of(self.detail, self.error),
             started_at: self.started_at.as_deref().and_then(Timestamp::parse),
             ended_at: Timestamp::parse(&self.ended_at),
             cwd: self.cwd,
@@ -103,6 +102,7 @@ impl TurnLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::Detail;
 
     const OF_0_1_0: &str = include_str!(
         "../../../turnbridge/testdata/state-0.1.0/turns/claude-825c8529-ee09-4cb8-8902-dd785b12ca0a.jsonl"
@@ -164,16 +164,24 @@ mod tests {
     }
 
     #[test]
-    fn a_time_or_a_detail_that_is_not_understood_loses_no_record() {
+    fn a_time_that_is_not_understood_loses_no_record() {
         let line = OF_0_1_0
             .replace("2026-11-17T20:51:53.553210Z", "then")
-            .replace("2026-11-17T20:51:53.560574Z", "now")
-            .replace("\"ok\"", "\"melted\"");
+            .replace("2026-11-17T20:51:53.560574Z", "now");
         let record = read(&line);
-        let expected =
-            TurnRecord { started_at: None, ended_at: None, detail: None, ..read(OF_0_1_0) };
-        assert_eq!(record, expected);
+        assert_eq!(record, TurnRecord { started_at: None, ended_at: None, ..read(OF_0_1_0) });
         assert_eq!(read(&written(&record)), record);
+    }
+
+    #[test]
+    fn a_detail_that_this_version_does_not_know_is_kept_with_its_error() {
+        let line = OF_0_1_0.trim_end().replace("\"ok\"", "\"melted\"");
+        let failed = line.replace("\"error\":null", "\"error\":\"too hot\"");
+        for (line, error) in [(&line, None), (&failed, Some("too hot"))] {
+            let record = read(line);
+            assert_eq!((record.detail.as_str(), record.error()), ("melted", error));
+            assert_eq!(written(&record), *line);
+        }
     }
 
     #[test]

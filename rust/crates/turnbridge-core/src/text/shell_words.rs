@@ -9,10 +9,12 @@ pub fn shell_words(argv: &[String]) -> String {
 }
 
 /// Returns the text as one word of a shell. Words without special characters stay as they are, so that a line is easy to
-/// read and options look like options. `=` counts as special: zsh replaces `=name` by the path of a program, and a line that
-/// begins with `name=value` sets a variable.
+/// read and options look like options. `=` counts as special, but for the options `--name=value`: zsh replaces `=name` by
+/// the path of a program, and a line that begins with `name=value` sets a variable.
 pub fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,".contains(c);
+    let is_option = text.starts_with("--");
+    let is_plain =
+        |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,".contains(c) || c == '=' && is_option;
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
     }
@@ -51,12 +53,13 @@ mod tests {
     use super::*;
 
     /// Text, as a program gets it, and as a person does.
-    const WORDS: [(&str, &str, &str); 17] = [
+    const WORDS: [(&str, &str, &str); 18] = [
         ("/usr/bin/x-1_2.3", "/usr/bin/x-1_2.3", "/usr/bin/x-1_2.3"),
         ("a@b:c%d+e,f", "a@b:c%d+e,f", "a@b:c%d+e,f"),
         ("", "''", "''"),
         ("-r", "-r", "-r"),
         ("--plugin-dir", "--plugin-dir", "--plugin-dir"),
+        ("--plugin-dir=/opt/x", "--plugin-dir=/opt/x", "--plugin-dir=/opt/x"),
         ("~", "'~'", "'~'"),
         ("~/my project", "'~/my project'", "'~/my project'"),
         ("=ls", "'=ls'", "'=ls'"),

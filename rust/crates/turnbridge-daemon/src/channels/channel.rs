@@ -7,9 +7,16 @@ use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::notices::progress::Message;
 
+use crate::delivery::deliverer::Obstacle;
+
 /// A way to reach the person. Slack is one.
 pub trait Channel {
     fn name(&self) -> ChannelName;
+
+    /// Reads anew, before each delivery, what a person may have changed since the channel was opened.
+    fn refresh(&mut self) -> Result<(), Obstacle> {
+        Ok(())
+    }
 
     /// Returns what is posted for the notice; the first message is the parent of a new thread.
     /// `found` fills in what the notice does not say.

@@ -56,12 +56,14 @@ impl Deliverer {
     /// Delivers on every channel that can be used. Returns an obstacle if a notice waits for another one
     /// that this version knows.
     pub fn deliver(&mut self, paths: &StatePaths) -> Result<Drained, Obstacle> {
-        let obstacles = self.open_channels(paths);
+        let mut obstacles = self.refresh_channels();
+        obstacles.extend(self.open_channels(paths));
         let drained = drain(paths, &mut self.channels, &self.pace).map_err(unreadable)?;
         let waiting = outbox::schedules(paths).map_err(unreadable)?;
         let is_missed =
             |name: &ChannelName| ChannelName::KNOWN.contains(name) && !self.is_open(name);
-        match waiting.into_iter().find(|waiting| is_missed(&waiting.channel)) {
+        let mut waiting = waiting.into_iter().filter(|waiting| !waiting.progress.held);
+        match waiting.find(|waiting| is_missed(&waiting.channel)) {
             None => Ok(drained),
             Some(waiting) => {
                 let found = obstacles.into_iter().find(|(name, _)| *name == waiting.channel);
@@ -72,6 +74,19 @@ impl Deliverer {
 
     pub fn is_open(&self, name: &ChannelName) -> bool {
         self.channels.iter().any(|open| open.name() == *name)
+    }
+
+    /// Closes what can no longer be used, and returns why.
+    fn refresh_channels(&mut self) -> Vec<(ChannelName, Obstacle)> {
+        let mut obstacles = Vec::new();
+        self.channels.retain_mut(|channel| match channel.refresh() {
+            Ok(()) => true,
+            Err(obstacle) => {
+                obstacles.push((channel.name(), obstacle));
+                false
+            }
+        });
+        obstacles
     }
 
     /// Opens what is not open yet. Returns what stands in the way of the others.

@@ -1,6 +1,6 @@
 //! Goes through the outbox until nothing in it is due.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -63,10 +63,19 @@ pub fn drain(
         // What was queued while we held the lock has seen us at work and woken nobody.
         if round.due()?.is_empty() {
             log_newer(paths);
+            log_unreadable(paths);
             let _ = outbox::prune(paths, SystemTime::now());
             return Ok(drained);
         }
     }
+}
+
+/// The notices that are due on one channel.
+struct Due {
+    channel: ChannelName,
+    ids: Vec<String>,
+    /// The most attempts that a notice needed there which still waits.
+    attempts: u32,
 }
 
 struct Round<'a> {
@@ -74,25 +83,25 @@ struct Round<'a> {
     pace: &'a dyn Pace,
     /// The channels whose service answers.
     usable: BTreeSet<ChannelName>,
-    /// Files that were found to be no notices for us.
-    unreadable: BTreeSet<String>,
+    /// What was found to be no notice for us, or to have no progress that can be read.
+    unreadable: BTreeSet<(ChannelName, String)>,
 }
 
 impl Round<'_> {
     /// The caller holds the outbox's lock.
     fn run(&mut self, channels: &mut [OpenChannel]) -> std::io::Result<Drained> {
         let mut drained = Drained::default();
-        let due = self.due()?;
-        for id in outbox::in_order(self.paths, due.keys().cloned().collect()) {
-            for name in due.get(&id).into_iter().flatten() {
-                let channel = channels.iter_mut().find(|channel| channel.name() == *name);
-                let Some(channel) = channel.filter(|_| self.usable.contains(name)) else {
-                    continue;
-                };
-                // Not before its turn: all of them together may be larger than the memory.
-                let Some(entry) = outbox::read_for(self.paths, &id, name) else {
-                    self.unreadable.insert(id.clone());
+        for Due { channel: name, ids, .. } in self.due()? {
+            let channel = channels.iter_mut().find(|channel| channel.name() == name);
+            let Some(channel) = channel else { continue };
+            for id in outbox::in_order(self.paths, ids) {
+                if !self.usable.contains(&name) {
                     break;
+                }
+                // Not before its turn: all of them together may be larger than the memory.
+                let Some(entry) = outbox::read_for(self.paths, &id, &name) else {
+                    self.unreadable.insert((name.clone(), id));
+                    continue;
                 };
                 drained.add(self.deliver(entry, channel.as_mut())?);
             }
@@ -100,18 +109,26 @@ impl Round<'_> {
         Ok(drained)
     }
 
-    /// The notices that are due, each with the channels on which it is.
-    fn due(&self) -> std::io::Result<BTreeMap<String, Vec<ChannelName>>> {
+    /// What is due on each channel. Those on which calls have failed come last: the others do not wait for
+    /// their timeouts.
+    fn due(&self) -> std::io::Result<Vec<Due>> {
         let now = clock::now();
-        let is_due = |waiting: &Waiting| {
-            let is_now = time_until_due(&waiting.progress, now) == Some(Duration::ZERO);
-            let is_for_us = self.usable.contains(&waiting.channel);
-            is_now && is_for_us && !self.unreadable.contains(&waiting.id)
-        };
-        let mut due: BTreeMap<String, Vec<ChannelName>> = BTreeMap::new();
-        for waiting in outbox::schedules(self.paths)?.into_iter().filter(is_due) {
-            due.entry(waiting.id).or_default().push(waiting.channel);
+        let mut due: Vec<Due> = Vec::new();
+        for Waiting { id, channel, progress } in outbox::schedules(self.paths)? {
+            let at = due.iter().position(|due| due.channel == channel).unwrap_or_else(|| {
+                due.push(Due { channel: channel.clone(), ids: Vec::new(), attempts: 0 });
+                due.len() - 1
+            });
+            due[at].attempts = due[at].attempts.max(progress.attempts);
+            let is_now = time_until_due(&progress, now) == Some(Duration::ZERO);
+            let is_for_us = self.usable.contains(&channel);
+            let known = (channel, id);
+            if is_now && is_for_us && !self.unreadable.contains(&known) {
+                due[at].ids.push(known.1);
+            }
         }
+        due.retain(|due| !due.ids.is_empty());
+        due.sort_by_key(|due| due.attempts);
         Ok(due)
     }
 
@@ -121,7 +138,8 @@ impl Round<'_> {
         let mut keep = Files { paths, notice, channel: name };
         if !prepare(notice, progress, channel) {
             log_untold(paths, notice);
-            outbox::finish(paths, &notice.id)?;
+            // Another channel may have begun it, from what was there then.
+            outbox::finish_on(paths, &entry)?;
             return Ok(Drained::default());
         }
         let started = clock::now();
@@ -151,6 +169,18 @@ fn log_newer(paths: &StatePaths) {
         let fields = [("file", path.display().to_string().into())];
         let message = format!("a notice was {NEWER}");
         log::write_log(&paths.notify_log(), clock::now(), "warn", &message, &fields);
+    }
+}
+
+/// From the beginning again, what has arrived would arrive twice.
+fn log_unreadable(paths: &StatePaths) {
+    for path in outbox::unreadable_progress(paths).unwrap_or_default() {
+        let fields = [
+            ("file", path.display().to_string().into()),
+            ("hint", "remove it to send the notice from its beginning".into()),
+        ];
+        let message = "the progress of a notice cannot be read";
+        log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);
     }
 }
 

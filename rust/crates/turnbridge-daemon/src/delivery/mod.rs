@@ -1,4 +1,5 @@
-//! Brings notices to their channels: each once, each part once, in order, whatever happens on the way.
+//! Brings notices to their channels, the oldest first: each once, its parts once and in order, whatever
+//! happens on the way.
 //!
 //! Before every call the intent is saved; after a crash, or an answer that does not say whether
 //! the message has arrived, the channel is asked before anything is posted again. Whoever delivers holds

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::session::Session;
-use turnbridge_core::session::pending_turn_wire::read_pending;
+use turnbridge_core::session::pending_turn_wire::is_whole_pending;
 use turnbridge_core::session::session_wire::read_session;
 use turnbridge_core::system::prune_plan::{Look, next_look, read_looks, write_looks};
 use turnbridge_core::timestamp::Timestamp;
@@ -167,7 +167,7 @@ fn prune_pending(paths: &StatePaths, look: &Look, pruned: &mut Pruned) -> io::Re
         pruned.seen += 1;
         let Ok(metadata) = fs::metadata(&path) else { continue };
         let bytes = || fs::read(&path).unwrap_or_default();
-        let is_broken = || read_pending(&bytes()).is_none() && !is_newer(&bytes());
+        let is_broken = || !is_whole_pending(&bytes()) && !is_newer(&bytes());
         if is_older(&metadata, look.leftovers_before) && is_broken() {
             fs::remove_file(&path)?;
             pruned.removed += 1;

@@ -52,7 +52,7 @@ fn complete_of(
     let session = match session_store::load(paths, key, &mut completed.problems) {
         Loaded::Known(session) => *session,
         Loaded::Nothing => Session::new(key.clone(), clock::now()),
-        Loaded::Newer => return,
+        Loaded::NotOurs => return,
     };
     complete_left(paths, config, session, completed);
     drop(lock);

@@ -109,9 +109,10 @@ fn recorded_end(paths: &StatePaths, reply: &Reply) -> Option<TurnEnd> {
         turn.started_at.is_some_and(|at| at >= since)
             && turn.prompt.as_deref().is_some_and(|prompt| prompt.trim() == reply.text.trim())
     })?;
-    match own.detail {
+    match own.detail.known() {
         Some(Detail::Ok) => Some(TurnEnd::Ok),
         Some(Detail::Failed { .. }) => Some(TurnEnd::Failed),
+        None if own.error().is_some() => Some(TurnEnd::Failed),
         Some(Detail::Interrupted) | None => Some(TurnEnd::Interrupted),
     }
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice_wire::{message_json, notice_json};
 use turnbridge_core::notices::progress::Progress;
 use turnbridge_core::text::one_line::one_line;
@@ -62,9 +63,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(Action::Show { id, json }) => show(&find(&paths, id)?, *json),
         Some(Action::Retry { id }) => retry(&paths, id.as_deref()),
         Some(Action::Drop { id }) => {
-            let entry = find(&paths, id)?;
-            outbox::finish(&paths, &entry.notice.id).context("could not drop it")?;
-            print(&format!("dropped {}", entry.notice.id))
+            let id = find_id(&paths, id)?;
+            outbox::finish(&paths, &id).context("could not drop it")?;
+            print(&format!("dropped {id}"))
         }
     }
 }
@@ -76,12 +77,21 @@ fn entries(paths: &StatePaths) -> Result<impl Iterator<Item = Entry>> {
 }
 
 fn find(paths: &StatePaths, id: &str) -> Result<Entry> {
+    let id = find_id(paths, id)?;
+    outbox::read(paths, &id).into_iter().next().ok_or_else(|| {
+        let text = format!("the notice `{id}`, or how far it has come, cannot be read");
+        hinted(
+            text,
+            "`turnbridge doctor` names the file, `turnbridge outbox drop` forgets the notice",
+        )
+    })
+}
+
+fn find_id(paths: &StatePaths, id: &str) -> Result<String> {
     let folder = paths.outbox_dir();
     let mut found =
         outbox::ids(paths).with_context(|| format!("could not read `{}`", folder.display()))?;
     found.retain(|known| known.starts_with(id) || tail(known).starts_with(id));
-    let mut found: Vec<_> =
-        found.iter().filter_map(|id| outbox::read(paths, id).into_iter().next()).take(2).collect();
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => Err(hinted(format!("no notice `{id}`"), "`turnbridge outbox` lists them")),
@@ -101,12 +111,16 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
         return print(&json!({"version": 1, "notices": all}).to_string());
     }
     let mut is_empty = true;
-    for Entry { notice, progress, .. } in entries {
+    for Entry { notice, channel, progress } in entries {
         is_empty = false;
+        let on = match channel == ChannelName::SLACK && notice.channels().count() == 1 {
+            true => String::new(),
+            false => format!("{channel}: "),
+        };
         let prompt = notice.prompt.as_deref().map(one_line).unwrap_or_default();
         let prompt: String = prompt.chars().take(40).collect();
         let created_at = time_text(notice.created_at);
-        print(&format!("{} {created_at} {} {prompt}", notice.id, state(&progress)))?;
+        print(&format!("{} {created_at} {on}{} {prompt}", notice.id, state(&progress)))?;
         if let Some(error) = &progress.last_error {
             print(&format!("  {}", one_line(error)))?;
         }
@@ -156,7 +170,7 @@ fn show(entry: &Entry, as_json: bool) -> Result<()> {
 
 fn retry(paths: &StatePaths, id: Option<&str>) -> Result<()> {
     let chosen = match id {
-        Some(id) => vec![find(paths, id)?.notice.id],
+        Some(id) => vec![find_id(paths, id)?],
         None => outbox::ids(paths).context("could not read the outbox")?,
     };
     if chosen.is_empty() {

@@ -1,5 +1,6 @@
 //! The agents themselves: found, and new enough for what Turnbridge asks of them.
 
+use turnbridge_core::ids::Agent;
 use turnbridge_system::programs::FIRST_WITH_ARGS;
 
 use super::finding::{Area, Finding, told};
@@ -38,7 +39,7 @@ fn findings(claude: &AgentProgram, codex: &AgentProgram) -> Vec<Finding> {
 }
 
 fn of_claude(claude: &AgentProgram) -> Vec<Finding> {
-    let mut findings = general("Claude Code", "claude", claude);
+    let mut findings = general(Agent::Claude, claude);
     let Some(version) = claude.version() else { return findings };
     let shown = dotted(version);
     if version < FIRST_WITH_ANSWER {
@@ -57,7 +58,7 @@ fn of_claude(claude: &AgentProgram) -> Vec<Finding> {
 }
 
 fn of_codex(codex: &AgentProgram) -> Vec<Finding> {
-    let mut findings = general("Codex", "codex", codex);
+    let mut findings = general(Agent::Codex, codex);
     if let Some(version) = codex.version().filter(|version| *version < OLDEST_CODEX) {
         let what = format!("Codex {} is older than {}", dotted(version), dotted(OLDEST_CODEX));
         let missing = BROUGHT_BY_CODEX.iter().filter(|(first, _)| version < *first);
@@ -71,12 +72,13 @@ fn of_codex(codex: &AgentProgram) -> Vec<Finding> {
     findings
 }
 
-fn general(title: &str, name: &'static str, agent: &AgentProgram) -> Vec<Finding> {
-    let (absent, no_program, silent) = match name {
-        "claude" => ("claude-absent", "claude-no-program", "claude-silent"),
-        _ => ("codex-absent", "codex-no-program", "codex-silent"),
+fn general(agent: Agent, program: &AgentProgram) -> Vec<Finding> {
+    let (absent, no_program, silent) = match agent {
+        Agent::Claude => ("claude-absent", "claude-no-program", "claude-silent"),
+        Agent::Codex => ("codex-absent", "codex-no-program", "codex-silent"),
     };
-    vec![match agent {
+    let (title, name) = (agent.product_name(), agent.as_str());
+    vec![match program {
         // Few people have both.
         AgentProgram::Absent => Finding::ok(Area::Agents, absent, format!("no {title}")),
         AgentProgram::Found { path, version } => {

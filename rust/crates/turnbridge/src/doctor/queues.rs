@@ -21,6 +21,8 @@ use super::scene::Scene;
 
 /// Longer than the usual way takes.
 const LATE: Duration = Duration::from_secs(10 * 60);
+/// So many files that cannot be read are named.
+const NAMED: usize = 3;
 /// No list of routes is longer.
 const LONGEST: u64 = 256 << 20;
 
@@ -39,7 +41,8 @@ struct Outbox {
     from_future: usize,
     given_up: usize,
     last_error: Option<String>,
-    unreadable: usize,
+    /// The names of the files.
+    unreadable: Vec<String>,
 }
 
 #[derive(Default)]
@@ -63,16 +66,24 @@ fn look(paths: &StatePaths, now: Timestamp) -> Facts {
 }
 
 fn look_at_outbox(paths: &StatePaths, now: Timestamp) -> Outbox {
-    let files = json_files(&paths.outbox_dir());
-    let mut outbox = Outbox { unreadable: files, ..Outbox::default() };
+    let unreadable = outbox::unreadable(paths).unwrap_or_default();
+    let unreadable =
+        unreadable.iter().filter_map(|path| path.file_name()).map(|name| name.display());
+    let unreadable = unreadable.map(|name| name.to_string()).collect();
+    let mut outbox = Outbox { unreadable, ..Outbox::default() };
+    // A notice has an entry for each channel on which it waits.
+    let mut counted_last = None;
     for Entry { notice, progress, .. } in outbox::oldest_first(paths).into_iter().flatten() {
-        outbox.unreadable = outbox.unreadable.saturating_sub(1);
         if progress.held {
             outbox.given_up += 1;
             outbox.last_error = outbox.last_error.or(progress.last_error);
             continue;
         }
+        if counted_last.as_ref() == Some(&notice.id) {
+            continue;
+        }
         outbox.waiting += 1;
+        counted_last = Some(notice.id);
         match time_waited(notice.created_at, &progress, now, LATE) {
             Some(waited) => outbox.oldest = outbox.oldest.max(waited),
             None => outbox.from_future += 1,
@@ -180,7 +191,10 @@ fn of_outbox(outbox: &Outbox) -> Vec<Finding> {
         let finding = Finding::warning(Area::Queues, "outbox-from-future", told);
         findings.push(finding.mended_by(Repair::RetryNotices));
     }
-    findings.extend(unreadable("outbox", "outbox-unreadable", outbox.unreadable));
+    let named = outbox.unreadable.iter().take(NAMED).map(|name| format!("`{name}`"));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let count = outbox.unreadable.len();
+    findings.extend(unreadable("outbox", "outbox-unreadable", count, &named));
     findings
 }
 
@@ -200,15 +214,14 @@ fn of_inbox(inbox: &Inbox) -> Vec<Finding> {
         let fix = "`turnbridge inbox` lists it; it runs when its session is free and a daemon runs";
         findings.push(Finding::warning(Area::Queues, "inbox-late", told(what, why, fix)));
     }
-    findings.extend(unreadable("inbox", "inbox-unreadable", inbox.unreadable));
+    findings.extend(unreadable("inbox", "inbox-unreadable", inbox.unreadable, "the `.json` files"));
     findings
 }
 
-fn unreadable(folder: &str, id: &'static str, count: usize) -> Option<Finding> {
+fn unreadable(folder: &str, id: &'static str, count: usize, files: &str) -> Option<Finding> {
     let what = format!("{} in `{folder}` cannot be read", counted(count, "file", "files"));
     let why = "what is in them is neither delivered nor run; they are left where they are";
-    let fix = format!(
-        "look at the `.json` files in the folder `{folder}` of the state, and remove what is broken"
-    );
+    let fix =
+        format!("look at {files} in the folder `{folder}` of the state, and remove what is broken");
     (count > 0).then(|| Finding::warning(Area::Queues, id, told(what, why, fix)))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use turnbridge_core::session::{Detail, Run, Session};
+use turnbridge_core::session::{Run, Session};
 use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_core::timestamp::{Timestamp, time_text};
@@ -44,7 +44,7 @@ pub fn render(session: &Session, paths: &StatePaths, now: Timestamp) -> String {
     for turn in turns.iter().rev().take(TURNS).rev() {
         let _ = writeln!(text);
         let error = turn.error().map(|error| format!(": {error}")).unwrap_or_default();
-        let detail = turn.detail.as_ref().map(Detail::as_str).unwrap_or_default();
+        let detail = turn.detail.as_str();
         let head = format!("turn of {} ({detail}{error})", time_text(turn.ended_at));
         let _ = writeln!(text, "{}", one_line(&head));
         let prompt = turn.prompt.as_deref().map_or_else(|| "-".to_owned(), one_line);

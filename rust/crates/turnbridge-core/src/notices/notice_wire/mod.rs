@@ -163,25 +163,33 @@ fn channel_names(notice: &Notice) -> Option<Vec<String>> {
 }
 
 /// The channels of a notice, from the first bytes of its file: they stand before what people and models
-/// said.
-pub fn channels_in(head: &[u8]) -> Vec<ChannelName> {
-    const KEY: &[u8] = b"\"channels\":";
-    let names = head.windows(KEY.len()).position(|window| window == KEY).and_then(|at| {
-        let list = &head[at + KEY.len()..];
-        let end = list.iter().position(|byte| *byte == b']')?;
-        serde_json::from_slice::<Vec<String>>(&list[..=end]).ok()
-    });
-    let destinations = destinations_of(names.as_deref());
-    destinations.into_iter().map(|destination| destination.channel).collect()
+/// said. Returns `None` if the file is not as `write_notice` writes it.
+pub fn channels_in(head: &[u8]) -> Option<Vec<ChannelName>> {
+    let (_, rest) = created_at_and_rest(head)?;
+    let destinations = match rest.strip_prefix(b",\"channels\":") {
+        Some(list) => {
+            let end = list.iter().position(|byte| *byte == b']')?;
+            let names: Vec<String> = serde_json::from_slice(&list[..=end]).ok()?;
+            destinations_of(Some(&names))
+        }
+        None if rest.starts_with(b",\"tool\":") => destinations_of(None),
+        None => return None,
+    };
+    Some(destinations.into_iter().map(|destination| destination.channel).collect())
 }
 
 /// When a notice was made, from the first bytes of its file: what people and models said comes
 /// after it. Returns `None` if they do not tell.
 pub fn created_at_in(head: &[u8]) -> Option<Timestamp> {
+    let (created_at, _) = created_at_and_rest(head)?;
+    Timestamp::parse(std::str::from_utf8(created_at).ok()?)
+}
+
+fn created_at_and_rest(head: &[u8]) -> Option<(&[u8], &[u8])> {
     const KEY: &[u8] = b"\"created_at\":\"";
     let start = head.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
     let length = head[start..].iter().position(|byte| *byte == b'"')?;
-    Timestamp::parse(std::str::from_utf8(&head[start..start + length]).ok()?)
+    Some((&head[start..start + length], &head[start + length + 1..]))
 }
 
 /// Returns `None` if it is not whole. Whether a newer version has written it is asked before.

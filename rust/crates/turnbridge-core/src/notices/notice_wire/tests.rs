@@ -35,7 +35,7 @@ fn a_notice_says_its_channels_in_its_first_bytes_and_one_of_0_1_0_is_for_slack()
         let bytes = write_notice(notice);
         assert_eq!(read_notice(&bytes).as_ref(), Some(notice));
         let head = &bytes[..bytes.len().min(300)];
-        channels_in(head).iter().map(ChannelName::to_string).collect::<Vec<_>>().join(" ")
+        channels_in(head).unwrap().iter().map(ChannelName::to_string).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(channels(&read(NOTICE_OF_0_1_0)), "slack");
     assert!(!written(&read(NOTICE_OF_0_1_0)).contains("channels"), "0.1 knows no such field");
@@ -44,10 +44,13 @@ fn a_notice_says_its_channels_in_its_first_bytes_and_one_of_0_1_0_is_for_slack()
     assert_eq!(channels(&said), "slack", "what people said is no channel");
     assert_eq!(channels(&said.sent_to(vec![ChannelName::SLACK, mail.clone()])), "slack mail");
     assert_eq!(channels(&said.sent_to(vec![mail])), "mail");
-    let twice = b"{\"channels\":[\"slack\",\"mail\",\"slack\"]}";
-    assert_eq!(channels_in(twice).len(), 2, "each once");
-    for head in ["", "{\"channels\":", "{\"channels\":7}", "{\"channels\":[\"../x\"]}"] {
-        assert_eq!(channels_in(head.as_bytes()), [ChannelName::SLACK], "{head}");
+    let after = |rest: &str| channels_in(format!("{{\"created_at\":\"x\",{rest}").as_bytes());
+    assert_eq!(after("\"channels\":[\"slack\",\"mail\",\"slack\"]").unwrap().len(), 2, "each once");
+    assert_eq!(after("\"channels\":[\"../x\"]"), Some(vec![ChannelName::SLACK]));
+    for other in
+        ["", "\"channels\":", "\"channels\":7}", " \"channels\": [\"mail\"]", "\"id\":\"a\""]
+    {
+        assert_eq!(after(other), None, "{other}");
     }
 }
 

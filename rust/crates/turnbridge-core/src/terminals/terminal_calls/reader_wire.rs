@@ -25,7 +25,7 @@ impl Pane {
             Pane::Tmux { .. } => self.look(),
             Pane::WezTerm { socket, .. } => Some(wezterm(socket, &["list", "--format", "json"])),
             Pane::Kitty { address, .. } => Some(kitty(address, &["ls"])),
-            _ => None,
+            Pane::Zellij { .. } | Pane::Iterm { .. } | Pane::WindowsTerminal => None,
         }
     }
 
@@ -36,7 +36,7 @@ impl Pane {
             Pane::Tmux { .. } => is_tmux_read_by(reader, answer),
             Pane::WezTerm { pane, .. } => is_wezterm_read_by(pane, reader, answer),
             Pane::Kitty { window, .. } => is_kitty_read_by(window, reader, answer),
-            _ => false,
+            Pane::Zellij { .. } | Pane::Iterm { .. } | Pane::WindowsTerminal => false,
         }
     }
 }

@@ -221,3 +221,37 @@ fn what_has_arrived_on_one_channel_waits_for_the_other_alone() {
     // A channel without replies leads to no session.
     assert!(turnbridge_store::state::routes::read(&two.paths).unwrap().is_empty());
 }
+
+/// A service that does not answer costs a minute of timeouts.
+#[test]
+fn a_channel_whose_calls_fail_comes_after_the_others() {
+    let two = Two::new(7);
+    let [first, second, _] = <[Notice; 3]>::try_from(notices()).unwrap();
+    outbox::queue(&two.paths, &first).unwrap();
+    let dead = || FileChannel { is_down: true, ..two.channel("mail", 99) };
+    let mut channels: [OpenChannel; 2] = [Box::new(dead()), Box::new(two.channel("slack", 99))];
+    drain(&two.paths, &mut channels, &Hurry).unwrap();
+    outbox::queue(&two.paths, &second).unwrap();
+    channels[0] = Box::new(FileChannel { life: 0, ..dead() });
+    let run = AssertUnwindSafe(|| drain(&two.paths, &mut channels, &Hurry));
+    assert!(catch_unwind(run).is_err_and(|cause| cause.is::<Killed>()));
+    assert_eq!(two.arrived("slack"), expected(&NOTICES[..2]));
+}
+
+/// A rollout may be deleted between two attempts.
+#[test]
+fn a_channel_that_finds_nothing_to_say_takes_nothing_from_another_one() {
+    let two = Two::new(7);
+    let notice =
+        Notice { session: NamedSession::of("codex", "s"), prompt: None, ..notices().remove(0) };
+    outbox::queue(&two.paths, &notice).unwrap();
+    let slack = ChannelName::SLACK;
+    let messages = ["go", "one"].map(|text| Message { text: text.to_owned(), markdown: None });
+    let begun = Progress { messages: messages.to_vec(), ..Progress::default() };
+    outbox::save_progress(&two.paths, &notice.id, &slack, &begun).unwrap();
+    let mut channels: [OpenChannel; 2] =
+        [Box::new(two.channel("mail", 99)), Box::new(two.channel("slack", 99))];
+    drain(&two.paths, &mut channels, &Hurry).unwrap();
+    assert_eq!((two.arrived("mail").len(), two.arrived("slack").len()), (0, 2));
+    assert_eq!(outbox::fate(&two.paths, &notice.id).unwrap(), Fate::Arrived);
+}

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use turnbridge_core::ids::ChannelName;
-use turnbridge_core::notices::notice::is_notice_id;
+use turnbridge_core::notices::notice::{Notice, is_notice_id};
 use turnbridge_core::notices::notice_wire::{channels_in, created_at_in, read_notice};
 use turnbridge_core::notices::progress::Progress;
 use turnbridge_core::timestamp::Timestamp;
+use turnbridge_core::version_wire::is_newer;
 
 use super::Entry;
 use super::notice_files::NoticeFiles;
@@ -88,9 +89,47 @@ pub fn read_for(paths: &StatePaths, id: &str, channel: &ChannelName) -> Option<E
     read(paths, id).into_iter().find(|entry| entry.channel == *channel)
 }
 
-/// The channels of a notice, from the first bytes of its file.
+/// Returns the progress files that are there and cannot be read. Their notices wait for a person.
+pub fn unreadable_progress(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
+    let names = list(paths)?;
+    let begun = names.waiting.intersection(&names.progress);
+    let files = begun.filter_map(|id| NoticeFiles::of(paths, id).ok());
+    let unreadable = files.flat_map(|files| {
+        let channels = channels_of(&files);
+        channels.into_iter().filter_map(move |channel| files.unreadable_progress(&channel))
+    });
+    Ok(unreadable.collect())
+}
+
+/// Returns the files of notices, and of their progress, that cannot be read. Those of a newer version are
+/// not among them. Reads every notice, one at a time.
+pub fn unreadable(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
+    let mut unreadable = unreadable_progress(paths)?;
+    let files = match fs::read_dir(paths.outbox_dir()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(unreadable),
+        files => files?,
+    };
+    for file in files {
+        let path = file?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let bytes = read_own(&path).unwrap_or_default();
+            let is_of_its_id = |notice: &Notice| path.file_stem() == Some(notice.id.as_ref());
+            if !read_notice(&bytes).as_ref().is_some_and(is_of_its_id) && !is_newer(&bytes) {
+                unreadable.push(path);
+            }
+        }
+    }
+    Ok(unreadable)
+}
+
+/// The channels of a notice, from the first bytes of its file, or from all of it where a person has changed
+/// their order.
 pub(super) fn channels_of(files: &NoticeFiles) -> Vec<ChannelName> {
-    channels_in(&head_of(&files.notice()).unwrap_or_default())
+    let path = files.notice();
+    let of_notice = |notice: Notice| notice.channels().cloned().collect();
+    let read = || read_own(&path).and_then(|bytes| read_notice(&bytes)).map(of_notice);
+    let head = head_of(&path).unwrap_or_default();
+    channels_in(&head).or_else(read).unwrap_or_else(|| vec![ChannelName::SLACK])
 }
 
 fn created_at(paths: &StatePaths, id: &str) -> Option<Timestamp> {

@@ -15,7 +15,9 @@ use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::notices::notice_wire::{read_notice, write_notice};
 use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::notices::retry_plan::time_until_due;
 
+use crate::clock;
 use crate::files::atomic_file::write_atomically;
 use crate::files::file_lock::FileLock;
 use crate::kill_point::kill_point;
@@ -24,7 +26,10 @@ use crate::state::folder_trust::read_own;
 
 use notice_files::NoticeFiles;
 
-pub use listing::{Waiting, ids, in_order, oldest_first, read, read_for, schedules};
+pub use listing::{
+    Waiting, ids, in_order, oldest_first, read, read_for, schedules, unreadable,
+    unreadable_progress,
+};
 
 /// A notice, and how far it has come on one channel.
 #[derive(Debug, Clone)]
@@ -43,6 +48,8 @@ pub enum Queued {
 
 /// How long an event is remembered after its notice has arrived.
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
+/// What is due in less than this may become due while somebody looks at it.
+const SOON: Duration = Duration::from_secs(10);
 
 pub fn queue(paths: &StatePaths, notice: &Notice) -> io::Result<Queued> {
     let files = NoticeFiles::of(paths, &notice.id)?;
@@ -118,7 +125,13 @@ pub fn save_progress(
 /// begun is due as it is.
 pub fn retry_now(paths: &StatePaths, id: &str) -> io::Result<()> {
     let files = NoticeFiles::of(paths, id)?;
+    let own_turn = lock(paths)?;
     for Entry { channel, mut progress, .. } in read(paths, id) {
+        // Somebody delivers: what is due is in that process's hands, which alone may write it.
+        let left = time_until_due(&progress, clock::now());
+        if own_turn.is_none() && left.is_some_and(|left| left < SOON) {
+            continue;
+        }
         progress.retry_now();
         files.replace_progress(&channel, &progress)?;
     }
@@ -166,6 +179,8 @@ pub fn fate(paths: &StatePaths, id: &str) -> io::Result<Fate> {
     Ok(match entries.as_slice() {
         // It may have arrived while we looked: its mark is there before its file goes.
         [] if files.done().exists() => Fate::Arrived,
+        // It, or its progress, cannot be read.
+        [] if files.notice().exists() => Fate::Held,
         [] => Fate::Unknown,
         entries if entries.iter().all(|entry| entry.progress.held) => Fate::Held,
         _ => Fate::Waiting,
@@ -327,15 +342,104 @@ mod tests {
         assert!(read_progress(&fs::read(&old).unwrap()).unwrap().held);
     }
 
+    /// A 0.1 beside a new version that was killed between its two files.
     #[test]
-    fn a_notice_whose_progress_cannot_be_read_is_not_begun_anew() {
+    fn what_a_0_1_has_posted_since_is_not_posted_again() {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         queue(&paths, &notice("a", 1)).unwrap();
+        let begun = Progress { intent: true, ..Progress::default() };
+        save_progress(&paths, "a", &ChannelName::SLACK, &begun).unwrap();
+        let old = paths.outbox_dir().join("a.progress");
+        fs::write(&old, br#"{"version":1,"posted":["1.0","2.0"]}"#).unwrap();
+        assert_eq!(read(&paths, "a")[0].progress.posted, ["1.0", "2.0"]);
+    }
+
+    /// Whoever reads may come between any two steps of whoever writes or clears away.
+    #[test]
+    fn the_held_progress_for_a_0_1_alone_holds_nothing_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        queue(&paths, &notice("a", 1)).unwrap();
+        save_progress(&paths, "a", &ChannelName::SLACK, &Progress::default()).unwrap();
+        fs::remove_file(paths.outbox_dir().join("a.slack.progress")).unwrap();
+        assert_eq!(fate(&paths, "a").unwrap(), Fate::Waiting);
+        assert!(read(&paths, "a")[0].progress.intent, "its parent may have arrived");
+    }
+
+    #[test]
+    fn a_retry_leaves_alone_what_somebody_delivers_at_the_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        let far = clock::now().plus(Duration::from_secs(600));
+        let progress = |held, next_attempt_at| Progress {
+            held,
+            next_attempt_at,
+            pause_seconds: 600,
+            ..Progress::default()
+        };
+        let cases = [
+            ("due", progress(false, None), true),
+            ("later", progress(false, Some(far)), false),
+            ("held", progress(true, None), false),
+        ];
+        for (id, progress, _) in &cases {
+            queue(&paths, &notice(id, 1)).unwrap();
+            save_progress(&paths, id, &ChannelName::SLACK, progress).unwrap();
+        }
+        let somebody = lock(&paths).unwrap();
+        for (id, before, is_left) in &cases {
+            retry_now(&paths, id).unwrap();
+            let after = &read(&paths, id)[0].progress;
+            assert_eq!(after == before, *is_left, "{id}");
+        }
+        drop(somebody);
+        retry_now(&paths, "due").unwrap();
+        assert_eq!(read(&paths, "due")[0].progress, Progress::default());
+    }
+
+    #[test]
+    fn a_notice_whose_progress_cannot_be_read_is_not_begun_anew_and_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        for id in ["a", "b", "c", "d"] {
+            queue(&paths, &notice(id, 1)).unwrap();
+        }
+        let file = |name: &str| paths.outbox_dir().join(name);
         // A folder can be read as a file by nobody, root included.
-        fs::create_dir(paths.outbox_dir().join("a.slack.progress")).unwrap();
-        assert!(read(&paths, "a").is_empty() && schedules(&paths).unwrap().is_empty());
-        assert!(paths.outbox_dir().join("a.json").exists());
+        fs::create_dir(file("a.slack.progress")).unwrap();
+        fs::write(file("b.slack.progress"), r#"{"version":1,"posted":"x"}"#).unwrap();
+        fs::write(file("c.slack.progress"), r#"{"version":2}"#).unwrap();
+        // Its name is on the disk, its text was not when the power failed.
+        fs::write(file("d.slack.progress"), "").unwrap();
+        let waiting = schedules(&paths).unwrap();
+        assert_eq!(
+            waiting.iter().map(|it| (&*it.id, it.progress.intent)).collect::<Vec<_>>(),
+            [("d", true)]
+        );
+        for id in ["a", "b", "c"] {
+            assert!(read(&paths, id).is_empty());
+            assert_eq!(fate(&paths, id).unwrap(), Fate::Held);
+        }
+        fs::write(file("e.json"), "{").unwrap();
+        fs::write(file("no id.json"), "{").unwrap();
+        let progress = [file("a.slack.progress"), file("b.slack.progress")];
+        assert_eq!(unreadable_progress(&paths).unwrap(), progress);
+        let mut all = unreadable(&paths).unwrap();
+        all.sort();
+        assert_eq!(all, [&progress[..], &[file("e.json"), file("no id.json")]].concat());
+    }
+
+    #[test]
+    fn the_channels_of_a_file_that_a_person_has_sorted_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        let mail = ChannelName::parse("mail").unwrap();
+        queue(&paths, &notice("a", 1).sent_to(vec![mail.clone()])).unwrap();
+        let file = paths.outbox_dir().join("a.json");
+        let value: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        fs::write(&file, serde_json::to_string_pretty(&value).unwrap()).unwrap();
+        assert_eq!(schedules(&paths).unwrap()[0].channel, mail);
     }
 
     #[test]

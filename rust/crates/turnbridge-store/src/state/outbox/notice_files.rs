@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::is_notice_id;
@@ -20,6 +20,39 @@ use crate::state::folder_trust::read_own;
 
 /// What a 0.1 shows of a notice that this version delivers.
 const LEFT_TO_NEWER: &str = "a newer version of Turnbridge delivers it";
+
+/// What a progress file says.
+enum FileState {
+    Absent,
+    Known(Progress),
+    /// A newer version has written it.
+    Newer,
+    Unreadable,
+}
+
+impl FileState {
+    fn read(path: &Path) -> FileState {
+        let bytes = match read_own(path) {
+            Some(bytes) => bytes,
+            None if path.exists() => return FileState::Unreadable,
+            None => return FileState::Absent,
+        };
+        match read_progress(&bytes) {
+            _ if is_newer(&bytes) => FileState::Newer,
+            Some(progress) => FileState::Known(progress),
+            // The power failed before the text was on the disk: the first message may have arrived.
+            None if bytes.is_empty() => {
+                FileState::Known(Progress { intent: true, ..Progress::default() })
+            }
+            None => FileState::Unreadable,
+        }
+    }
+}
+
+fn held_for_0_1() -> Progress {
+    let last_error = Some(LEFT_TO_NEWER.to_owned());
+    Progress { held: true, last_error, ..Progress::default() }
+}
 
 pub struct NoticeFiles {
     folder: PathBuf,
@@ -57,18 +90,44 @@ impl NoticeFiles {
     /// Returns `None` if a newer version has written it, or it is there and cannot be read: from the
     /// beginning again, what has arrived would arrive twice.
     pub fn read_progress(&self, channel: &ChannelName) -> Option<Progress> {
-        let own = self.progress(channel);
-        // One that is there and cannot be read is not what a 0.1 has written.
-        let path = match *channel == ChannelName::SLACK && !own.exists() {
-            true => self.progress_of_0_1(),
-            false => own,
-        };
-        let bytes = match read_own(&path) {
-            Some(bytes) => bytes,
-            None if path.exists() => return None,
-            None => Vec::new(),
-        };
-        (!is_newer(&bytes)).then(|| read_progress(&bytes).unwrap_or_default())
+        match self.state_of(channel).0 {
+            FileState::Absent => Some(Progress::default()),
+            FileState::Known(progress) => Some(progress),
+            FileState::Newer | FileState::Unreadable => None,
+        }
+    }
+
+    /// Returns the progress file that is there and cannot be read. One of a newer version is none.
+    pub fn unreadable_progress(&self, channel: &ChannelName) -> Option<PathBuf> {
+        let (state, path) = self.state_of(channel);
+        matches!(state, FileState::Unreadable).then_some(path)
+    }
+
+    /// Returns what counts, and the file that says it.
+    fn state_of(&self, channel: &ChannelName) -> (FileState, PathBuf) {
+        let path = self.progress(channel);
+        if *channel != ChannelName::SLACK {
+            return (FileState::read(&path), path);
+        }
+        // The old name first. Whoever writes both begins with the new one, so that a held one under the old
+        // name is never read without the other.
+        let old_path = self.progress_of_0_1();
+        let old = FileState::read(&old_path);
+        match (FileState::read(&path), old) {
+            // A 0.1 has gone on with it: this version was killed before it could hold it.
+            (FileState::Known(own), FileState::Known(old))
+                if old.posted.len() > own.posted.len() =>
+            {
+                (FileState::Known(old), old_path)
+            }
+            // The other file is gone: somebody clears the notice away.
+            (FileState::Absent, FileState::Known(old)) if old == held_for_0_1() => {
+                let progress = Progress { intent: true, ..Progress::default() };
+                (FileState::Known(progress), old_path)
+            }
+            (FileState::Absent, old) => (old, old_path),
+            (own, _) => (own, path),
+        }
     }
 
     pub fn save_progress(&self, channel: &ChannelName, progress: &Progress) -> io::Result<()> {
@@ -79,8 +138,7 @@ impl NoticeFiles {
     /// Every time, and not with the first progress alone: whoever wrote that may have been killed before
     /// it came here.
     fn hold_for_0_1(&self) -> io::Result<()> {
-        let last_error = Some(LEFT_TO_NEWER.to_owned());
-        let held = write_progress(&Progress { held: true, last_error, ..Progress::default() });
+        let held = write_progress(&held_for_0_1());
         if read_own(&self.progress_of_0_1()).as_ref() == Some(&held) {
             return Ok(());
         }

@@ -66,7 +66,7 @@ pub fn update(
         None => Loaded::Nothing,
     };
     // Files are written only under the lock; without one, what is there is still worth reading.
-    let writable = paths.filter(|_| lock.is_some() && !matches!(loaded, Loaded::Newer));
+    let writable = paths.filter(|_| lock.is_some() && !matches!(loaded, Loaded::NotOurs));
     kill_point("locked");
     let session = match loaded {
         Loaded::Known(session) => *session,
@@ -195,7 +195,7 @@ fn finish_turn(
 pub fn read(paths: &StatePaths, key: &SessionKey) -> Option<Session> {
     match load(paths, key, &mut Vec::new()) {
         Loaded::Known(session) => Some(*session),
-        Loaded::Newer | Loaded::Nothing => None,
+        Loaded::NotOurs | Loaded::Nothing => None,
     }
 }
 
@@ -219,8 +219,8 @@ fn lock_session(
 
 pub(crate) enum Loaded {
     Known(Box<Session>),
-    /// Another version's own business.
-    Newer,
+    /// A newer version has written it, or it is about another session: it is left as it is.
+    NotOurs,
     Nothing,
 }
 
@@ -234,11 +234,15 @@ pub(crate) fn load(paths: &StatePaths, key: &SessionKey, problems: &mut Vec<Stri
             return Loaded::Nothing;
         }
     };
-    match read_session(&bytes).filter(|session| session.key == *key) {
-        Some(session) => Loaded::Known(Box::new(session)),
+    match read_session(&bytes) {
+        Some(session) if session.key == *key => Loaded::Known(Box::new(session)),
+        Some(other) => {
+            problems.push(format!("session file: it is about {}, and left as it is", other.key));
+            Loaded::NotOurs
+        }
         None if is_newer(&bytes) => {
             problems.push(format!("session file: {NEWER}"));
-            Loaded::Newer
+            Loaded::NotOurs
         }
         None => {
             problems.push("session file: not readable, begun anew".to_owned());

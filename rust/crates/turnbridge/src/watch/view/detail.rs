@@ -70,7 +70,7 @@ fn tell(session: &Session, turns: &[TurnRecord], now: Timestamp, lines: &mut Lin
         if open.is_none() {
             lines.text("prompt", turn.prompt.as_deref().unwrap_or_default(), PROMPT_LINES);
         }
-        let title = match &turn.detail {
+        let title = match turn.detail.known() {
             _ if open.is_some() => "answer before",
             Some(Detail::Ok) | None => "answer",
             Some(other) => other.as_str(),
@@ -89,8 +89,10 @@ fn tell(session: &Session, turns: &[TurnRecord], now: Timestamp, lines: &mut Lin
 
 fn earlier_turn(turn: &TurnRecord, now: Timestamp) -> String {
     let ago = turn.ended_at.map(|at| age(now.since(at)));
-    let detail = turn.detail.as_ref().filter(|detail| **detail != Detail::Ok);
-    let detail = detail.map(|detail| format!(" ({})", detail.as_str())).unwrap_or_default();
+    let detail = match turn.detail.known() {
+        Some(Detail::Ok) => String::new(),
+        _ => format!(" ({})", one_line(turn.detail.as_str())),
+    };
     let prompt = one_line(turn.prompt.as_deref().unwrap_or("-"));
     format!("{:>3}{detail} {prompt}", ago.unwrap_or_default())
 }

@@ -16,7 +16,7 @@ use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::ThreadKey;
 use turnbridge_store::log::Field;
 use turnbridge_store::state::heard;
-use turnbridge_store::state::outbox::{self, Fate};
+use turnbridge_store::state::outbox;
 
 use super::{Asker, Trouble};
 use crate::channels::slack::ears::describe;
@@ -112,8 +112,8 @@ impl Asker {
         let Some(parent) = self.parents.get(&thread) else { return Ok(Verdict::Wait) };
         let paths = &self.hearing.paths;
         self.adopt_route(parent, &thread)?;
-        let is_on_its_way =
-            |id: &str| outbox::fate(paths, id).is_ok_and(|fate| fate == Fate::Waiting);
+        let waiting = |id: &str| outbox::read_for(paths, id, &ChannelName::SLACK);
+        let is_on_its_way = |id: &str| waiting(id).is_some_and(|entry| !entry.progress.held);
         let is_alone = self.hearing.company().is_alone();
         let verdict = whose(parent, &self.hearing.machine.id, is_alone, is_on_its_way);
         // The notice may have arrived since the routes were read.

@@ -53,9 +53,7 @@ impl SlackChannel {
         })?;
         let log = paths.notify_log().to_string_lossy().into_owned();
         let api = web_api(slack)?;
-        let machine = machine(paths).map_err(|error| {
-            Obstacle::new(format!("machine.json: {error}"), "look at the state folder")
-        })?;
+        let machine = own_machine(paths)?;
         Ok(SlackChannel {
             api,
             token: slack.bot_token.clone(),
@@ -117,9 +115,21 @@ impl SlackChannel {
     }
 }
 
+fn own_machine(paths: &StatePaths) -> Result<Machine, Obstacle> {
+    let damaged =
+        |error| Obstacle::new(format!("machine.json: {error}"), "look at the state folder");
+    machine(paths).map_err(damaged)
+}
+
 impl Channel for SlackChannel {
     fn name(&self) -> ChannelName {
         ChannelName::SLACK
+    }
+
+    /// A person may have removed `machine.json` of a copied state folder: threads are the new machine's.
+    fn refresh(&mut self) -> Result<(), Obstacle> {
+        self.machine = own_machine(&self.paths)?;
+        Ok(())
     }
 
     fn render(&self, notice: &Notice, found: FoundTexts) -> Vec<Message> {
@@ -127,9 +137,6 @@ impl Channel for SlackChannel {
     }
 
     fn begin(&mut self) -> Result<ThreadStart, ChannelError> {
-        // A person may have removed the file of a copied state folder: the thread is the new machine's.
-        let unnamed = |error| ChannelError::NotDone { cause: format!("machine.json: {error}") };
-        self.machine = machine(&self.paths).map_err(unnamed)?;
         // Opening twice opens once.
         let place = self.open_dm()?;
         let after = self.latest_ts(&place)?;

@@ -88,11 +88,12 @@ fn a_thread_is_of_the_machine_that_the_file_names_now() {
     let first = machine_of(&world, 0);
     let file = world.channel.paths.machine_file();
     std::fs::remove_file(&file).unwrap();
+    world.channel.refresh().unwrap();
     world.post(&words()).unwrap();
     assert_ne!(machine_of(&world, 1), first);
     std::fs::write(&file, "{").unwrap();
-    let unnamed = world.channel.begin();
-    assert!(matches!(unnamed, Err(ChannelError::NotDone { .. })), "{unnamed:?}");
+    let obstacle = world.channel.refresh().unwrap_err();
+    assert!(obstacle.text.contains("is damaged; remove it"), "{obstacle:?}");
 }
 
 #[test]
