@@ -22,9 +22,10 @@ const OWN_FOLDERS: [&str; 3] = [
     "rust/crates/turnbridge-daemon/src/observe/rollouts/",
 ];
 
-const NAMING_AGENTS: [&str; 18] = [
+const NAMING_AGENTS: [&str; 19] = [
     // They answer for every agent.
     "rust/crates/turnbridge/src/demo/part.rs",
+    "rust/crates/turnbridge/src/doctor/agents.rs",
     "rust/crates/turnbridge/src/setup/agents.rs",
     "rust/crates/turnbridge/src/setup/trial.rs",
     "rust/crates/turnbridge-config/src/lib.rs",
