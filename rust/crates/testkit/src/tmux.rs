@@ -62,10 +62,18 @@ impl Tmux {
         self.run(&["capture-pane", "-p"])
     }
 
-    /// Waits until the pane shows `text`.
+    /// What the pane shows now, with each line that the pane was too narrow for in one piece.
+    #[track_caller]
+    pub fn unwrapped_screen(&self) -> String {
+        let screen = self.run(&["capture-pane", "-p", "-J"]);
+        screen.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    }
+
+    /// Waits until the pane shows `text`, which may be longer than a line of it.
     #[track_caller]
     pub fn wait_for(&self, text: &str, timeout: Duration) -> String {
-        self.wait_for_screen(timeout, &format!("`{text}`"), |screen| screen.contains(text))
+        let is_shown = |screen: &str| screen.contains(text);
+        self.wait_for_capture(Tmux::unwrapped_screen, timeout, &format!("`{text}`"), is_shown)
     }
 
     /// Waits until `predicate` holds for the screen and returns that screen; panics with the last one.
@@ -76,9 +84,20 @@ impl Tmux {
         what: &str,
         predicate: impl Fn(&str) -> bool,
     ) -> String {
+        self.wait_for_capture(Tmux::screen, timeout, what, predicate)
+    }
+
+    #[track_caller]
+    fn wait_for_capture(
+        &self,
+        capture: fn(&Tmux) -> String,
+        timeout: Duration,
+        what: &str,
+        predicate: impl Fn(&str) -> bool,
+    ) -> String {
         let deadline = Instant::now() + timeout;
         loop {
-            let screen = self.screen();
+            let screen = capture(self);
             if predicate(&screen) {
                 return screen;
             }
@@ -187,6 +206,19 @@ mod tests {
         crate::wait_until(Duration::from_secs(10), "end of the program", || {
             (!tmux.is_running()).then_some(())
         });
+    }
+
+    #[test]
+    fn a_text_that_the_pane_wraps_is_found() {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            return;
+        }
+        let hermetic = Hermetic::new();
+        let mut command = hermetic.command("sh");
+        command.args(["-c", "printf '%0100d this goes on in the next line\\n' 0; sleep 60"]);
+        let tmux = Tmux::start(&hermetic, &command);
+        tmux.wait_for("this goes on in the next line", Duration::from_secs(10));
+        assert!(!tmux.screen().contains("this goes on in the next line"));
     }
 
     #[test]
