@@ -152,8 +152,11 @@ impl Round<'_> {
             }
             Err(trouble) => {
                 note_failure(&mut entry.progress, &trouble);
+                let Entry { notice, channel, progress } = &entry;
+                let saved = outbox::save_progress(paths, &notice.id, channel, progress);
+                // After the progress: who reads the line and asks for another try finds it held.
                 log_outcome(paths, &entry, started, Some(&trouble));
-                outbox::save_progress(paths, &entry.notice.id, &entry.channel, &entry.progress)?;
+                saved?;
                 if !matches!(trouble, Trouble::Permanent { .. }) {
                     self.usable.remove(&entry.channel);
                 }

@@ -12,7 +12,15 @@ use crate::files::atomic_file::open_making_folders;
 /// Held until dropped, or until the process ends in whatever way.
 #[derive(Debug)]
 pub struct FileLock {
-    _file: File,
+    file: File,
+}
+
+/// Unlocks before the file is closed. A child process that another thread has just started still has
+/// the file open until it becomes another program, and a lock ends when its last copy is closed.
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        let _ = FileExt::unlock(&self.file);
+    }
 }
 
 impl FileLock {
@@ -24,7 +32,7 @@ impl FileLock {
             // Whoever clears old files away may have removed it while we waited: then we hold
             // a lock that nobody else will see.
             if is_still_at(&file, path) {
-                return Ok(FileLock { _file: file });
+                return Ok(FileLock { file });
             }
         }
     }
@@ -33,7 +41,7 @@ impl FileLock {
     pub fn try_acquire(path: &Path) -> io::Result<Option<FileLock>> {
         let file = open(path)?;
         let locked = try_lock(&file)? && is_still_at(&file, path);
-        Ok(locked.then_some(FileLock { _file: file }))
+        Ok(locked.then_some(FileLock { file }))
     }
 }
 
@@ -41,7 +49,13 @@ impl FileLock {
 /// shared lock, and over at once.
 pub fn is_held(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
-    matches!(FileExt::try_lock_shared(&file), Err(TryLockError::WouldBlock))
+    match FileExt::try_lock_shared(&file) {
+        Ok(()) => {
+            let _ = FileExt::unlock(&file);
+            false
+        }
+        Err(error) => matches!(error, TryLockError::WouldBlock),
+    }
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -104,13 +118,22 @@ mod tests {
         let error = FileLock::acquire(&path, Duration::from_millis(20)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         drop(held);
-        // A process that another test starts just now has the file open, too, until it is another program.
-        let deadline = Instant::now() + Duration::from_secs(5);
-        while is_held(&path) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
-        }
         assert!(!is_held(&path) && !is_held(&folder.path().join("none")));
         FileLock::acquire(&path, Duration::from_secs(5)).unwrap();
+    }
+
+    /// A child process has a copy of every open file between its fork and its exec.
+    #[test]
+    fn a_lock_that_is_dropped_is_free_although_a_copy_of_its_file_is_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let held = FileLock::acquire(&path, Duration::ZERO).unwrap();
+        let copy = held.file.try_clone().unwrap();
+        assert!(FileLock::try_acquire(&path).unwrap().is_none());
+        drop(held);
+        assert!(!is_held(&path));
+        drop(FileLock::try_acquire(&path).unwrap().expect("free"));
+        drop(copy);
     }
 
     #[cfg(unix)]
