@@ -115,6 +115,7 @@ fn a_token_is_never_repeated_wherever_it_stands() {
     }
 }
 
+/// SLV-26.
 #[test]
 fn slv_25_slack_is_read_and_its_tokens_are_never_shown() {
     let text = "language = 'ja'\n[slack]\nbot_token = 'xoxb-12-secret'\napp_token = 'xapp-1-secret'\n\

@@ -172,6 +172,7 @@ fn read_tag(message: &Value, identity: &Identity) -> Option<Tag> {
 mod tests {
     use super::*;
 
+    /// X50.
     #[test]
     fn metadata_counts_only_when_our_own_bot_has_written_it() {
         let me = Identity { bot_id: Some("B1".to_owned()), ..Identity::default() };

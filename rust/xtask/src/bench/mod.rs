@@ -21,7 +21,7 @@ use spawn::{Candidate, Measured, measure};
 
 const RUNS: usize = 300;
 
-/// One line of DESIGN's table of figures.
+/// What a candidate may cost at most, as a multiple of another one.
 struct Goal {
     what: &'static str,
     candidate: &'static str,

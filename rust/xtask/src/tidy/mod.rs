@@ -1,6 +1,6 @@
 //! The architecture as checks: what may not depend on what, and that the core is pure. And what is
 //! written down twice because it must be: the repository's address, and a release's manifests. And
-//! what workflows keep to, and the pages of decisions.
+//! what workflows keep to, the pages of decisions, and what the codes of requirements mean.
 
 mod address;
 mod agent_names;
@@ -9,6 +9,7 @@ mod code_text;
 mod decisions;
 mod directions;
 mod module_files;
+mod requirements;
 mod terminal_names;
 mod test_variables;
 mod workflows;
@@ -99,6 +100,7 @@ pub fn run() -> Result<String> {
     problems.extend(decisions::problems(&repository())?);
     problems.extend(directions::problems(&repository())?);
     problems.extend(module_files::problems(&repository())?);
+    problems.extend(requirements::problems(&repository())?);
     problems.extend(terminal_names::problems(&repository())?);
     problems.extend(test_variables::problems(&repository())?);
     if !problems.is_empty() {

@@ -121,7 +121,7 @@ impl Bridge {
     }
 }
 
-/// SLV-56..62, SLV-73..76.
+/// SLV-56 to SLV-58, SLV-60, SLV-73, SLV-75.
 #[test]
 fn each_turn_that_codex_reports_is_one_thread_and_a_long_answer_is_whole() {
     let Some(codex) = gates::fast() else { return };
@@ -175,6 +175,7 @@ fn a_sub_agent_of_codex_makes_no_thread() {
     bridge.assert_no_problems();
 }
 
+/// SLV-62.
 #[test]
 fn the_title_that_codex_s_terminal_makes_is_no_thread() {
     let Some(codex) = gates::fast() else { return };

@@ -51,7 +51,7 @@ fn codex_turn(world: &CodexWorld, prompt: &str) -> String {
     thread_told(&output)
 }
 
-/// SLV-T2..T5.
+/// SLV-T2..T5, SLV-37.
 #[test]
 fn a_reply_in_slack_goes_on_with_the_claude_session_and_its_turn_is_a_new_thread() {
     let Some(claude) = gates::fast() else { return };

@@ -35,7 +35,7 @@ fn a_killed_claude_is_stopped_and_no_longer_listed() {
     world.assert_no_problems();
 }
 
-/// KT-40, KT-43: claude still runs its SessionEnd hooks then.
+/// KT-40, KT-43, TV-28: claude still runs its SessionEnd hooks then.
 #[test]
 fn a_closed_terminal_stops_the_session() {
     let Some(claude) = gates::slow() else { return };
@@ -53,7 +53,7 @@ fn a_closed_terminal_stops_the_session() {
     world.assert_no_problems();
 }
 
-/// DESIGN section 4: the old id stops, a new id starts, in the same process.
+/// The old id stops, a new id starts, in the same process.
 #[test]
 fn clear_stops_the_old_session_and_starts_another_one() {
     let Some(claude) = gates::slow() else { return };
@@ -94,7 +94,7 @@ fn clear_stops_the_old_session_and_starts_another_one() {
     world.assert_no_problems();
 }
 
-/// DESIGN section 4: StopFailure comes instead of Stop.
+/// StopFailure comes instead of Stop.
 #[test]
 fn an_api_error_ends_the_turn_as_failed_with_its_kind_and_the_next_one_goes_on() {
     let Some(claude) = gates::slow() else { return };

@@ -5,6 +5,7 @@ use crate::support::packages;
 use crate::support::world::{World, repository};
 
 /// Told to look at a folder, it looks at the marketplace alone.
+/// TV-5.
 #[test]
 fn claude_finds_nothing_wrong_with_the_plugin_in_any_of_its_layouts() {
     let Some(claude) = gates::fast() else { return };

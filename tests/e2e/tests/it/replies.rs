@@ -76,7 +76,7 @@ fn claude_world(replies: Vec<Reply>) -> Option<(World, String)> {
     Some((world, id))
 }
 
-/// SLV-T3, SLV-T5, X30.
+/// SLV-T3, X30.
 #[test]
 fn a_reply_is_the_next_prompt_of_the_claude_session() {
     let replies = ["One.", "Two.", "Three."].map(Reply::text).to_vec();

@@ -171,6 +171,7 @@ fn slv_6_the_wizard_in_japanese_ends_with_replies_that_have_run() {
     });
 }
 
+/// SLV-10.
 #[test]
 fn slv_6_the_wizard_in_english_ends_with_replies_that_have_run() {
     let prompt = "Please say: \"[Turnbridge end-to-end test] This message is a test run.\"";

@@ -59,7 +59,7 @@ pub fn texts(thread: &SlackThread) -> Vec<&str> {
     thread.replies.iter().map(|reply| reply.text.as_str()).collect()
 }
 
-/// SLV-3, SLV-22, SLV-27..36, SLV-73..76.
+/// SLV-3, SLV-22, SLV-27 to SLV-29, SLV-32, SLV-33, SLV-35, SLV-36, SLV-73 to SLV-75.
 #[test]
 fn a_long_answer_of_the_real_claude_is_one_thread_with_every_part() {
     let Some(claude) = gates::fast() else { return };

@@ -141,7 +141,7 @@ fn a_script_gets_its_answer_and_only_whoever_wants_it_hears_more() {
     assert_eq!(run.turn["answer"], "The second answer.");
 }
 
-/// CVI-T1..T3, CVI-8, and the layers above them that the real claude honours.
+/// CVI-T1..T3, CVI-T5, CVI-8, and the layers above them that the real claude honours.
 #[test]
 fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
     let on = json!({"sandbox": {"enabled": true}});

@@ -20,6 +20,7 @@ pub fn link() -> String {
 mod tests {
     use super::*;
 
+    /// SLV-15.
     #[test]
     fn the_manifest_asks_for_what_turnbridge_needs_and_nothing_else_slv_19() {
         let manifest: Value = serde_json::from_str(MANIFEST).unwrap();

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::support::world::{World, lines_of, payload};
 
+/// X7.
 #[test]
 fn every_event_counts_once_in_any_order_of_arrival_from_the_first_session_start_on() {
     let world = World::new();

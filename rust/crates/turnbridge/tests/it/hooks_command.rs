@@ -40,6 +40,7 @@ impl World {
     }
 }
 
+/// KT-T1: on the system that runs the test.
 #[test]
 fn kt_9_16_17_t3_x1_hooks_are_applied_once_and_given_back_byte_for_byte() {
     let world = World::new();

@@ -185,7 +185,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     testkit::wait_until(PATIENCE, what, || is_so().then_some(()));
 }
 
-/// SLV-24.
+/// SLV-24, LIVE-4.
 #[test]
 fn slv_51_54_83_claude_gets_the_prompt_by_stdin_in_the_sessions_folder() {
     let inbox = Inbox::new();
@@ -274,6 +274,7 @@ fn processes_with(words: &str) -> Vec<String> {
     lines.filter(|line| line.contains(words)).collect()
 }
 
+/// LIVE-4.
 #[test]
 fn slv_50_codex_gets_the_prompt_on_stdin_and_its_options_before_resume() {
     let inbox = Inbox::new();
@@ -755,7 +756,7 @@ impl Driver<'_> {
     }
 }
 
-/// DESIGN 10.7, with real processes: runners are killed, and the daemon forgets whom it started.
+/// X12, with real processes: runners are killed, and the daemon forgets whom it started.
 #[test]
 fn whoever_is_killed_every_reply_runs_at_most_once_and_every_one_ran_or_was_told() {
     let is_slow = testkit::is_slow();

@@ -29,7 +29,7 @@ fn turn() -> Vec<Value> {
     ]
 }
 
-/// KT-27, KT-28, KT-30.
+/// KT-27 to KT-30.
 #[test]
 fn kawaii_gets_a_line_for_its_six_events_and_for_every_change_kt_32_to_41_x39() {
     let world = World::new();

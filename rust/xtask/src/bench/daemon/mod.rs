@@ -20,7 +20,7 @@ pub enum Extent {
     Full,
 }
 
-/// A row of the table; DESIGN section 11 has the goals.
+/// A row of the table, with its goal if there is one.
 struct Row {
     what: &'static str,
     key: &'static str,

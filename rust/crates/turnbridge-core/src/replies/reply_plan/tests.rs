@@ -405,7 +405,7 @@ impl World {
     }
 }
 
-/// X12, DESIGN 10.7: whoever is killed at whatever moment.
+/// X12: whoever is killed at whatever moment.
 #[test]
 fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kills() {
     let mut outcomes = [0; 4];

@@ -396,6 +396,7 @@ fn child_in(folder: &Path, action: &str) -> Command {
     command
 }
 
+/// KT-10.
 #[test]
 fn whoever_is_killed_at_whatever_step_leaves_the_old_file_or_the_new_one() {
     for step in CHECKPOINTS {

@@ -169,7 +169,7 @@ fn kt_t5_tv_25_sessions_are_told_as_hooks_change_them() {
     assert!(events.next("nothing").is_none() && second.next("nothing").is_none());
 }
 
-/// Nothing but its rollout tells of it.
+/// KT-3: nothing but its rollout tells of it.
 #[test]
 fn kt_t6_sessions_are_told_as_a_rollout_of_codex_grows() {
     let site = Site::start();

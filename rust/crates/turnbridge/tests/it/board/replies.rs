@@ -107,7 +107,7 @@ fn what_cannot_be_run_is_refused_and_leaves_nothing() {
     assert_eq!(order(ONE, "claude", SESSION, &"日".repeat(40_000)), 202);
 }
 
-/// DESIGN section 7.
+/// X36.
 #[test]
 fn with_slack_too_a_receipt_stays_where_the_reply_came_from_and_a_turn_goes_everywhere() {
     let slack = SlackApi::start(SlackSetup::default());

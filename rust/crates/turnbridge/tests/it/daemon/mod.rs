@@ -305,6 +305,7 @@ fn a_config_that_is_wrong_is_told_once_and_the_old_one_stays() {
     wait_until(PATIENCE, "no socket", || service.slack.open_sockets().is_empty().then_some(()));
 }
 
+/// X25.
 #[test]
 fn a_daemon_that_starts_with_a_wrong_config_runs_and_says_so_everywhere() {
     let service = Service::without_daemon(&format!("{CONFIG}[voice]\nmute = 7\n"));

@@ -1,5 +1,5 @@
 //! Sockets are killed and refreshed while people go on talking: nothing late, nothing lost, nothing
-//! run twice (DESIGN 11). Nobody is killed here; that is the soak's part.
+//! run twice. Nobody is killed here; that is the soak's part.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

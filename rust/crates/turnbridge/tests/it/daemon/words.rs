@@ -92,7 +92,7 @@ fn check_block(reply: &SlackMessage) {
     assert_eq!(reply.blocks, Some(json!([{"type": "markdown", "text": reply.text}])));
 }
 
-/// SLV-5, SLV-38.
+/// SLV-5, SLV-38, SLV-T4.
 #[test]
 fn slv_84_x23_in_japanese_a_run_is_announced_to_the_letter() {
     let service = start_in("ja");
@@ -230,6 +230,7 @@ fn slv_83_a_thread_is_logged_as_told_when_slack_has_the_words_and_not_before() {
     assert!(!log.contains("secret words") && !log.contains("Your reply"), "{log}");
 }
 
+/// X48: the run goes on.
 #[test]
 fn slv_81_83_words_that_slack_refuses_for_good_are_logged_as_not_told() {
     let service = start_in("en");

@@ -282,6 +282,7 @@ fn a_definition_is_private_and_without_tokens() {
     }
 }
 
+/// SLV-25.
 #[test]
 fn slv_88_x25_a_service_that_could_not_work_is_refused() {
     for manager in ALL {

@@ -78,6 +78,7 @@ fn usual_name() -> String {
     format!("rollout-2026-11-15T18-22-08-{THREAD}.jsonl")
 }
 
+/// SLV-61: the report names other messages.
 #[test]
 fn slv_56_60_a_turn_of_codex_is_a_thread_with_the_prompt_of_its_rollout() {
     let bridge = Bridge::new();

@@ -168,6 +168,7 @@ fn slv_73_a_long_answer_comes_in_numbered_parts_and_nothing_is_missing() {
     assert_eq!(bridge.routes().len(), 1);
 }
 
+/// X10.
 #[test]
 fn slv_30_slv_72_x49_what_cannot_be_found_is_said_in_the_fixed_words_and_of_which_turn() {
     let bridge = Bridge::new();

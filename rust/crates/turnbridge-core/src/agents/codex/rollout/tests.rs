@@ -486,7 +486,7 @@ fn without_turn_records_an_open_question_waits_kt_47() {
     check_old("user ask call:2 output:2", "working waiting_user waiting_user waiting_user");
 }
 
-/// X21.
+/// X21, KT-58.
 #[test]
 fn without_turn_records_an_assistant_message_completes_kt_48() {
     check_old("meta user assistant", "none working completed");

@@ -172,6 +172,7 @@ fn replay(recording: &Recording, seed: u64) {
     }
 }
 
+/// KT-86.
 #[test]
 fn kt_45_every_recording_ends_in_its_state_in_whatever_pieces_it_comes() {
     let recordings = recordings();

@@ -88,6 +88,7 @@ fn two_machines() -> (Service, Service) {
     (desk, laptop)
 }
 
+/// X50.
 #[test]
 fn replies_to_two_machines_on_one_app_run_each_on_its_own_and_none_is_told_falsely() {
     let (mut desk, mut laptop) = two_machines();
