@@ -467,6 +467,19 @@ fn a_background_agents_dialog_outlives_the_turn() {
 }
 
 #[test]
+fn kt_43_a_session_that_ends_after_an_interrupted_turn_is_stopped() {
+    insta::assert_snapshot!(states(
+        "SessionStart.startup UserPromptSubmit PreToolUse.Bash Interrupted SessionEnd.other"
+    ), @"
+    SessionStart.startup → completed
+    UserPromptSubmit → working
+    PreToolUse.Bash → working
+    Interrupted → completed interrupted
+    SessionEnd.other → stopped
+    ");
+}
+
+#[test]
 fn esc_and_death_are_told_by_observers_x31() {
     insta::assert_snapshot!(states(
         "SessionStart.startup Interrupted UserPromptSubmit PreToolUse.Bash Interrupted
