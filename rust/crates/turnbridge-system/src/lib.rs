@@ -11,6 +11,7 @@ pub mod failure;
 pub mod focus;
 pub mod gate;
 pub mod observe;
+pub mod panes;
 pub mod plugin_layout;
 pub mod programs;
 pub mod random;
