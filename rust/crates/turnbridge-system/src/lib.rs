@@ -23,4 +23,5 @@ pub mod service;
 pub mod speech;
 pub mod state_folder;
 pub mod terminals;
+pub mod waiting;
 pub mod wsl;
