@@ -11,6 +11,7 @@ pub mod daemon_control;
 pub mod failure;
 pub mod focus;
 pub mod gate;
+pub mod logs;
 pub mod observe;
 pub mod panes;
 pub mod plugin_layout;
