@@ -24,5 +24,6 @@ pub mod service;
 pub mod speech;
 pub mod state_folder;
 pub mod terminals;
+pub mod uninstall;
 pub mod waiting;
 pub mod wsl;
