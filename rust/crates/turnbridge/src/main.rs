@@ -12,6 +12,7 @@ mod output;
 mod register;
 mod session_views;
 mod setup;
+mod shell_init;
 mod sign_in;
 mod watch;
 
