@@ -8,7 +8,9 @@ mod code_map;
 mod code_text;
 mod decisions;
 mod directions;
+mod flows;
 mod module_files;
+mod network;
 mod terminal_names;
 mod test_variables;
 mod workflows;
@@ -98,7 +100,9 @@ pub fn run() -> Result<String> {
     problems.extend(code_map::problems(&repository())?);
     problems.extend(decisions::problems(&repository())?);
     problems.extend(directions::problems(&repository())?);
+    problems.extend(flows::problems(&repository())?);
     problems.extend(module_files::problems(&repository())?);
+    problems.extend(network::problems(&repository(), &workspace)?);
     problems.extend(terminal_names::problems(&repository())?);
     problems.extend(test_variables::problems(&repository())?);
     if !problems.is_empty() {
