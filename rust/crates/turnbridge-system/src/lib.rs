@@ -4,12 +4,16 @@
 //! Nothing here parses arguments, prints, or uses the network. A failure carries its hint as a value
 //! (`failure`), and whoever called shows it.
 
+pub mod agent_start;
+pub mod browser;
 pub mod config_file;
 pub mod daemon_control;
 pub mod failure;
 pub mod focus;
 pub mod gate;
+pub mod logs;
 pub mod observe;
+pub mod panes;
 pub mod plugin_layout;
 pub mod programs;
 pub mod random;
@@ -20,4 +24,6 @@ pub mod service;
 pub mod speech;
 pub mod state_folder;
 pub mod terminals;
+pub mod uninstall;
+pub mod waiting;
 pub mod wsl;

@@ -6,11 +6,14 @@ pub mod consent;
 mod demo;
 mod doctor;
 mod failure;
+mod interrupt;
 mod mcp;
 mod output;
 mod register;
 mod session_views;
 mod setup;
+mod shell_init;
+mod sign_in;
 mod watch;
 
 use std::process::ExitCode;

@@ -22,7 +22,7 @@ const OWN_FOLDERS: [&str; 3] = [
     "rust/crates/turnbridge-daemon/src/observe/rollouts/",
 ];
 
-const NAMING_AGENTS: [&str; 19] = [
+const NAMING_AGENTS: [&str; 18] = [
     // They answer for every agent.
     "rust/crates/turnbridge/src/demo/part.rs",
     "rust/crates/turnbridge/src/doctor/agents.rs",
@@ -36,7 +36,6 @@ const NAMING_AGENTS: [&str; 19] = [
     "rust/crates/turnbridge-system/src/replies/runner/mod.rs",
     "rust/crates/turnbridge-system/src/replies/runs.rs",
     // They concern one agent, and need not know of another.
-    "rust/crates/turnbridge/src/commands/codex/state.rs",
     "rust/crates/turnbridge/src/demo/scenes.rs",
     "rust/crates/turnbridge/src/watch/sample.rs",
     "rust/crates/turnbridge-core/src/notices/notice.rs",

@@ -13,7 +13,7 @@ mod sound_file;
 mod voices;
 mod wav;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use turnbridge_config as config;
 use turnbridge_core::text::spoken_text::{Utterance, spoken_text};
@@ -101,6 +101,30 @@ pub fn speak(markdown: &str, voice: &config::Voice) -> Result<Speech, Silence> {
         launch::Report::NoSound(cause) => Err(Silence::NoSound(cause)),
         launch::Report::Failed(cause) => Err(Silence::Failed(cause)),
     }
+}
+
+/// A sound file with a speech in it.
+#[derive(Debug)]
+pub struct WrittenSpeech {
+    pub engine: Engine,
+    pub utterances: Vec<Utterance>,
+    pub seconds: f64,
+}
+
+/// Writes `markdown` into a sound file. Returns `None` if there is nothing to say; then the voice is not
+/// asked for.
+pub fn write(
+    markdown: &str,
+    voice: impl FnOnce() -> config::Voice,
+    path: &Path,
+) -> anyhow::Result<Option<WrittenSpeech>> {
+    let utterances = spoken_text(markdown);
+    if utterances.is_empty() {
+        return Ok(None);
+    }
+    let speaker = Speaker::to_write(&Manner::from(&voice())).ok_or_else(no_engine)?;
+    let seconds = speaker.write_all(&utterances, path)?;
+    Ok(Some(WrittenSpeech { engine: speaker.engine, utterances, seconds }))
 }
 
 impl Silence {

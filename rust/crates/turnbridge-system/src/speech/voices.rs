@@ -51,6 +51,12 @@ impl Speaker {
             .with_context(|| format!("could not ask `{}` for its voices", self.name()))?;
         Ok(parse(self.engine, &String::from_utf8_lossy(&printed)))
     }
+
+    /// Whether it lists a voice of this name, or for this language.
+    pub fn lists(&self, name: &str) -> bool {
+        let is_it = |voice: &Voice| voice.name == name || voice.language == name;
+        self.voices().is_ok_and(|voices| voices.iter().any(is_it))
+    }
 }
 
 fn parse(engine: Engine, printed: &str) -> Vec<Voice> {

@@ -69,6 +69,12 @@ impl Distribution {
         })
     }
 
+    /// The folder of the Codex there, as this system names it; `None`: no Codex has been run there.
+    pub fn codex_home(&self) -> Result<Option<PathBuf>> {
+        let home = self.path(&self.environment.codex_home())?;
+        Ok(Some(home).filter(|home| home.is_dir()))
+    }
+
     /// A file behind its links. Windows cannot follow those that name a path of Linux, and would
     /// put the new file in the place of the link.
     pub fn file(&self, state: &StatePaths, linux: &str) -> Result<(ForeignFile, LinuxFile)> {

@@ -79,6 +79,26 @@ impl Distributions {
         Ok(found.clone())
     }
 
+    /// Those of these names, else all that run: nobody has asked for a distribution to be started that
+    /// is not named.
+    pub fn chosen(&self, names: &[String]) -> Result<Vec<DistributionName>> {
+        if !names.is_empty() {
+            return names.iter().map(|name| self.named(name)).collect();
+        }
+        let running = self.running()?;
+        let (chosen, stopped): (Vec<_>, Vec<_>) = self
+            .installed()?
+            .into_iter()
+            .filter(|name| !name.is_internal())
+            .partition(|name| running.contains(name));
+        for name in stopped {
+            (self.remark)(&format!(
+                "`{name}` is stopped and was not asked; name it to have it started"
+            ));
+        }
+        Ok(chosen)
+    }
+
     /// Runs a program inside, without a shell: the PATH is not the one of a login. Starts the
     /// distribution if it does not run.
     pub fn ask(&self, name: &DistributionName, argv: &[&str]) -> Result<Answer> {

@@ -8,6 +8,7 @@
 mod distribution;
 mod distributions;
 mod inside;
+mod survey;
 mod target;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use turnbridge_store::test_switch::{self, TestSwitch};
 pub use distribution::Distribution;
 pub use distributions::Distributions;
 pub use inside::Inside;
+pub use survey::{Report, State, Survey, is_one_of};
 pub use target::{Target, TargetFile};
 
 /// Where this program runs.

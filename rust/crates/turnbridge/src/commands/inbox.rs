@@ -11,11 +11,10 @@ use turnbridge_core::replies::run_result::{Reason, RunResult};
 use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::timestamp::time_text;
-use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::inbox::{self, Dropped};
+use turnbridge_store::state::inbox;
+use turnbridge_system::waiting::drop_reply;
 
-use crate::failure::hinted;
 use crate::output;
 
 /// Show or drop replies on their way to an agent
@@ -51,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.action {
         None => list(&paths, arguments.json),
         Some(Action::List { json }) => list(&paths, *json),
-        Some(Action::Drop { id }) => drop_reply(&paths, id),
+        Some(Action::Drop { id }) => print(&format!("dropped {}", drop_reply(&paths, id)?)),
     }
 }
 
@@ -129,27 +128,6 @@ fn to_json(shown: &Shown) -> Value {
             "ended_at": time_text(result.ended_at),
         })),
     })
-}
-
-fn drop_reply(paths: &StatePaths, id: &str) -> Result<()> {
-    let entries = inbox::entries(paths).context("could not read the inbox")?;
-    let mut found = entries.iter().map(|entry| &entry.reply.id).filter(|own| own.starts_with(id));
-    let hint = "`turnbridge inbox` lists them";
-    let id = match (found.next(), found.next()) {
-        (None, _) => return Err(hinted(format!("no reply `{id}` waits"), hint)),
-        (Some(id), None) => id,
-        _ => {
-            let hint = "give more of the id";
-            return Err(hinted(format!("several replies begin with `{id}`"), hint));
-        }
-    };
-    match inbox::drop(paths, id, clock::now()).context("could not drop it")? {
-        Dropped::Yes => print(&format!("dropped {id}")),
-        Dropped::Unknown => Err(hinted(format!("no reply `{id}` waits"), hint)),
-        Dropped::Running => {
-            Err(hinted(format!("`{id}` is running"), "reply `stop` in its thread to end it"))
-        }
-    }
 }
 
 fn print(line: &str) -> Result<()> {

@@ -13,6 +13,7 @@ use turnbridge_core::timestamp::time_text;
 use turnbridge_daemon::delivery::retry;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox::{self, Entry};
+use turnbridge_system::waiting::{find_notice, find_notice_id};
 
 use crate::failure::{hinted, note};
 use crate::output;
@@ -60,10 +61,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.action {
         None => list(&paths, arguments.json),
         Some(Action::List { json }) => list(&paths, *json),
-        Some(Action::Show { id, json }) => show(&find(&paths, id)?, *json),
+        Some(Action::Show { id, json }) => show(&find_notice(&paths, id)?, *json),
         Some(Action::Retry { id }) => retry(&paths, id.as_deref()),
         Some(Action::Drop { id }) => {
-            let id = find_id(&paths, id)?;
+            let id = find_notice_id(&paths, id)?;
             outbox::finish(&paths, &id).context("could not drop it")?;
             print(&format!("dropped {id}"))
         }
@@ -74,34 +75,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn entries(paths: &StatePaths) -> Result<impl Iterator<Item = Entry>> {
     let folder = paths.outbox_dir();
     outbox::oldest_first(paths).with_context(|| format!("could not read `{}`", folder.display()))
-}
-
-fn find(paths: &StatePaths, id: &str) -> Result<Entry> {
-    let id = find_id(paths, id)?;
-    outbox::read(paths, &id).into_iter().next().ok_or_else(|| {
-        let text = format!("the notice `{id}`, or how far it has come, cannot be read");
-        hinted(
-            text,
-            "`turnbridge doctor` names the file, `turnbridge outbox drop` forgets the notice",
-        )
-    })
-}
-
-fn find_id(paths: &StatePaths, id: &str) -> Result<String> {
-    let folder = paths.outbox_dir();
-    let mut found =
-        outbox::ids(paths).with_context(|| format!("could not read `{}`", folder.display()))?;
-    found.retain(|known| known.starts_with(id) || tail(known).starts_with(id));
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => Err(hinted(format!("no notice `{id}`"), "`turnbridge outbox` lists them")),
-        _ => Err(hinted(format!("several notices begin with `{id}`"), "give more of the id")),
-    }
-}
-
-/// People type what tells ids apart, not the tool in front.
-fn tail(id: &str) -> &str {
-    id.split_once('-').map_or(id, |(_, tail)| tail)
 }
 
 fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
@@ -170,7 +143,7 @@ fn show(entry: &Entry, as_json: bool) -> Result<()> {
 
 fn retry(paths: &StatePaths, id: Option<&str>) -> Result<()> {
     let chosen = match id {
-        Some(id) => vec![find_id(paths, id)?],
+        Some(id) => vec![find_notice_id(paths, id)?],
         None => outbox::ids(paths).context("could not read the outbox")?,
     };
     if chosen.is_empty() {

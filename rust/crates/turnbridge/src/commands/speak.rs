@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Value, json};
 use turnbridge_core::text::spoken_text::{Utterance, spoken_text};
-use turnbridge_system::speech::{self, Engine, Manner, Silence, Speaker, code, no_engine};
+use turnbridge_system::speech::{self, Engine, Manner, Silence, code};
 
 use crate::config::{self, check_voice_name};
 use crate::failure::{hinted, note};
@@ -115,16 +115,12 @@ impl Arguments {
 
     /// A file is not heard, so it is written even when muted.
     fn write(&self, markdown: &str, path: &Path) -> Result<()> {
-        let utterances = spoken_text(markdown);
-        if utterances.is_empty() {
+        let Some(speech) = speech::write(markdown, || self.chosen_voice(), path)? else {
             note(&Silence::NothingToSay.reason());
             return self.print(&Said::of(&[]));
-        }
-        let manner = Manner::from(&self.chosen_voice());
-        let speaker = Speaker::to_write(&manner).ok_or_else(no_engine)?;
-        let seconds = speaker.write_all(&utterances, path)?;
-        let engine = Some(speaker.engine);
-        self.print(&Said { engine, seconds: Some(seconds), ..Said::of(&utterances) })
+        };
+        let (engine, seconds) = (Some(speech.engine), Some(speech.seconds));
+        self.print(&Said { engine, seconds, ..Said::of(&speech.utterances) })
     }
 
     fn print(&self, said: &Said<'_>) -> Result<()> {

@@ -1,21 +1,17 @@
 //! `turnbridge uninstall`: undoes what set-up did. Each step is tried, whatever became of the one
 //! before; what is kept of your files is deleted only when they have been given back.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::Result;
 use clap::Args;
-use turnbridge_store::foreign::foreign_file::changed_files;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control;
-use turnbridge_system::registration::{claude_hooks, codex_notify};
 use turnbridge_system::service;
+use turnbridge_system::uninstall::{backups, check_elsewhere, delete, own_files};
 use turnbridge_system::wsl::Target;
 
 use super::{daemon, state_paths};
-use crate::config;
 use crate::consent::{self, Consent, say};
 use crate::failure::{hinted, note};
 use crate::register;
@@ -36,7 +32,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let paths = state_paths()?;
     let Consent { dry_run, yes, language } = arguments.consent;
-    let doomed = if arguments.purge { purged(&paths)? } else { Vec::new() };
+    let doomed = if arguments.purge { own_files(&paths)? } else { Vec::new() };
     if !dry_run && !yes && !is_agreed(&doomed)? {
         return say("everything was left as it was");
     }
@@ -65,18 +61,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for path in &doomed {
         match dry_run {
             true => say(&format!("would delete `{}`", path.display()))?,
-            false => delete(path)?,
+            false => {
+                delete(path)?;
+                say(&format!("deleted `{}`", path.display()))?;
+            }
         }
     }
     if dry_run {
         return Ok(());
     }
     // Whose they are cannot be told for sure, and they are the last word on what was.
-    for file in [claude_hooks::settings_file()?, codex_notify::config_file(&paths)?] {
-        let backup = file.backup_path();
-        if backup.exists() {
-            say(&format!("`{}` stays: it is as the file was before", backup.display()))?;
-        }
+    for backup in backups(&paths)? {
+        say(&format!("`{}` stays: it is as the file was before", backup.display()))?;
     }
     say("uninstalled; the plugin goes with `claude plugin uninstall turnbridge`")
 }
@@ -109,38 +105,4 @@ fn stop_daemon(paths: &StatePaths, dry_run: bool) -> Result<()> {
         return say("would stop the daemon");
     }
     daemon::stop(paths)
-}
-
-/// What was changed from another `CLAUDE_CONFIG_DIR` or in a distribution of WSL is not found by
-/// itself; what we keep about it must not be deleted while it is changed.
-fn check_elsewhere(paths: &StatePaths) -> Result<()> {
-    let mut left = changed_files(paths).context("could not read the state folder")?;
-    let own = [claude_hooks::settings_file()?, codex_notify::config_file(paths)?];
-    left.retain(|path| own.iter().all(|file| file.path() != path));
-    if left.is_empty() {
-        return Ok(());
-    }
-    let left: Vec<_> = left.iter().map(|path| format!("`{}`", path.display())).collect();
-    let hint = "`turnbridge hooks remove` and `turnbridge codex notify remove` give them back, with \
-                `--wsl DISTRO`, or with CLAUDE_CONFIG_DIR or CODEX_HOME as they were";
-    Err(anyhow!("{} still call us; {hint}", left.join(", ")))
-}
-
-/// What is ours alone. The config's folder may hold what is not.
-fn purged(paths: &StatePaths) -> Result<Vec<PathBuf>> {
-    let config = config::path()?;
-    let lock = config.with_file_name("config.toml.lock");
-    let logs = paths.daemon_log().parent().map(Path::to_owned);
-    let all = [Some(config), Some(lock), logs, Some(paths.state_dir())];
-    Ok(all.into_iter().flatten().filter(|path| path.exists()).collect())
-}
-
-fn delete(path: &Path) -> Result<()> {
-    let deleted = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    match deleted {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("could not delete `{}`", path.display()))
-        }
-        _ => say(&format!("deleted `{}`", path.display())),
-    }
 }

@@ -176,10 +176,7 @@ fn choose(language: Language, name: Option<&str>) -> Result<()> {
 /// Engines know more names than they list, so this is no error.
 fn warn_of_unlisted(name: &str) {
     let Some(speaker) = Speaker::usual(&Manner::default()) else { return };
-    let is_listed = |voices: Vec<Voice>| {
-        voices.iter().any(|voice| voice.name == name || voice.language == name)
-    };
-    if !speaker.voices().is_ok_and(is_listed) {
+    if !speaker.lists(name) {
         let engine = speaker.engine.name();
         note(&format!(
             "`{engine}` does not list `{name}`; try it with `turnbridge voice test`, or choose \

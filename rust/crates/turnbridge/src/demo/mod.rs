@@ -3,8 +3,11 @@
 
 mod agent;
 pub mod answer;
+pub mod company;
 pub mod home;
 mod part;
+pub mod performance;
 pub mod player;
 pub mod scenes;
 mod takeover;
+mod terminal;

@@ -1,9 +1,8 @@
-//! `turnbridge pane list`: every pane that shows a session, or is about to. Threads of Codex that
-//! have appeared meanwhile are bound first, for no daemon may be there to do it.
+//! `turnbridge pane list`: every pane that shows a session, or is about to.
 
 use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use turnbridge_core::ids::{Agent, SessionId};
@@ -11,7 +10,6 @@ use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::terminals::panes::{Launched, Panes};
 use turnbridge_store::clock;
-use turnbridge_store::state::pane_store;
 use turnbridge_system::observe::current_sessions::all_sessions;
 
 use crate::output;
@@ -42,8 +40,7 @@ struct Row {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let paths = super::super::state_paths()?;
-    let panes = pane_store::settle(&paths, &super::followed_homes())
-        .context("could not write the registry of panes")?;
+    let panes = super::registry(&paths).settled()?;
     let rows = rows(&panes, &all_sessions(&paths, clock::now())?);
     let mut out = output::stdout();
     if arguments.json {

@@ -6,20 +6,19 @@ mod scan;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use turnbridge_config::codex_homes::codex_homes;
+use turnbridge_core::ids::Agent;
 use turnbridge_core::session::Host;
 use turnbridge_core::session::event::PaneEnd;
-use turnbridge_core::terminals::pane_id::{PaneId, pane_of, resolve};
+use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_hooks::surroundings;
-use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::{pane_store, session_store};
+use turnbridge_system::panes::Registry;
 
 use crate::config;
-use crate::failure::{hinted, note};
-pub use launch::record;
+use crate::failure::note;
 
 /// Tell which session is shown in which pane of your terminal
 ///
@@ -71,15 +70,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn leave(pane: &PaneArgument, why: PaneEnd) -> Result<()> {
     let paths = super::state_paths()?;
-    let pane = pane.resolve(&paths, &surroundings())?;
-    leave_pane(&paths, &pane, why)
+    let registry = registry(&paths);
+    registry.leave(&pane.find(registry, &surroundings())?, why)
 }
 
-fn leave_pane(paths: &StatePaths, pane: &PaneId, why: PaneEnd) -> Result<()> {
-    let left = pane_store::leave(paths, &followed_homes(), pane, why, clock::now())
-        .context("could not write down that the pane was left")?;
-    left.problems.iter().for_each(|problem| note(problem));
-    Ok(())
+/// For whoever starts an agent in this very terminal.
+pub fn record(agent: Agent, argv: &[&str]) -> Result<()> {
+    let paths = super::state_paths()?;
+    registry(&paths).launch_here(agent, argv, &surroundings())
 }
 
 /// What a hook would find around it, were it called here.
@@ -87,29 +85,13 @@ fn surroundings() -> Host {
     surroundings::host("launch", std::env::vars_os())
 }
 
-fn followed_homes() -> Vec<PathBuf> {
-    codex_homes(&config::read_or_default().codex.homes)
+fn registry(paths: &StatePaths) -> Registry<'_> {
+    let codex_homes = || codex_homes(&config::read_or_default().codex.homes);
+    Registry { paths, codex_homes, remark: note }
 }
 
 impl PaneArgument {
-    fn resolve(&self, paths: &StatePaths, host: &Host) -> Result<PaneId> {
-        let here = pane_of(|name| host.env(name));
-        let Some(given) = self.pane.as_deref() else {
-            return here.ok_or_else(|| {
-                let hint = "name it with `--pane ID`, or run this in tmux, Zellij, WezTerm, kitty, \
-                            iTerm2 or Windows Terminal";
-                hinted("this terminal does not say which pane this is", hint)
-            });
-        };
-        let panes = pane_store::read(paths);
-        let sessions = session_store::read_all(paths).unwrap_or_default();
-        let mut known: Vec<PaneId> = panes.launches.keys().cloned().collect();
-        known.extend(panes.bindings(&sessions).into_iter().map(|binding| binding.pane));
-        known.extend(here);
-        resolve(given, &known).ok_or_else(|| {
-            let hint =
-                "a pane's name is one line of printable characters; see `turnbridge pane list`";
-            hinted(format!("{given:?} is no pane"), hint)
-        })
+    fn find(&self, registry: Registry<'_>, host: &Host) -> Result<PaneId> {
+        registry.find(self.pane.as_deref(), host)
     }
 }

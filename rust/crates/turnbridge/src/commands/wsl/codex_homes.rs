@@ -1,11 +1,10 @@
 //! `turnbridge wsl codex-homes`: the daemon of Windows reads the threads of a distribution's Codex
 //! too (KT-18).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
-use turnbridge_core::system::wsl::{DistributionName, is_same_place};
-use turnbridge_system::wsl::{Distribution, Distributions};
+use turnbridge_system::wsl::{Distribution, Distributions, is_one_of};
 
 use crate::config;
 use crate::consent::{Answer, Consent, say};
@@ -15,14 +14,14 @@ pub fn run(names: &[String], consent: Consent) -> Result<()> {
     let distributions = Distributions::find(note)?;
     let mut missing = Vec::new();
     let homes = config::read()?.codex.homes;
-    for name in chosen(&distributions, names)? {
+    for name in distributions.chosen(names)? {
         let distribution = Distribution::open(&distributions, name)?;
-        match home_of(&distribution)? {
+        match distribution.codex_home()? {
             None => {
                 let home = distribution.environment.codex_home();
                 note(&format!("no Codex in `{}`: there is no `{home}`", distribution.name));
             }
-            Some(home) if has(&homes, &home) => {}
+            Some(home) if is_one_of(&homes, &home) => {}
             Some(home) => missing.push(text_of(&home)?),
         }
     }
@@ -43,34 +42,6 @@ pub fn run(names: &[String], consent: Consent) -> Result<()> {
 
 fn line(home: &str) -> String {
     format!("[codex] homes: {home}\n")
-}
-
-/// Nobody has asked for a distribution to be started that is not named.
-fn chosen(distributions: &Distributions, names: &[String]) -> Result<Vec<DistributionName>> {
-    if !names.is_empty() {
-        return names.iter().map(|name| distributions.named(name)).collect();
-    }
-    let running = distributions.running()?;
-    let (chosen, stopped): (Vec<_>, Vec<_>) = distributions
-        .installed()?
-        .into_iter()
-        .filter(|name| !name.is_internal())
-        .partition(|name| running.contains(name));
-    for name in stopped {
-        note(&format!("`{name}` is stopped and was not asked; name it to have it started"));
-    }
-    Ok(chosen)
-}
-
-/// The folder of a distribution's Codex as Windows names it; `None`: there is none.
-pub fn home_of(distribution: &Distribution) -> Result<Option<PathBuf>> {
-    let home = distribution.path(&distribution.environment.codex_home())?;
-    Ok(Some(home).filter(|home| home.is_dir()))
-}
-
-pub fn has(homes: &[PathBuf], home: &Path) -> bool {
-    let home = home.to_string_lossy();
-    homes.iter().any(|known| is_same_place(&known.to_string_lossy(), &home))
 }
 
 fn text_of(home: &Path) -> Result<String> {

@@ -1,55 +1,23 @@
-//! `turnbridge wsl` in Windows: the distributions, and how each that runs is set up. Looking into one
-//! that is stopped would start it, so that is left to the commands that name it.
+//! `turnbridge wsl` in Windows: the distributions, and how each that runs is set up.
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use turnbridge_core::agents::claude::settings_edit::{Form, Registration, StopGate};
 use turnbridge_core::system::wsl::DistributionName;
-use turnbridge_system::registration::claude_hooks::{Wanted, summary_of};
 use turnbridge_system::wsl::wslenv;
-use turnbridge_system::wsl::{Distribution, Distributions, Target};
+use turnbridge_system::wsl::{State, Survey};
 
-use super::codex_homes;
 use crate::config;
 use crate::consent::say;
 use crate::failure::note;
 
-/// How one distribution is set up.
-struct Report {
-    home: String,
-    settings: String,
-    /// `yes`, `no`, `partly`, or `unreadable`.
-    hooks: &'static str,
-    /// Where our programs lie, and their version.
-    turnbridge: Option<(String, String)>,
-    /// `None`: no Codex has been run there.
-    codex_home: Option<String>,
-    /// The daemon reads the threads there.
-    codex_is_followed: bool,
-}
-
-enum State {
-    Stopped,
-    Running(Result<Report>),
-}
-
 pub fn run(as_json: bool) -> Result<()> {
-    let distributions = Distributions::find(note)?;
-    let (internal, installed): (Vec<_>, Vec<_>) =
-        distributions.installed()?.into_iter().partition(DistributionName::is_internal);
-    let running = distributions.running()?;
-    let states: Vec<(DistributionName, State)> = installed
-        .into_iter()
-        .map(|name| match running.contains(&name) {
-            true => (name.clone(), State::Running(report(&distributions, name))),
-            false => (name, State::Stopped),
-        })
-        .collect();
+    let Survey { distributions, internal } = Survey::make(config::read_or_default, note)?;
     for name in internal {
         note(&format!("`{name}` belongs to a program for containers and is left out"));
     }
     if as_json {
-        let list: Vec<Value> = states.iter().map(|(name, state)| to_json(name, state)).collect();
+        let list: Vec<Value> =
+            distributions.iter().map(|(name, state)| to_json(name, state)).collect();
         return say(&json!({
             "version": 1,
             "side": "windows",
@@ -58,49 +26,11 @@ pub fn run(as_json: bool) -> Result<()> {
         })
         .to_string());
     }
-    for (name, state) in &states {
+    for (name, state) in &distributions {
         show(name, state)?;
     }
     say("for a terminal of Windows to hear of agents in WSL, set this variable:")?;
     say(&format!("  {}", wslenv()))
-}
-
-fn report(distributions: &Distributions, name: DistributionName) -> Result<Report> {
-    let distribution = Distribution::open(distributions, name)?;
-    let installed = distribution.turnbridge()?;
-    let codex_home = codex_homes::home_of(&distribution)?;
-    let environment = &distribution.environment;
-    let (home, settings) = (environment.home.clone(), environment.claude_settings());
-    let codex_linux_home = environment.codex_home();
-    let homes = config::read_or_default().codex.homes;
-    let turnbridge = installed.map(|installed| {
-        let version = installed.version.map(|number| number.to_string()).join(".");
-        (installed.folder, version)
-    });
-    let is_installed = turnbridge.is_some();
-    Ok(Report {
-        home,
-        settings,
-        hooks: registered(&Target::Wsl(Box::new(distribution)), is_installed)?,
-        turnbridge,
-        codex_is_followed: codex_home.as_ref().is_some_and(|home| codex_homes::has(&homes, home)),
-        codex_home: codex_home.map(|_| codex_linux_home),
-    })
-}
-
-/// Whether the settings call us. Without programs there, whatever calls us calls nobody.
-fn registered(target: &Target, is_installed: bool) -> Result<&'static str> {
-    let registration = match is_installed {
-        true => Wanted::default().registration(target, &config::read_or_default(), note)?,
-        false => nobody(),
-    };
-    summary_of(target, &registration)
-}
-
-fn nobody() -> Registration {
-    let [status, stop_gate, notify] = [const { String::new() }; 3];
-    let (form, stop_gate_is) = (Form::Exec, StopGate::Off);
-    Registration { status, stop_gate, notify, form, stop_gate_is }
 }
 
 fn show(name: &DistributionName, state: &State) -> Result<()> {

@@ -1,22 +1,19 @@
 //! `turnbridge board`: the address of the page that the daemon serves, and a browser that is signed in
 //! to it.
 
-mod opener;
-pub mod sign_in;
-
 use std::io::Write;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 use turnbridge_core::board::board_wire::BoardFile;
 use turnbridge_system::daemon_control::find_board;
 
 use crate::failure::note;
+use crate::interrupt::Interrupt;
 use crate::output;
-use sign_in::{Look, SignIn};
+use crate::sign_in::{Look, SignIn};
 
 /// How often the sign-in is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -73,19 +70,14 @@ fn print(board: &BoardFile, as_json: bool) -> Result<()> {
 /// Looks at a sign-in until it has ended, or until Ctrl-C. Either way nothing of it is left: what lets
 /// somebody in is removed when the sign-in is dropped.
 fn wait(begin: impl FnOnce() -> Result<SignIn>) -> Result<()> {
-    let (sender, ended) = channel();
-    let handler = move || {
-        let _ = sender.send(());
-    };
-    // Before there is anything to remove.
-    ctrlc::set_handler(handler).context("could not listen for signals")?;
+    let interrupt = Interrupt::listen()?;
     let mut sign_in = begin()?;
     loop {
         match sign_in.look()? {
             Look::Ended => return Ok(()),
             Look::GoesOn => {}
         }
-        if ended.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
+        if interrupt.comes_within(LOOK) {
             return Ok(());
         }
     }

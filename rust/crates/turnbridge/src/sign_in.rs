@@ -14,9 +14,9 @@ use turnbridge_core::board::sign_in_texts::SignInText;
 use turnbridge_core::text::texts::Language;
 use turnbridge_daemon::board::sign_in::{Code, Ticket};
 use turnbridge_store::paths::StatePaths;
+use turnbridge_system::browser::{Opener, is_remote};
 use turnbridge_system::daemon_control;
 
-use super::opener::{Opener, is_remote};
 use crate::failure::{hinted, tell};
 
 /// What lets somebody in ends when this is dropped.

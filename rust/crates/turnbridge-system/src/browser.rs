@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use turnbridge_system::programs;
+use crate::programs;
 
 pub struct Opener {
     program: PathBuf,

@@ -1,0 +1,73 @@
+//! An agent is about to start in a pane.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use turnbridge_core::agents::codex::codex_launch::classify;
+use turnbridge_core::ids::Agent;
+use turnbridge_core::session::Host;
+use turnbridge_core::terminals::command_line::{Started, agent};
+use turnbridge_core::terminals::pane_id::{PaneId, pane_of};
+use turnbridge_core::terminals::panes::Launch;
+use turnbridge_store::clock;
+use turnbridge_store::paths::home_dir;
+use turnbridge_store::state::pane_store;
+
+use super::Registry;
+
+/// The agent that a command line starts, given by its words.
+pub fn started(words: &[&str]) -> Option<Started> {
+    agent(words).map(|(agent, argv)| started_by(agent, argv))
+}
+
+fn started_by(agent: Agent, argv: &[&str]) -> Started {
+    let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+    Started { agent, argv, folders: Vec::new() }
+}
+
+impl Registry<'_> {
+    /// Writes down that the agent starts in `cwd`, or where its command line goes from there.
+    pub fn launch(&self, pane: &PaneId, started: &Started, cwd: &Path, host: &Host) -> Result<()> {
+        let argv: Vec<&str> = started.argv.iter().map(String::as_str).collect();
+        let mut folder = cwd.to_owned();
+        let directory = classify(&argv).and_then(|launch| launch.directory);
+        for part in started.folders.iter().chain(&directory) {
+            folder.push(without_tilde(part));
+        }
+        let launch = Launch {
+            agent: started.agent,
+            argv,
+            // What cannot be told in a rollout cannot be found in one either.
+            cwd: real(&folder).to_string_lossy().into_owned(),
+            env: host.env.clone(),
+            at: clock::now(),
+        };
+        let left = pane_store::launch(self.paths, &(self.codex_homes)(), pane, launch)
+            .context("could not write down the launch")?;
+        left.problems.iter().for_each(|problem| (self.remark)(problem));
+        Ok(())
+    }
+
+    /// For whoever starts an agent in this very terminal, in this folder. Does nothing if nobody knows which
+    /// pane it is.
+    pub fn launch_here(&self, agent: Agent, argv: &[&str], host: &Host) -> Result<()> {
+        let Some(pane) = pane_of(|name| host.env(name)) else { return Ok(()) };
+        let cwd = std::env::current_dir().unwrap_or_default();
+        self.launch(&pane, &started_by(agent, argv), &cwd, host)
+    }
+}
+
+/// `~/x`, as a shell that only told us the line would have expanded it.
+fn without_tilde(folder: &str) -> PathBuf {
+    let in_home = folder.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (in_home, home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(folder),
+    }
+}
+
+/// Codex writes real paths into its rollouts. On Windows not by the name that begins with `\\?\`.
+fn real(folder: &Path) -> PathBuf {
+    let real = if cfg!(windows) { std::path::absolute(folder) } else { folder.canonicalize() };
+    real.unwrap_or_else(|_| folder.to_owned())
+}

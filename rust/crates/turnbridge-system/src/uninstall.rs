@@ -1,0 +1,53 @@
+//! What an uninstallation finds and deletes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use turnbridge_store::foreign::foreign_file::changed_files;
+use turnbridge_store::paths::StatePaths;
+
+use crate::config_file;
+use crate::registration::{claude_hooks, codex_notify};
+
+/// What was changed from another `CLAUDE_CONFIG_DIR` or in a distribution of WSL is not found by
+/// itself; what we keep about it must not be deleted while it is changed.
+pub fn check_elsewhere(paths: &StatePaths) -> Result<()> {
+    let mut left = changed_files(paths).context("could not read the state folder")?;
+    let own = [claude_hooks::settings_file()?, codex_notify::config_file(paths)?];
+    left.retain(|path| own.iter().all(|file| file.path() != path));
+    if left.is_empty() {
+        return Ok(());
+    }
+    let left: Vec<_> = left.iter().map(|path| format!("`{}`", path.display())).collect();
+    let hint = "`turnbridge hooks remove` and `turnbridge codex notify remove` give them back, with \
+                `--wsl DISTRO`, or with CLAUDE_CONFIG_DIR or CODEX_HOME as they were";
+    Err(anyhow!("{} still call us; {hint}", left.join(", ")))
+}
+
+/// What is ours alone. The config's folder may hold what is not.
+pub fn own_files(paths: &StatePaths) -> Result<Vec<PathBuf>> {
+    let config = config_file::path()?;
+    let lock = config.with_file_name("config.toml.lock");
+    let logs = paths.daemon_log().parent().map(Path::to_owned);
+    let all = [Some(config), Some(lock), logs, Some(paths.state_dir())];
+    Ok(all.into_iter().flatten().filter(|path| path.exists()).collect())
+}
+
+/// Deletes a file or a folder; one that has gone meanwhile is deleted.
+pub fn delete(path: &Path) -> Result<()> {
+    let deleted = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match deleted {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("could not delete `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The agents' files as they were before we changed them.
+pub fn backups(paths: &StatePaths) -> Result<Vec<PathBuf>> {
+    let files = [claude_hooks::settings_file()?, codex_notify::config_file(paths)?];
+    Ok(files.iter().map(|file| file.backup_path()).filter(|backup| backup.exists()).collect())
+}

@@ -1,0 +1,62 @@
+//! Notices and replies that wait, found by what people type of their ids.
+
+use anyhow::{Context, Result};
+use turnbridge_store::clock;
+use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::inbox::{self, Dropped};
+use turnbridge_store::state::outbox::{self, Entry};
+
+use crate::failure::hinted;
+
+/// Returns the notice whose id begins so, if it can be read.
+pub fn find_notice(paths: &StatePaths, id: &str) -> Result<Entry> {
+    let id = find_notice_id(paths, id)?;
+    outbox::read(paths, &id).into_iter().next().ok_or_else(|| {
+        let text = format!("the notice `{id}`, or how far it has come, cannot be read");
+        hinted(
+            text,
+            "`turnbridge doctor` names the file, `turnbridge outbox drop` forgets the notice",
+        )
+    })
+}
+
+/// Returns the one id that begins so.
+pub fn find_notice_id(paths: &StatePaths, id: &str) -> Result<String> {
+    let folder = paths.outbox_dir();
+    let mut found =
+        outbox::ids(paths).with_context(|| format!("could not read `{}`", folder.display()))?;
+    found.retain(|known| known.starts_with(id) || tail(known).starts_with(id));
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(hinted(format!("no notice `{id}`"), "`turnbridge outbox` lists them")),
+        _ => Err(hinted(format!("several notices begin with `{id}`"), "give more of the id")),
+    }
+}
+
+/// People type what tells ids apart, not the tool in front.
+fn tail(id: &str) -> &str {
+    id.split_once('-').map_or(id, |(_, tail)| tail)
+}
+
+/// Forgets the reply whose id begins so, unless it runs already. Returns its id.
+pub fn drop_reply(paths: &StatePaths, id: &str) -> Result<String> {
+    let entries = inbox::entries(paths).context("could not read the inbox")?;
+    let ids = entries.into_iter().map(|entry| entry.reply.id);
+    let mut found = ids.filter(|own| own.starts_with(id));
+    let hint = "`turnbridge inbox` lists them";
+    let id = match (found.next(), found.next()) {
+        (None, _) => return Err(hinted(format!("no reply `{id}` waits"), hint)),
+        (Some(id), None) => id,
+        _ => {
+            let hint = "give more of the id";
+            return Err(hinted(format!("several replies begin with `{id}`"), hint));
+        }
+    };
+    match inbox::drop(paths, &id, clock::now()).context("could not drop it")? {
+        Dropped::Yes => Ok(id),
+        Dropped::Unknown => Err(hinted(format!("no reply `{id}` waits"), hint)),
+        Dropped::Running => {
+            Err(hinted(format!("`{id}` is running"), "reply `stop` in its thread to end it"))
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The distributions, and how each that runs is set up. Looking into one that is stopped would start it, so
+//! that is left to the commands that name it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use turnbridge_config::Config;
+use turnbridge_core::agents::claude::settings_edit::{Form, Registration, StopGate};
+use turnbridge_core::system::wsl::{DistributionName, is_same_place};
+
+use super::{Distribution, Distributions, Target};
+use crate::failure::Remark;
+use crate::registration::claude_hooks::{Wanted, summary_of};
+
+/// All that are installed.
+#[derive(Debug)]
+pub struct Survey {
+    pub distributions: Vec<(DistributionName, State)>,
+    /// Those that belong to programs for containers.
+    pub internal: Vec<DistributionName>,
+}
+
+/// How one distribution is set up.
+#[derive(Debug)]
+pub struct Report {
+    pub home: String,
+    pub settings: String,
+    /// `yes`, `no`, `partly`, or `unreadable`.
+    pub hooks: &'static str,
+    /// Where our programs lie, and their version.
+    pub turnbridge: Option<(String, String)>,
+    /// `None`: no Codex has been run there.
+    pub codex_home: Option<String>,
+    /// The daemon reads the threads there.
+    pub codex_is_followed: bool,
+}
+
+#[derive(Debug)]
+pub enum State {
+    Stopped,
+    Running(Result<Report>),
+}
+
+impl Survey {
+    pub fn make(config: fn() -> Config, remark: Remark) -> Result<Survey> {
+        let distributions = Distributions::find(remark)?;
+        let (internal, installed): (Vec<_>, Vec<_>) =
+            distributions.installed()?.into_iter().partition(DistributionName::is_internal);
+        let running = distributions.running()?;
+        let state = |name: DistributionName| match running.contains(&name) {
+            true => (name.clone(), State::Running(report(&distributions, name, config))),
+            false => (name, State::Stopped),
+        };
+        Ok(Survey { distributions: installed.into_iter().map(state).collect(), internal })
+    }
+}
+
+fn report(
+    distributions: &Distributions,
+    name: DistributionName,
+    config: fn() -> Config,
+) -> Result<Report> {
+    let remark = distributions.remark;
+    let distribution = Distribution::open(distributions, name)?;
+    let installed = distribution.turnbridge()?;
+    let codex_home = distribution.codex_home()?;
+    let environment = &distribution.environment;
+    let (home, settings) = (environment.home.clone(), environment.claude_settings());
+    let codex_linux_home = environment.codex_home();
+    let homes = config().codex.homes;
+    let turnbridge = installed.map(|installed| {
+        let version = installed.version.map(|number| number.to_string()).join(".");
+        (installed.folder, version)
+    });
+    let is_installed = turnbridge.is_some();
+    Ok(Report {
+        home,
+        settings,
+        hooks: registered(&Target::Wsl(Box::new(distribution)), is_installed, config, remark)?,
+        turnbridge,
+        codex_is_followed: codex_home.as_ref().is_some_and(|home| is_one_of(&homes, home)),
+        codex_home: codex_home.map(|_| codex_linux_home),
+    })
+}
+
+/// Whether the settings call us. Without programs there, whatever calls us calls nobody.
+fn registered(
+    target: &Target,
+    is_installed: bool,
+    config: fn() -> Config,
+    remark: Remark,
+) -> Result<&'static str> {
+    let registration = match is_installed {
+        true => Wanted::default().registration(target, &config(), remark)?,
+        false => nobody(),
+    };
+    summary_of(target, &registration)
+}
+
+fn nobody() -> Registration {
+    let [status, stop_gate, notify] = [const { String::new() }; 3];
+    let (form, stop_gate_is) = (Form::Exec, StopGate::Off);
+    Registration { status, stop_gate, notify, form, stop_gate_is }
+}
+
+/// Whether this folder of Codex is one of `[codex] homes`.
+pub fn is_one_of(homes: &[PathBuf], home: &Path) -> bool {
+    let home = home.to_string_lossy();
+    homes.iter().any(|known| is_same_place(&known.to_string_lossy(), &home))
+}

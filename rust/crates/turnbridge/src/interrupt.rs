@@ -1,0 +1,25 @@
+//! Ctrl-C, SIGTERM and SIGHUP, for commands that have to clean up behind themselves.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+pub struct Interrupt(Receiver<()>);
+
+impl Interrupt {
+    /// From here on such a signal ends nothing by itself. To be called before there is anything to remove.
+    pub fn listen() -> Result<Interrupt> {
+        let (sender, receiver) = channel();
+        let handler = move || {
+            let _ = sender.send(());
+        };
+        ctrlc::set_handler(handler).context("could not listen for signals")?;
+        Ok(Interrupt(receiver))
+    }
+
+    /// Waits for one, for so long at most.
+    pub fn comes_within(&self, patience: Duration) -> bool {
+        self.0.recv_timeout(patience) != Err(RecvTimeoutError::Timeout)
+    }
+}

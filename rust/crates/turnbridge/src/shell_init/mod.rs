@@ -1,0 +1,81 @@
+//! The scripts that shells run, files of their own beside this one; only the path of this program is put in.
+
+use clap::ValueEnum;
+use turnbridge_core::text::shell_words::single_quoted;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    Zsh,
+    Bash,
+    Fish,
+    #[value(name = "powershell", alias = "pwsh")]
+    Pwsh,
+}
+
+/// Where the path stands in a script.
+const PLACE: &str = "@TURNBRIDGE@";
+
+/// The script for a shell, with the path of `turnbridge` in it.
+pub fn script(shell: Shell, program: &str) -> String {
+    let script = match shell {
+        Shell::Zsh => include_str!("init.zsh"),
+        Shell::Bash => include_str!("init.bash"),
+        Shell::Fish => include_str!("init.fish"),
+        Shell::Pwsh => include_str!("init.ps1"),
+    };
+    script.replacen(PLACE, &quoted(shell, program), 1)
+}
+
+/// As one word of the shell, whatever is in it.
+fn quoted(shell: Shell, text: &str) -> String {
+    match shell {
+        Shell::Zsh | Shell::Bash => single_quoted(text),
+        Shell::Fish => format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'")),
+        Shell::Pwsh => {
+            // It takes typographic quotes for plain ones.
+            let double = |letter: char| match letter {
+                '\'' | '\u{2018}'..='\u{201b}' => format!("{letter}{letter}"),
+                _ => letter.to_string(),
+            };
+            format!("'{}'", text.chars().map(double).collect::<String>())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_the_program_is_one_word_of_each_shell() {
+        let path = "/a b/it's \\ $HOME ‘x’/turnbridge";
+        for (shell, expected) in [
+            (Shell::Zsh, r"'/a b/it'\''s \ $HOME ‘x’/turnbridge'"),
+            (Shell::Bash, r"'/a b/it'\''s \ $HOME ‘x’/turnbridge'"),
+            (Shell::Fish, r"'/a b/it\'s \\ $HOME ‘x’/turnbridge'"),
+            (Shell::Pwsh, r"'/a b/it''s \ $HOME ‘‘x’’/turnbridge'"),
+        ] {
+            assert_eq!(quoted(shell, path), expected);
+            let script = script(shell, path);
+            assert!(script.contains(expected) && !script.contains(PLACE), "{shell:?}");
+        }
+    }
+
+    /// Nothing here can parse PowerShell; what can be seen without is that quotes and braces match.
+    #[test]
+    fn the_script_for_powershell_closes_what_it_opens() {
+        let script = script(Shell::Pwsh, "C:\\it's\\turnbridge.exe");
+        let code: Vec<&str> =
+            script.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+        for line in &code {
+            for quote in ['\'', '"'] {
+                assert_eq!(line.matches(quote).count() % 2, 0, "{line}");
+            }
+        }
+        let code = code.join("\n");
+        for (open, close) in [('{', '}'), ('(', ')')] {
+            assert_eq!(code.matches(open).count(), code.matches(close).count(), "{open}");
+        }
+        assert!(script.is_ascii(), "PowerShell 5.1 reads it in the system's own encoding");
+    }
+}
