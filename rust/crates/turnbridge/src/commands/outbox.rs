@@ -1,6 +1,7 @@
 //! `turnbridge outbox`: notices that have not arrived yet.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
@@ -12,6 +13,7 @@ use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::timestamp::time_text;
 use turnbridge_daemon::delivery::retry;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::newer_files;
 use turnbridge_store::state::outbox::{self, Entry};
 
 use crate::failure::{hinted, note};
@@ -87,16 +89,27 @@ fn find(paths: &StatePaths, id: &str) -> Result<Entry> {
     })
 }
 
+/// What a newer version has written is not found: it is left as it is.
 fn find_id(paths: &StatePaths, id: &str) -> Result<String> {
     let folder = paths.outbox_dir();
     let mut found =
         outbox::ids(paths).with_context(|| format!("could not read `{}`", folder.display()))?;
-    found.retain(|known| known.starts_with(id) || tail(known).starts_with(id));
+    let newer = newer_files::find_in(&folder);
+    found.retain(|known| {
+        (known.starts_with(id) || tail(known).starts_with(id))
+            && !newer.iter().any(|path| is_file_of(path, known))
+    });
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => Err(hinted(format!("no notice `{id}`"), "`turnbridge outbox` lists them")),
         _ => Err(hinted(format!("several notices begin with `{id}`"), "give more of the id")),
     }
+}
+
+/// Returns whether it is the notice's file, or one of its progress.
+fn is_file_of(path: &Path, id: &str) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    stem == id || stem.rsplit_once('.').is_some_and(|(notice, _)| notice == id)
 }
 
 /// People type what tells ids apart, not the tool in front.
