@@ -1,9 +1,12 @@
 //! Notices and replies that wait, found by what people type of their ids.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox::{self, Dropped};
+use turnbridge_store::state::newer_files;
 use turnbridge_store::state::outbox::{self, Entry};
 
 use crate::failure::hinted;
@@ -20,17 +23,27 @@ pub fn find_notice(paths: &StatePaths, id: &str) -> Result<Entry> {
     })
 }
 
-/// Returns the one id that begins so.
+/// Returns the one id that begins so. What a newer version has written is not found: it is left as it is.
 pub fn find_notice_id(paths: &StatePaths, id: &str) -> Result<String> {
     let folder = paths.outbox_dir();
     let mut found =
         outbox::ids(paths).with_context(|| format!("could not read `{}`", folder.display()))?;
-    found.retain(|known| known.starts_with(id) || tail(known).starts_with(id));
+    let newer = newer_files::find_in(&folder);
+    found.retain(|known| {
+        (known.starts_with(id) || tail(known).starts_with(id))
+            && !newer.iter().any(|path| is_file_of(path, known))
+    });
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => Err(hinted(format!("no notice `{id}`"), "`turnbridge outbox` lists them")),
         _ => Err(hinted(format!("several notices begin with `{id}`"), "give more of the id")),
     }
+}
+
+/// Returns whether it is the notice's file, or one of its progress.
+fn is_file_of(path: &Path, id: &str) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    stem == id || stem.rsplit_once('.').is_some_and(|(notice, _)| notice == id)
 }
 
 /// People type what tells ids apart, not the tool in front.

@@ -4,6 +4,8 @@
 //! server. So what our processes have around them may be a project's choice, while what the agent's process was started
 //! with is the user's.
 
+use crate::ids::Agent;
+
 /// Where our files are, and the agents' own.
 pub const FOLDERS: [&str; 8] = [
     "HOME",
@@ -57,7 +59,7 @@ pub fn is_of_the_call(name: &str) -> bool {
 /// Whether a process by this name is an agent: `claude`, `claude.exe`, `codex`, `codex-x86_64-unk`.
 pub fn is_agent(process_name: &str) -> bool {
     let name = process_name.to_ascii_lowercase();
-    name.starts_with("claude") || name.starts_with("codex")
+    Agent::ALL.into_iter().any(|agent| name.starts_with(agent.as_str()))
 }
 
 #[cfg(test)]
@@ -92,6 +94,9 @@ mod tests {
         }
         for name in ["node", "turnbridge", "bash", "systemd", ""] {
             assert!(!is_agent(name), "{name}");
+        }
+        for agent in Agent::ALL {
+            assert!(is_agent(agent.as_str()), "{agent}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use turnbridge_core::notices::notice::{Notice, ThreadPlace};
 use turnbridge_core::notices::progress::Progress;
 
-use crate::channels::channel::{Channel, ChannelError, ChannelPost, ChannelSearch};
+use crate::channels::channel::{Channel, ChannelError, ChannelPost, ChannelSearch, ThreadStart};
 
 /// Calls are repeated at most so often within one attempt (SLV-78).
 const RETRIES: u32 = 2;
@@ -69,9 +69,10 @@ impl Delivery<'_> {
             None => self.begin()?,
         };
         while self.progress.posted.len() < self.progress.messages.len() {
-            let posted = self.arrive(&place, keep)?;
+            let (posted, was_found) = self.arrive(&place, keep)?;
             self.progress.posted.push(posted);
-            self.progress.intent = false;
+            // Where the progress was lost, the next may have arrived, too.
+            self.progress.intent = was_found;
             self.save(keep)?;
             self.save_route(&place, keep)?;
         }
@@ -83,8 +84,9 @@ impl Delivery<'_> {
         let (place, after) = match self.thread() {
             Some(thread) => (thread.channel.clone(), Some(thread.after_ts.clone())),
             None => {
-                let begun = self.retrying(|channel| channel.begin())?;
-                (begun.place, begun.after)
+                let ThreadStart { place, after } = self.retrying(|channel| channel.begin())?;
+                // What may have arrived already may be older than what is newest now.
+                (place, after.filter(|_| !self.progress.intent))
             }
         };
         self.progress.after_ts = after;
@@ -102,15 +104,15 @@ impl Delivery<'_> {
         self.notice.thread_on(&self.channel.name())
     }
 
-    /// The next message, posted or found.
-    fn arrive(&mut self, place: &str, keep: &mut impl Keep) -> Result<String, Trouble> {
+    /// The next message, posted or found. Returns its name, and whether it was found.
+    fn arrive(&mut self, place: &str, keep: &mut impl Keep) -> Result<(String, bool), Trouble> {
         let number = self.progress.posted.len();
         let id = format!("{}/{number}", self.notice.id);
         let mut retries = 0;
         let mut may_have_arrived = self.progress.intent;
         loop {
             if may_have_arrived && let Some(posted) = self.find(place, &id)? {
-                return Ok(posted);
+                return Ok((posted, true));
             }
             self.progress.intent = true;
             self.save(keep)?;
@@ -118,7 +120,7 @@ impl Delivery<'_> {
             let parent = self.parent();
             let post = ChannelPost { place, parent: parent.as_deref(), message: &message, id: &id };
             let error = match self.channel.post(&post) {
-                Ok(posted) => return Ok(posted),
+                Ok(posted) => return Ok((posted, false)),
                 Err(error) => error,
             };
             may_have_arrived = matches!(error, ChannelError::MayBeDone { .. });

@@ -461,6 +461,11 @@ fn what_the_session_was_started_with_is_passed_on_and_what_is_around_the_daemon_
         ("CODEX_SANDBOX_NETWORK_DISABLED", "1"),
         ("TVINE_SESSION_ID", "other"),
         ("TMUX_PANE", "%9"),
+        // By these its hooks would lead to the daemon's own terminal.
+        ("ZELLIJ", "0"),
+        ("ZELLIJ_SESSION_NAME", "other"),
+        ("WEZTERM_UNIX_SOCKET", "/run/other"),
+        ("KITTY_LISTEN_ON", "unix:/run/other"),
     ];
     command.envs(others).env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "7").env("NO_PROXY", "x");
     assert!(command.output().unwrap().status.success());

@@ -128,6 +128,14 @@ fn a_notice_and_a_reply_of_a_newer_version_wait_for_it() {
         assert_eq!(list[key], json!([]), "{list}");
     }
     assert!(world.fails(&["run-reply", "r1"]).contains("no reply `r1` waits"));
+    let begun =
+        r#"{"version":1,"id":"n2","kind":"turn","created_at":"","tool":"claude","session_id":"s"}"#;
+    let begun_path = world.keep("outbox/n2.json", begun);
+    world.keep("outbox/n2.slack.progress", r#"{"version":2}"#);
+    for id in ["n1", "n2"] {
+        assert!(world.fails(&["outbox", "drop", id]).contains("no notice"));
+    }
+    assert_text(&begun_path, begun);
     assert_text(&notice_path, notice);
     assert_text(&reply_path, reply);
     let log = world.log("notify.log");

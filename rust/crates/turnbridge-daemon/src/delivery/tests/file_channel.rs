@@ -65,7 +65,9 @@ impl Channel for FileChannel {
 
     fn begin(&mut self) -> Result<ThreadStart, ChannelError> {
         self.call()?;
-        Ok(ThreadStart { place: "file".to_owned(), after: None })
+        let newest = self.lines().len();
+        let after = Some(newest).filter(|newest| *newest > 0);
+        Ok(ThreadStart { place: "file".to_owned(), after: after.map(|line| line.to_string()) })
     }
 
     fn post(&mut self, post: &ChannelPost<'_>) -> Result<String, ChannelError> {
@@ -87,8 +89,9 @@ impl Channel for FileChannel {
 
     fn find(&mut self, wanted: &ChannelSearch<'_>) -> Result<Option<String>, ChannelError> {
         self.call()?;
+        let oldest = wanted.oldest.map_or(1, |line| line.parse().unwrap());
         let at = self.lines().iter().position(|line| line["id"] == wanted.id);
-        Ok(at.map(|at| (at + 1).to_string()))
+        Ok(at.map(|at| at + 1).filter(|line| *line >= oldest).map(|line| line.to_string()))
     }
 
     fn takes_replies(&self) -> bool {
@@ -254,4 +257,33 @@ fn a_channel_that_finds_nothing_to_say_takes_nothing_from_another_one() {
     drain(&two.paths, &mut channels, &Hurry).unwrap();
     assert_eq!((two.arrived("mail").len(), two.arrived("slack").len()), (0, 2));
     assert_eq!(outbox::fate(&two.paths, &notice.id).unwrap(), Fate::Arrived);
+}
+
+/// The text of a progress file was not on the disk when the power failed.
+#[test]
+fn what_has_arrived_of_a_notice_whose_progress_is_lost_does_not_arrive_again() {
+    let two = Two::new(7);
+    let [first, second, _] = <[Notice; 3]>::try_from(notices()).unwrap();
+    let only_slack = |notice: &Notice| notice.sent_to(vec![ChannelName::SLACK]);
+    outbox::queue(&two.paths, &only_slack(&first)).unwrap();
+    // It is killed when two of three messages are there.
+    let mut channels: [OpenChannel; 1] =
+        [Box::new(FileChannel { life: 5, ..two.channel("slack", 99) })];
+    let run = AssertUnwindSafe(|| drain(&two.paths, &mut channels, &Hurry));
+    assert!(catch_unwind(run).is_err_and(|cause| cause.is::<Killed>()));
+    assert_eq!(two.arrived("slack").len(), 2);
+    fs::write(two.paths.outbox_dir().join("claude-a.slack.progress"), "").unwrap();
+    // Something newer is there before it is looked for.
+    fs::rename(two.paths.outbox_dir().join("claude-a.json"), two.paths.state_dir().join("away"))
+        .unwrap();
+    outbox::queue(&two.paths, &only_slack(&second)).unwrap();
+    let mut channels: [OpenChannel; 1] = [Box::new(two.channel("slack", 99))];
+    drain(&two.paths, &mut channels, &Hurry).unwrap();
+    fs::rename(two.paths.state_dir().join("away"), two.paths.outbox_dir().join("claude-a.json"))
+        .unwrap();
+    drain(&two.paths, &mut channels, &Hurry).unwrap();
+    let mut arrived = two.arrived("slack");
+    arrived.sort();
+    assert_eq!(arrived, expected(&NOTICES[..2]));
+    assert_eq!(outbox::fate(&two.paths, &first.id).unwrap(), Fate::Arrived);
 }

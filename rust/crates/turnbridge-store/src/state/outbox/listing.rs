@@ -165,10 +165,12 @@ fn list(paths: &StatePaths) -> io::Result<Names> {
         let Some((id, extension)) = name.to_str().and_then(|name| name.rsplit_once('.')) else {
             continue;
         };
+        // A long id is one only without the channel's name behind it.
+        let id = if extension == "progress" { notice_of_progress(id) } else { id };
         match extension {
             _ if !is_notice_id(id) => {}
             "json" => drop(names.waiting.insert(id.to_owned())),
-            "progress" => drop(names.progress.insert(notice_of_progress(id).to_owned())),
+            "progress" => drop(names.progress.insert(id.to_owned())),
             "done" => done.push(id.to_owned()),
             _ => {}
         }
@@ -187,8 +189,10 @@ fn list(paths: &StatePaths) -> io::Result<Names> {
 /// not know the file, or a delivery wrote it after the notice was dropped.
 pub(super) fn is_progress_without_notice(paths: &StatePaths, name: &str) -> bool {
     let Some(stem) = name.strip_suffix(".progress") else { return false };
-    let is_gone = |id| NoticeFiles::of(paths, id).is_ok_and(|files| !files.notice().exists());
-    is_gone(stem) && is_gone(notice_of_progress(stem))
+    let id = notice_of_progress(stem);
+    // Of a name that is no id there is no notice either.
+    let has_notice = |id| NoticeFiles::of(paths, id).is_ok_and(|files| files.notice().exists());
+    is_notice_id(id) && !has_notice(stem) && !has_notice(id)
 }
 
 /// The id in `<id>.<channel>.progress`, or in 0.1's `<id>.progress`, without the extension. No id ends in

@@ -456,6 +456,26 @@ mod tests {
         assert_eq!(left.map(|path| path.exists()), [false, false, true, true]);
     }
 
+    /// With the channel's name behind it, the longest id is longer than an id may be.
+    #[test]
+    fn the_progress_of_a_notice_with_the_longest_id_is_found_and_cleared_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        let id = "a".repeat(128);
+        let mail = ChannelName::parse("mail").unwrap();
+        queue(&paths, &notice(&id, 1).sent_to(vec![mail.clone()])).unwrap();
+        let held = Progress { held: true, ..Progress::default() };
+        save_progress(&paths, &id, &mail, &held).unwrap();
+        let waiting = schedules(&paths).unwrap();
+        assert_eq!(waiting.iter().map(|it| it.progress.held).collect::<Vec<_>>(), [true]);
+        let progress = paths.outbox_dir().join(format!("{id}.mail.progress"));
+        fs::write(&progress, "{").unwrap();
+        assert_eq!(unreadable_progress(&paths).unwrap(), std::slice::from_ref(&progress));
+        fs::remove_file(paths.outbox_dir().join(format!("{id}.json"))).unwrap();
+        prune(&paths, SystemTime::now() + REMEMBERED + Duration::from_secs(1)).unwrap();
+        assert!(!progress.exists());
+    }
+
     #[test]
     fn an_id_that_is_no_name_reaches_no_file() {
         let folder = tempfile::tempdir().unwrap();
