@@ -64,8 +64,7 @@ impl SessionKey {
         SessionKey { agent, id }
     }
 
-    /// Reads the text that `Display` writes. Returns `None` if the agent is not known or the id is
-    /// not safe.
+    /// Reads `Display`'s text. Returns `None` if the agent is not known or the id is not safe.
     pub fn parse(text: &str) -> Option<SessionKey> {
         let (agent, id) = text.split_once('-')?;
         SessionKey::of(agent, id)
@@ -200,8 +199,8 @@ pub fn is_safe_component(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Returns whether the text is a UUID, by which Codex names threads and turns. It takes any other
-/// text for a name or a prompt.
+/// Returns whether it is a UUID, as Codex's ids are. It takes any other text for a name or a
+/// prompt.
 pub fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(index, byte)| match index {

@@ -68,8 +68,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether `turnbridge run` may start it with the id of a new session and with
-    /// Turnbridge's plugin.
+    /// Returns whether `turnbridge run` may start it with a new session's id and Turnbridge's
+    /// plugin.
     pub const fn takes_session_id_and_plugin(self) -> bool {
         match self {
             Agent::Claude => true,

@@ -6,8 +6,7 @@
 //! settings of agents that are variables (`CLAUDE_CODE_USE_BEDROCK`).
 //!
 //! The names are those that Claude Code 2.1.197 and 2.1.326 and Codex 0.166.0 set for their
-//! children. `CLAUDE_CODE_*` contains settings as well as facts of a session, so the latter are
-//! listed.
+//! children. `CLAUDE_CODE_*` are settings and facts of a session, so the latter are listed.
 
 use crate::terminals::terminal_table::is_of_a_terminal;
 

@@ -50,8 +50,7 @@ fn claude_command(call: &HookCall) -> String {
 }
 
 /// Returns the commands for Codex, which runs them in a shell. The path is the shell's own
-/// variable, so that the shell does not parse its value; `${…}` would be replaced in the text
-/// before.
+/// variable, whose value the shell does not parse; `${…}` would be replaced in the text before.
 fn codex_command(call: &HookCall) -> String {
     let program = call.program.as_str();
     let arguments =

@@ -85,8 +85,7 @@ macro_rules! hook_events {
                 }
             }
 
-            /// Returns the agent's calls for it; empty if the event is not registered with that
-            /// agent.
+            /// Returns the agent's calls for it; empty if the agent does not have it registered.
             pub const fn calls(self, agent: Agent) -> &'static [HookCall] {
                 match agent {
                     Agent::Claude => match self { $(HookEventName::$event => &$claude,)* },

@@ -1,6 +1,5 @@
-//! The file formats of `board.json`, with the address and the token of the daemon's board, and of
-//! `board-code` (see `sign_in`). Only the user can read them. The daemon's lock, not the file,
-//! shows whether it runs.
+//! The file formats of `board.json`, with the address and the token of the running daemon's board,
+//! and `board-code` (see `sign_in`). Only its user can read it; only the lock shows a daemon.
 
 use std::fmt;
 

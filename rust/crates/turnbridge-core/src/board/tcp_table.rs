@@ -18,8 +18,8 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// Returns whether the owner may use the board. Root may: it can read every file of the user
-    /// anyway, and relays such as WSL's run as root.
+    /// Returns whether the owner may use the board. Root may: it can read all files anyway, and
+    /// relays such as WSL's run as root.
     pub fn may_use_board_of(self, own_user: u32) -> bool {
         match self {
             Owner::User(user) => user == 0 || user == own_user,

@@ -57,9 +57,8 @@ pub fn config_switch(config: &[u8], key: &str) -> Switch {
 const CVI_ENABLED: &str = "cvi_enabled";
 const CVI_FIELDS: &[Field] = &[Field { path: &[Step::Key(CVI_ENABLED)], keep: Keep::Scalar(64) }];
 
-/// Reads `CVI_ENABLED` in the text of `~/.cvi/config`: lines of KEY=VALUE, or JSON, in any case
-/// (X17). As with `jq -e '.CVI_ENABLED'`, a file without a value for it does not leave the gate on
-/// (X43).
+/// Reads `CVI_ENABLED` in `~/.cvi/config`: lines of KEY=VALUE, or JSON, in any case (X17). As with
+/// `jq -e '.CVI_ENABLED'`, a file without a value for it does not leave the gate on (X43).
 pub fn cvi_switch(config: &[u8]) -> Switch {
     let text = String::from_utf8_lossy(config).to_ascii_lowercase();
     if has_second_mark(&text) {

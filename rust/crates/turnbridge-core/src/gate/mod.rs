@@ -101,8 +101,7 @@ pub fn decide_stop(stop: Stop, look: &mut impl Look) -> Decision {
         return decide(Rule::Alone, "CLAUDE_CODE_ENTRYPOINT");
     }
     match look.speech() {
-        // An attempt counts: if the machine or the user did not allow it, the gate does not ask
-        // again.
+        // An attempt counts: if the machine or the user did not allow it, one reminder is enough.
         Some(outcome) => decide(Rule::Spoken, outcome.as_str()),
         None => decide(Rule::NotSpoken, "no speech in this turn"),
     }

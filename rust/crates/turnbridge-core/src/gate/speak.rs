@@ -62,8 +62,7 @@ impl SpeakOutcome {
 /// The plugins whose `speak` counts: the original one and Turnbridge.
 const PLUGINS: [&str; 2] = ["cvi", "turnbridge"];
 
-/// Returns whether a call of `tool` is a speak call; `skill` is `tool_input.skill` of the Skill
-/// tool.
+/// Returns whether `tool` is a speak call; `skill` is `tool_input.skill` of the Skill tool.
 pub fn is_speak_tool(tool: &str, skill: Option<&str>) -> bool {
     match tool {
         "Skill" => skill.is_some_and(is_speak_skill),
@@ -89,8 +88,8 @@ pub fn is_own_speak(tool: &str) -> bool {
     tool == "mcp__plugin_turnbridge_voice__speak"
 }
 
-/// Returns whether the key of `enabledPlugins` names a plugin called Turnbridge, from any
-/// marketplace: `turnbridge@team`.
+/// Returns whether a key of `enabledPlugins` names Turnbridge, of any marketplace:
+/// `turnbridge@team`.
 pub fn is_own_plugin_key(key: &str) -> bool {
     let name = key.split('@').next().unwrap_or_default();
     name.trim().eq_ignore_ascii_case(OWN_PLUGIN)
@@ -102,8 +101,7 @@ pub fn is_speak_prompt(prompt: &str) -> bool {
     command.starts_with('/') && is_speak_skill(command)
 }
 
-/// Matches `cvi:speak`, `/turnbridge:speak`, or the bare name, which Claude accepts for a skill
-/// too.
+/// Matches `cvi:speak`, `/turnbridge:speak`, or the bare name, which Claude also accepts.
 fn is_speak_skill(skill: &str) -> bool {
     let name = skill.strip_prefix('/').unwrap_or(skill);
     match name.split_once(':') {
@@ -112,8 +110,7 @@ fn is_speak_skill(skill: &str) -> bool {
     }
 }
 
-/// Matches `mcp__plugin_<plugin>_<server>__speak` from a plugin, `mcp__<server>__speak` set up by
-/// hand.
+/// Matches `mcp__plugin_<plugin>_<server>__speak` (plugin), `mcp__<server>__speak` (by hand).
 fn is_speak_mcp_tool(tool: &str) -> bool {
     let Some(server) = tool.strip_prefix("mcp__").and_then(|rest| rest.strip_suffix("__speak"))
     else {

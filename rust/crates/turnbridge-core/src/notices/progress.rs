@@ -9,8 +9,7 @@ pub struct Progress {
     pub messages: Vec<Message>,
     /// The place on the channel: for Slack the id of the direct message.
     pub channel: Option<String>,
-    /// The name of the newest message there before: all of this notice's are newer. Slack's names
-    /// are its `ts`.
+    /// The name of the newest message there before; this notice's are newer. Slack's are `ts`.
     pub after_ts: Option<String>,
     /// The names of the messages that have arrived, in order.
     pub posted: Vec<String>,

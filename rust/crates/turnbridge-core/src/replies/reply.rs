@@ -89,8 +89,8 @@ impl Reply {
         }
     }
 
-    /// Builds a reply from the board. `id` is a UUID made by the page, which deduplicates a reply
-    /// sent twice.
+    /// Builds a reply from the board. `id` is the page's UUID, which deduplicates a reply sent
+    /// twice.
     pub fn from_board(id: String, text: String, session: ReplyTo, now: Timestamp) -> Reply {
         let micros = now.as_micros().max(0);
         Reply {

@@ -129,8 +129,7 @@ pub fn write_holder(holder: &Holder) -> Vec<u8> {
     to_json(&HolderFile { pid, start, at: time_text(at), boot, way })
 }
 
-/// Reads a result. Returns `None` if it is not whole, or contains a word that this version does not
-/// know.
+/// Reads a result. Returns `None` if it is not whole, or contains an unknown word.
 pub fn read_result(bytes: &[u8]) -> Option<RunResult> {
     let file: ResultFile = serde_json::from_slice(bytes).ok()?;
     Some(RunResult {
@@ -162,8 +161,7 @@ fn known<T>(word: Option<String>, parse: impl Fn(&str) -> Option<T>) -> Option<O
     word.map_or(Some(None), |word| parse(&word).map(Some))
 }
 
-/// Serialises a struct of strings and numbers, which always succeeds; an empty file would read as
-/// absent.
+/// Serialises a struct, which always succeeds; an empty file would read as absent.
 fn to_json(file: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(file).unwrap_or_default()
 }
@@ -173,8 +171,7 @@ fn to_json(file: &impl Serialize) -> Vec<u8> {
 #[serde(default)]
 pub struct Reported {
     pub event_id: Option<String>,
-    /// The workspace of the event. A fetched message has none: it belongs to the workspace of the
-    /// call.
+    /// The workspace of the event. A fetched message has none: its workspace is that of the call.
     pub team_id: Option<String>,
     pub enterprise_id: Option<String>,
     pub is_message: bool,
@@ -198,8 +195,7 @@ pub struct Heard {
     pub reported: Reported,
 }
 
-/// Reads the `payload` of an `events_api` envelope. Returns `None` if it is no JSON object with an
-/// `event`.
+/// Reads the `payload` of an `events_api` envelope; `None` if it is no JSON object with an `event`.
 pub fn read_event(payload: &[u8]) -> Option<Reported> {
     let payload: Value = serde_json::from_slice(payload).ok()?;
     let event = payload.get("event").filter(|event| event.is_object())?;

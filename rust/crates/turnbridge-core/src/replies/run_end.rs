@@ -54,8 +54,7 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> RunResult {
     }
 }
 
-/// Judges a reply that was given to an agent not started by Turnbridge: it received it, or that is
-/// not known.
+/// Judges a reply to an agent not started by Turnbridge: received, or not known.
 fn handed_over(evidence: &Evidence) -> Outcome {
     if evidence.has_reached_agent() { Outcome::HandedOver } else { Outcome::Uncertain }
 }
@@ -64,8 +63,7 @@ fn handed_over(evidence: &Evidence) -> Outcome {
 pub fn queued(evidence: &Evidence) -> Outcome {
     let is_taken = evidence.printed.starts_with("Queued message");
     match handed_over(evidence) {
-        // A `codex exec` that had opened the thread meanwhile begins it at its own end, and aborts
-        // it.
+        // A `codex exec` that opened the thread meanwhile begins it at its own end, and aborts it.
         _ if evidence.end() == Some(TurnEnd::Interrupted) => Outcome::Interrupted,
         Outcome::Uncertain if is_taken => Outcome::NotBegun,
         outcome => outcome,

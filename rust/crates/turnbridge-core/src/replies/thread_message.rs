@@ -145,8 +145,7 @@ mod tests {
     use super::*;
     use crate::text::catalogue::tests::check;
 
-    /// The file of a reply contains these names: a message whose name is unreadable is posted
-    /// twice.
+    /// The file of a reply contains these names: a message with an unreadable one is posted twice.
     #[test]
     fn slv_83_every_word_on_record_is_read_as_what_was_said() {
         for message in ThreadMessage::ALL {

@@ -7,8 +7,7 @@
 
 use std::collections::VecDeque;
 
-/// The limit of stored entries. Twins arrive within some 30 ms, so 64 is many times the number
-/// open.
+/// The limit of stored entries. Twins arrive within some 30 ms, so 64 is far more than are open.
 pub const RING: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

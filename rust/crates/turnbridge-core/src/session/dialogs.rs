@@ -1,5 +1,4 @@
-//! Tracks the dialogs that are open for the user: the part of the state table that sets
-//! `waiting_user`.
+//! Tracks the dialogs open for the user: the part of the state table that sets `waiting_user`.
 //!
 //! Claude runs read-only tools in parallel: while the dialog of one is open, others begin and end,
 //! also tools of the same name, and sub-agents have their own dialogs (both seen with Claude Code
@@ -138,8 +137,7 @@ fn close_unknown_dialogs(run: &mut Run, agent: Option<&str>) {
     run.waits.retain(|wait| wait.call_id.is_some() || wait.agent_id.as_deref() != agent);
 }
 
-/// Closes the dialogs and calls of one agent. A background agent outlives the turn that started it,
-/// and so does its dialog.
+/// Closes an agent's dialogs and calls. A background agent and its dialog outlive the turn.
 fn forget_agent(run: &mut Run, agent: Option<&str>) {
     run.waits.retain(|wait| wait.agent_id.as_deref() != agent);
     run.calls.retain(|call| call.agent_id.as_deref() != agent);

@@ -76,8 +76,7 @@ pub enum EventKind {
     DialogOpened {
         call: Option<ToolCall>,
     },
-    /// A dialog for which Claude calls no hook: an observer saw it. The agent itself may be at
-    /// rest.
+    /// A dialog without a hook: an observer saw it. The agent itself may be at rest.
     DialogSeen,
     DialogAnswered {
         call: Option<ToolCall>,
@@ -151,10 +150,9 @@ pub enum SessionSource {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationKind {
-    /// `permission_prompt`, `elicitation_dialog` and similar: a dialog has been open for six
-    /// seconds.
+    /// `permission_prompt`, `elicitation_dialog` etc.: a dialog has been open for six seconds.
     DialogOpen,
-    /// `idle_prompt`: the user has typed no key for a minute after the turn's end.
+    /// `idle_prompt`: no input for a minute after the turn's end.
     Idle,
     Other,
 }

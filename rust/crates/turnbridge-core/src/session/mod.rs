@@ -52,8 +52,7 @@ impl State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Detail {
     Ok,
-    /// An API error ended the turn; `error` is Claude's word for its kind: `rate_limit`,
-    /// `server_error`.
+    /// An API error ended the turn; its kind is Claude's word: `rate_limit`, `server_error`.
     Failed {
         error: String,
     },
@@ -176,8 +175,7 @@ pub struct Turn {
     pub additions: Vec<Addition>,
     pub started_at: Option<Timestamp>,
     pub speaks: Vec<SpeakCall>,
-    /// The Stop gate has asked for speech in this turn. The store keeps the agent's answer at that
-    /// moment.
+    /// The Stop gate has asked for speech in this turn; the store keeps the answer of that moment.
     pub is_reminded: bool,
     /// The turn has ended. Events that follow without a prompt (`!command`) belong to another turn.
     pub is_over: bool,
@@ -259,8 +257,7 @@ impl Host {
         self.entrypoint.as_deref() == Some("cli")
     }
 
-    /// Returns whether the session has neither a terminal nor an editor: `claude -p`, or a program
-    /// built with the SDK.
+    /// Returns whether it has no terminal or editor: `claude -p`, or a program built with the SDK.
     pub fn is_run_by_sdk(&self) -> bool {
         self.entrypoint.as_deref().is_some_and(|entrypoint| entrypoint.starts_with("sdk-"))
     }

@@ -1,5 +1,4 @@
-//! The record of a finished turn: the source of all views and messages that contain an agent's
-//! answer.
+//! The record of a finished turn: the source of all views and messages with an agent's answer.
 
 use crate::ids::SessionKey;
 use crate::session::advance::{is_addition, is_other_turn};
@@ -14,8 +13,7 @@ pub struct TurnRecord {
     /// The id of the turn's notice, whether a notice was wanted or not. Records of 0.1 have none.
     pub notice_id: Option<String>,
     pub prompt: Option<String>,
-    /// The prompts typed while the turn ran and given to the agent in it; of a long one the
-    /// beginning.
+    /// The prompts typed and given to the agent while the turn ran; of a long one the beginning.
     pub additions: Vec<String>,
     /// The answers before the Stop gate held the turn: often the real answer, followed only by "I
     /// have spoken.".

@@ -31,8 +31,7 @@ pub(super) struct TurnLine {
     background_tasks: Vec<String>,
 }
 
-/// Reads a line of the file of `session`. Returns `None` if it is no record, or not for this
-/// version.
+/// Reads a line of `session`'s file. Returns `None` if it is no record, or not for this version.
 ///
 /// A record whose session is unusable counts as a turn of `session`, whose file contains it.
 pub fn read_turn(line: &[u8], session: &SessionKey) -> Option<TurnRecord> {

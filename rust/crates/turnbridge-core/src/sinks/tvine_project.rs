@@ -2,14 +2,12 @@
 //! has started.
 //!
 //! Its name is the project's path with `-` for each separator, as Claude Code names its folders.
-//! With this alone `/a/b-c` and `/a-b/c` would have one name (TV-30), so a path that contains `-`
-//! gets a hash appended.
+//! With this alone `/a/b-c` and `/a-b/c` have one name (TV-30), so a path with `-` gets a hash.
 
 /// A file's name has at most 255 bytes, and the hash takes nine.
 const LONGEST: usize = 200;
 
-/// Returns the folder's name. `path` is absolute: the root of the git repository, else the folder
-/// itself.
+/// Returns the name. `path` is absolute: the root of the git repository, else the folder itself.
 pub fn project_id(path: &str) -> String {
     let is_separator = |letter: char| letter == '/' || (cfg!(windows) && "\\:".contains(letter));
     let trimmed = path.trim_end_matches(is_separator);

@@ -33,8 +33,7 @@ pub const fn tvine_status(state: State) -> &'static str {
     }
 }
 
-/// Returns the JSON to publish after `event`, without a line end. Returns `None` if the event is
-/// not published (X4).
+/// Returns the JSON to publish after `event`, without a line end; `None` if there is none (X4).
 pub fn tvine_message(session: &Session, event: &Event, tvine_session_id: &str) -> Option<String> {
     let is_idle_notice = matches!(event.kind, EventKind::Notified { kind: NotificationKind::Idle });
     if is_idle_notice && session.state() != State::Completed {

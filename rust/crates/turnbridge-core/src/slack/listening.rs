@@ -1,10 +1,8 @@
-//! Shares one Slack app among several machines: which machine a thread belongs to, whether the user
-//! receives a message about a reply in it, and how often each machine polls its threads for
-//! replies.
+//! Shares one Slack app among machines: which machine a thread belongs to, whether the user is told
+//! about a reply in it, and how often each machine polls its own threads.
 //!
 //! Slack sends an event to one socket of the app, chosen at random. So a machine may receive a
-//! reply for another one, and may not receive its own. It ignores the former, and polls for the
-//! latter.
+//! reply for another one, and miss its own. It ignores the former, and polls for the latter.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -153,8 +151,7 @@ impl Company {
     }
 }
 
-/// Slack allows an app some 50 calls of a method per minute in a workspace, for all machines
-/// together.
+/// Slack allows an app some 50 calls of a method per minute and workspace, for all machines.
 const SHARE: Duration = Duration::from_millis(1_200);
 const SHORTEST: Duration = Duration::from_secs(3);
 /// Where a socket receives every reply, polling only detects that another machine has come.

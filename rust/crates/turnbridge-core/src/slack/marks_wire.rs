@@ -1,13 +1,11 @@
-//! The file format of `slack-threads.jsonl`: one line for each change of `thread_marks`, oldest
-//! first.
+//! The file format of `slack-threads.jsonl`: a line per change of `thread_marks`, oldest first.
 
 use serde::{Deserialize, Serialize};
 
 use crate::slack::slack_ts::SlackTs;
 use crate::slack::thread_marks::{MarkChange, ThreadKey};
 
-/// Contains exactly one of `begun`, `since`, `taken` and `read_to`; the latter two with their
-/// thread.
+/// Contains one of `begun`, `since`, `taken` and `read_to`; the latter two with their thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,8 +49,7 @@ impl MarkLine {
         }
     }
 
-    /// Returns the change, or `None` for an empty line, or one that only a newer version
-    /// understands.
+    /// Returns the change; `None` if the line is empty, or only a newer version understands it.
     pub fn change(&self) -> Option<MarkChange> {
         let ts = |text: &Option<String>| SlackTs::parse(text.as_deref()?);
         if let Some(wanted) = ts(&self.begun) {

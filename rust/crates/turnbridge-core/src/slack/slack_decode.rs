@@ -69,9 +69,8 @@ fn is_link(target: &str) -> bool {
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
-/// Returns the text of a link. Slack makes links of addresses typed without a scheme; those become
-/// the typed address again. A link with a different label keeps both, because the agent needs the
-/// address.
+/// Returns a link's text. Slack makes links of addresses typed without a scheme; those become the
+/// typed address again. A link with another label keeps both, because the agent needs the address.
 fn read_link(target: &str, label: Option<String>) -> String {
     let Some(label) = label else { return target.to_owned() };
     let bare = |text: &str| {

@@ -1,5 +1,4 @@
-//! Decides which environment variables a process of Turnbridge takes from which process. It reads
-//! none itself.
+//! Decides which process's environment variables Turnbridge's processes use. It reads none itself.
 //!
 //! Claude Code adds `env` of a project's settings to its own environment, and so to that of every
 //! hook and MCP server. So the variables of Turnbridge's processes may be a project's choice, while
@@ -17,8 +16,7 @@ pub const FOLDERS: [&str; 8] = [
     "CODEX_HOME",
 ];
 
-/// The certificates that a connection trusts. With these and a proxy, another party could read the
-/// tokens.
+/// The trusted certificates. With these and a proxy, another party could read the tokens.
 pub const CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 /// The proxies of a connection.
@@ -33,8 +31,7 @@ pub const PROXIES: [&str; 8] = [
     "no_proxy",
 ];
 
-/// The variables that Windows needs to start a program and to open a connection, and the user's
-/// language.
+/// Windows' variables for starting a program and opening a connection, and the user's language.
 const SYSTEM: [&str; 8] =
     ["SystemRoot", "SystemDrive", "windir", "TEMP", "TMP", "LANG", "LC_ALL", "LC_MESSAGES"];
 
@@ -57,8 +54,7 @@ pub fn is_of_the_call(name: &str) -> bool {
         || ["AI_AGENT", "PLUGIN_ROOT", "PLUGIN_DATA", "TURNBRIDGE_NOTIFY_CHAINED"].contains(&name)
 }
 
-/// Returns whether a process with this name is an agent: `claude`, `claude.exe`, `codex`,
-/// `codex-x86_64-unk`.
+/// Returns whether it is an agent's process: `claude`, `claude.exe`, `codex`, `codex-x86_64-unk`.
 pub fn is_agent(process_name: &str) -> bool {
     let name = process_name.to_ascii_lowercase();
     name.starts_with("claude") || name.starts_with("codex")

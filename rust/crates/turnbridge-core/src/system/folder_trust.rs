@@ -1,6 +1,5 @@
-//! Decides whether Turnbridge may act on its file or folder: a user who can write to it could have
-//! put its content there, for example a reply that an agent then runs. For Unix; it reads no file
-//! itself.
+//! Decides whether Turnbridge may act on its file or folder: a user with write access could have
+//! put there, for example, a reply that an agent then runs. For Unix; it reads no file itself.
 
 use std::fmt;
 

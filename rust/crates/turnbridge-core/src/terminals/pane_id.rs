@@ -53,8 +53,7 @@ fn is_unprintable(letter: char) -> bool {
         || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Set by `turnbridge run` to the `TVINE_SESSION_ID` that it has set itself: such an id names no
-/// pane.
+/// Set by `turnbridge run` to its own `TVINE_SESSION_ID`: such an id names no pane.
 pub const OWN_SESSION: &str = "TURNBRIDGE_RUN";
 
 /// Returns the pane that an environment belongs to.

@@ -12,8 +12,8 @@ pub struct Terminal {
     pub pane: Option<&'static str>,
     /// The variables that hooks store: they identify the pane, and reach its terminal.
     kept: &'static [Variable],
-    /// The variables that hooks drop. An agent started elsewhere by Turnbridge must not inherit
-    /// them either.
+    /// The variables that hooks drop. Agents that Turnbridge starts elsewhere do not inherit them
+    /// either.
     dropped: &'static [Variable],
 }
 
@@ -84,8 +84,7 @@ pub fn is_kept(name: &str) -> bool {
     TERMINALS.iter().flat_map(|terminal| terminal.kept).any(|variable| variable.is(name))
 }
 
-/// Returns whether the variable describes the terminal in which a process was started. `name` is in
-/// capitals.
+/// Returns whether the variable describes a process's terminal. `name` is in capitals.
 pub fn is_of_a_terminal(name: &str) -> bool {
     let mut variables =
         TERMINALS.iter().flat_map(|terminal| terminal.kept.iter().chain(terminal.dropped));
@@ -108,8 +107,7 @@ mod tests {
         }
     }
 
-    /// Returns the variables by which panes are named and found, without those of any other
-    /// purpose.
+    /// Returns the variables by which panes are named and found, without those for other purposes.
     fn asked_for() -> BTreeSet<String> {
         let asked = RefCell::new(BTreeSet::new());
         let ask = |set: Option<(&str, &str)>| {

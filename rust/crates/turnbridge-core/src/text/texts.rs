@@ -13,8 +13,7 @@ pub use crate::text::spoken_text::Language;
 use crate::timestamp::time_text;
 
 impl Language {
-    /// Reads the language of `LANG` or a similar variable (`ja_JP.UTF-8`), or of a Windows name
-    /// (`ja-JP`).
+    /// Reads `LANG` or a similar variable (`ja_JP.UTF-8`), or a Windows name (`ja-JP`).
     pub fn from_locale(locale: &str) -> Language {
         let language = locale.split(['_', '-', '.', '@']).next().unwrap_or_default();
         if ["ja", "jpn", "japanese"].iter().any(|name| language.eq_ignore_ascii_case(name)) {
@@ -142,8 +141,7 @@ pub fn with_reason(language: Language, sentence: &str, reason: Option<&str>) -> 
     }
 }
 
-/// Returns the reason that `with_reason` adds to a failed or interrupted run; `code` is the exit
-/// code or the signal.
+/// Returns the reason of a failed or interrupted run; `code` is the exit code or the signal.
 pub fn failure_reason(
     language: Language,
     agent: Option<Agent>,

@@ -13,8 +13,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     replaced(text, |c| matches!(c, '\n' | '\t').then_some(c))
 }
 
-/// Returns the text as one safe line: line ends, tabs and other controls that are white space
-/// become blanks.
+/// Returns one safe line: line ends, tabs and other white-space controls become blanks.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     replaced(text, |c| c.is_whitespace().then_some(' '))
 }
@@ -85,8 +84,7 @@ fn is_unseen(c: char) -> bool {
         | '\u{13430}'..='\u{13455}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Matches letters of scripts whose spelling has joiners: Arabic and related, Indic ones,
-/// Mongolian.
+/// Matches letters of scripts with joiners: Arabic and related, Indic ones, Mongolian.
 fn joins(c: char) -> bool {
     c != '\u{61c}'
         && matches!(c,

@@ -1,11 +1,10 @@
 //! Reads Claude Code's note of a running process, `sessions/<pid>.json` in its config folder.
 //!
-//! It is undocumented, so its absence means nothing. It reports four facts for which no hook is
-//! called: the user interrupted a turn (status `idle` after the last event), approved a dialog
-//! (`busy`), has a dialog open without a hook (`waiting`), or text typed during a turn runs now
-//! (still `busy`). Seen with 2.1.197 and 2.1.326: times in milliseconds, `procStart` a string with
-//! field 22 of `/proc/<pid>/stat`, no status in `-p`; `shell` is idle with a background command
-//! running.
+//! It is undocumented, so its absence means nothing. It reports what has no hook: the user
+//! interrupted a turn (status `idle` after the last event) or approved a dialog (`busy`), a dialog
+//! without a hook is open (`waiting`), or text typed during a turn runs now (still `busy`). Seen
+//! with 2.1.197 and 2.1.326: times in milliseconds, `procStart` a string with field 22 of
+//! `/proc/<pid>/stat`, no status in `-p`; `shell` is idle with a background command running.
 
 use std::time::Duration;
 
@@ -102,8 +101,7 @@ pub fn shows_something_else(note: &[u8], session_id: &SessionId, process: Proces
     is_it && (is_waiting || file.parked_job_id.is_some())
 }
 
-/// Returns whether a turn has ended or was interrupted, and the agent has not read all of its
-/// additions.
+/// Returns whether a turn has ended or was interrupted before the agent read all its additions.
 fn is_about_to_go_on(run: &Run, now: Timestamp) -> bool {
     let is_interrupted = run.activity == Activity::Completed(Some(Detail::Interrupted));
     (run.turn.is_over || is_interrupted)

@@ -33,9 +33,9 @@ impl Input<'_> {
     }
 }
 
-/// Returns whether the screen shows only the rest of a long text in the input line, whose first
-/// line has left the screen at the top. It does not show whether the text becomes a prompt: the
-/// caller must know that from before it was pasted.
+/// Returns whether the screen shows only the rest of a long input text, whose first line has left
+/// it at the top. It does not show whether the text becomes a prompt: the caller must know that
+/// from before it was pasted.
 pub fn is_filled_by_input(screen: &str) -> bool {
     let lines: Vec<&str> = screen.lines().collect();
     let Some(rule) = lines.iter().position(|line| line.starts_with("──")) else { return false };
@@ -43,10 +43,10 @@ pub fn is_filled_by_input(screen: &str) -> bool {
     rule > 1 && lines[1..rule].iter().all(|line| line.starts_with("  "))
 }
 
-/// Returns whether it is the list of agents, whose input line looks like that of a session, though
-/// a text there begins another one. The signs are the counts above (`1 awaiting input · 0 working ·
-/// 2 completed`), which a small pane or 2.1.326 does not show, the words in the empty line, and the
-/// keys below it: Enter creates, opens or returns.
+/// Returns whether it is the list of agents. Its input line looks like a session's, but a text
+/// there begins another session. The signs are the counts above (`1 awaiting input · 0 working · 2
+/// completed`), the words in the empty line, and the keys below it: Enter creates, opens or
+/// returns. A small pane or 2.1.326 does not show the counts.
 fn is_list_of_agents(lines: &[&str], text: &str, below: &[&str]) -> bool {
     let counts = |line: &&str| line.contains(" awaiting input · ") && line.contains(" working · ");
     let keys = |line: &&str| {

@@ -1,9 +1,8 @@
-//! Parses a command line of Codex: whether it starts the terminal interface, or a program that ends
-//! by itself.
+//! Parses a command line of Codex: whether it starts the interface, or a program that ends by
+//! itself.
 //!
 //! It only binds a pane to a session, and is never evidence of a state (KT-57). The options are
-//! those of Codex 0.166.0. An unknown option with a value is a problem: its value is taken for a
-//! subcommand.
+//! those of Codex 0.166.0; the value of an unknown option is taken for a subcommand.
 
 /// A command line, with the facts that a pane needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -61,8 +61,7 @@ pub fn is_running(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
     matches!(last_turn, LastTurn::Open { .. }) && !is_left(last_turn, open_since)
 }
 
-/// Returns whether the last turn is open, and older than `open_since`: the process that ran it was
-/// killed.
+/// Returns whether the last turn is open, and older than `open_since`: its process was killed.
 pub fn is_left(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
     match last_turn {
         LastTurn::Open { at, .. } => {
@@ -72,8 +71,8 @@ pub fn is_left(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
     }
 }
 
-/// Returns who decides about the requests of the last turn (`user`, `auto_review`). A turn keeps
-/// its first value; the thread's settings count only if no turn records one. Returns `None` if none
+/// Returns who decides about the last turn's requests (`user`, `auto_review`). A turn keeps its
+/// first value; the thread's settings count only if no turn records one. Returns `None` if none
 /// does.
 pub fn approvals_reviewer(lines: impl DoubleEndedIterator<Item = Line>) -> Option<String> {
     let mut of_thread = None;

@@ -19,8 +19,7 @@ use crate::session::event::{
 use crate::timestamp::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The limit of a text. No typed text or model's answer is longer; a longer one is cut, and
-/// reported.
+/// The limit of a text. No typed text or answer is longer; a longer one is cut, and reported.
 const LONG: Keep = Keep::Scalar(16 << 20);
 const PATH: Keep = Keep::Scalar(32 << 10);
 const SHORT: Keep = Keep::Scalar(1 << 10);

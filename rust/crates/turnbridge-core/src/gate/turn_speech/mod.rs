@@ -134,8 +134,8 @@ impl Record {
         }
     }
 
-    /// Returns whether the record is a user's text, or a command that began the turn. Claude's
-    /// insertions are not: tool results, bodies of skills, feedback of hooks, summaries of a
+    /// Returns whether the record is a user's text, or a command that began the turn; not an
+    /// insertion of Claude: tool results, bodies of skills, feedback of hooks, summaries of a
     /// compaction.
     fn is_prompt(&self) -> bool {
         !self.is_on(Wanted::IsMeta)

@@ -82,8 +82,7 @@ struct MessageFile {
     markdown: Option<String>,
 }
 
-/// Reads a notice. Returns `None` if it is not whole, has no usable id, or a newer version wrote
-/// it.
+/// Reads a notice. Returns `None` if it is not whole, has no usable id, or is of a newer version.
 pub fn read_notice(bytes: &[u8]) -> Option<Notice> {
     let file: NoticeFile = serde_json::from_slice(bytes).ok()?;
     let is_readable = file.version <= VERSION && is_notice_id(&file.id);
@@ -243,8 +242,7 @@ fn message_file(message: &Message) -> MessageFile {
     MessageFile { text, markdown }
 }
 
-/// Serialises a struct of strings and numbers, which always succeeds; an empty file would read as
-/// absent.
+/// Serialises a struct, which always succeeds; an empty file would read as absent.
 fn to_json(file: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(file).unwrap_or_default()
 }

@@ -115,8 +115,7 @@ impl<'a> TranscriptSearch<'a> {
     }
 }
 
-/// Returns the state of the turn after one of its records, or `None` if the record does not change
-/// it.
+/// Returns the turn's state after one of its records; `None` if the record does not change it.
 fn meaning(record: &Value) -> Option<Trace> {
     let content = record.pointer("/message/content").or_else(|| record.get("content"));
     match text(record, "type")? {

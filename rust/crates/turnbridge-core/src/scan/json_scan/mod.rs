@@ -29,8 +29,7 @@ pub struct Field {
     pub keep: Keep,
 }
 
-/// Makes a table of wanted fields: `Wanted` names them in their order, `FIELDS` is the table for a
-/// scanner.
+/// Makes a table of wanted fields: `Wanted` names them in order, `FIELDS` is the scanner's table.
 macro_rules! wanted_fields {
     ($($name:ident: $keep:expr, [$($step:expr),+];)+) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]

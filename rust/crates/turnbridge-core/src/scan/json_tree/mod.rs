@@ -47,8 +47,8 @@ impl Member {
 }
 
 impl Node {
-    /// Returns the member that counts: of duplicate keys the last. Returns `None` also if this is
-    /// no object.
+    /// Returns the member that counts: the last of duplicate keys. Returns `None` also if it is no
+    /// object.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.members().iter().rfind(|member| member.key == key).map(|member| &member.value)
     }

@@ -77,9 +77,9 @@ pub(crate) enum Order {
     Late,
 }
 
-/// The end of a run is never late: no earlier event of its process can follow it. The same holds
-/// for the end of the open turn and for the next turn's prompt: if they are older, the clock was
-/// set back.
+/// The order of an event. The end of a run is never late: no earlier event of its process can
+/// follow it. Nor is the end of the open turn, or the next prompt: if older, the clock was set
+/// back.
 fn order_of(run: &Run, event: &Event) -> Order {
     let is_goodbye = matches!(
         event.kind,
@@ -93,8 +93,7 @@ fn order_of(run: &Run, event: &Event) -> Order {
     }
 }
 
-/// Returns whether the event ends the open turn, or begins another one after its end, judged by
-/// ids.
+/// Returns whether the event ends the open turn, or begins another after its end, by ids.
 fn is_next_of_turn(turn: &Turn, event: &Event) -> bool {
     let Some(id) = event.facts.prompt_id.as_ref().filter(|_| event.agent_id.is_none()) else {
         return false;
@@ -129,8 +128,7 @@ pub fn is_addition(run: &Run, event: &Event) -> bool {
         && !run.turn.is_over
 }
 
-/// Returns whether this end was reported before. The Stop hook and the rollout both report the end
-/// of a Codex turn; the first counts.
+/// Returns whether this end was reported before: a Codex turn's by the Stop hook and the rollout.
 fn is_told_again(run: &Run, event: &Event) -> bool {
     let is_end = matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. });
     is_end && run.turn.is_over && run.activity != Activity::Working && is_same_turn(run, event)
@@ -141,9 +139,8 @@ fn is_same_turn(run: &Run, event: &Event) -> bool {
     event.session.agent.names_turns_once() && id.is_some() && run.turn.prompt_id == *id
 }
 
-/// Returns the run that the event belongs to, and adds it if it is new. Returns `None` if the event
-/// concerns no run that could change: a sub-agent revives no run, and an ended run does not end
-/// twice.
+/// Returns the event's run, and adds it if it is new. Returns `None` if the event concerns no run
+/// that could change: a sub-agent revives no run, and an ended run does not end twice.
 fn run_of(session: &mut Session, event: &Event) -> Option<usize> {
     let known = session.runs.iter().position(|run| run.process == event.process);
     match known {
@@ -400,8 +397,8 @@ fn note_speaks(turn: &mut Turn, event: &Event) {
     match &event.kind {
         EventKind::ToolEnded { speak: Some(call), .. } => turn.speaks.push(call.clone()),
         EventKind::ToolBatchEnded { speaks } => {
-            // The batch repeats the calls that ran. Its calls are new only if no other event
-            // reported them.
+            // The batch repeats the calls that ran: they are new only if no other event reported
+            // them.
             let told = turn.speaks.iter().any(|call| call.outcome != SpeakOutcome::Refused);
             if !told {
                 turn.speaks.extend(speaks.iter().cloned());

@@ -73,8 +73,7 @@ pub fn split_prompt(prompt: &str) -> (Part, Vec<Part>) {
     (part(&layout, 0, end, None), split_from(&layout, end))
 }
 
-/// Returns the parts of an answer, numbered `(2/5)` if there are several. Returns none for an empty
-/// text.
+/// Returns the parts of an answer, numbered `(2/5)` if there are several; none for an empty text.
 pub fn split_answer(text: &str) -> Vec<Part> {
     split_from(&Layout::new(text), 0)
 }
@@ -138,8 +137,7 @@ fn number_line(number: usize, count: usize) -> String {
     format!("({number}/{count})\n\n")
 }
 
-/// Returns whether a number before it on the same line leaves its meaning unchanged. If in doubt,
-/// it does not.
+/// Returns whether a number before it on the same line is harmless. If in doubt, it is not.
 fn is_prose(piece: &str) -> bool {
     let first_line = piece.lines().next().unwrap_or_default();
     let begins_as_prose = |c: char| c.is_alphabetic() || "「『（(\"'“‘".contains(c);

@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use crate::slack::slack_ts::SlackTs;
 
-/// The overlap of two reads: Slack may show a message some moments later than one with a newer
-/// time. A thread is read again from this much before its mark; replies taken there are still
-/// known.
+/// The overlap of two reads: Slack may show a message some moments later than a newer one. A thread
+/// is read again from this much before its mark; replies taken there are still known.
 pub const OVERLAP: Duration = Duration::from_secs(60);
 
 /// A thread: its channel, and the time of its parent as Slack writes it.
@@ -115,15 +114,14 @@ impl ThreadMarks {
         ts <= self.asked_from(thread) || self.is_taken(thread, ts)
     }
 
-    /// Returns whether exactly this reply was stored. It is the only check for replies from the
-    /// socket: they arrive within minutes, and a mark may have passed a message that Slack had not
-    /// shown yet.
+    /// Returns whether exactly this reply was stored: the only check for replies from the socket.
+    /// They arrive within minutes, and a mark may have passed a message that Slack had not shown
+    /// yet.
     pub fn is_taken(&self, thread: &ThreadKey, ts: SlackTs) -> bool {
         self.threads.get(thread).is_some_and(|mark| mark.taken.contains(&ts))
     }
 
-    /// Returns where a thread begins. A thread newer than the start of listening counts whole,
-    /// whatever this machine's clock was.
+    /// Returns a thread's begin: whole, if it is newer than the wish to listen, whatever the clock.
     fn begin(&self, thread: &ThreadKey) -> SlackTs {
         let zero = SlackTs::from_micros(0);
         let parent = SlackTs::parse(&thread.thread_ts).unwrap_or(zero);

@@ -139,8 +139,7 @@ struct Model {
 }
 
 impl Model {
-    /// Writes the reply's file, then the line about it. If it is killed in between, the file is
-    /// found at the start.
+    /// Writes the reply's file, then its line. After a kill in between, the start finds the file.
     fn accept(&mut self, seconds: u64, dice: &mut Dice) {
         self.accepted.push(seconds);
         if dice.roll(9) == 0 {

@@ -7,8 +7,7 @@ pub const LABEL: &str = "dev.turnbridge.daemon";
 
 const ENVIRONMENT: &str = "<key>EnvironmentVariables</key>";
 
-/// Writes the property list. `output` is the file for the daemon's output before it has its own
-/// log, and when it panics.
+/// Writes the list. `output` is for the daemon's output before it has its log, and when it panics.
 ///
 /// launchd ends the process group of a job with it. Agents that answer a reply have their own
 /// sessions and survive (`AbandonProcessGroup` is not needed for that).
@@ -55,8 +54,7 @@ fn string(text: &str) -> String {
     format!("<string>{}</string>", escape(text))
 }
 
-/// Returns the variables in a list that `render` has written. For another list the result is
-/// undefined.
+/// Returns the variables in a list of `render`. Of other lists it returns any or none.
 pub fn environment_in(definition: &str) -> Environment {
     let lines = definition.lines().map(str::trim).skip_while(|line| *line != ENVIRONMENT).skip(2);
     let lines: Vec<_> = lines.take_while(|line| *line != "</dict>").collect();

@@ -38,8 +38,8 @@ impl fmt::Display for Unwritable {
 }
 
 impl Job {
-    /// Refuses control characters: no format can represent them, and in two of them a line break
-    /// would begin a new entry.
+    /// Refuses control characters, which no format has; in two of them a line break begins an
+    /// entry.
     fn check(&self) -> Result<(), Unwritable> {
         let names = self.environment.iter().map(|(name, _)| name);
         let values = self.environment.iter().map(|(_, value)| value);

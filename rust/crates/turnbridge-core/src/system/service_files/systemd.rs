@@ -7,10 +7,10 @@
 //!   `MemoryDenyWriteExecute`), which imply it in a user's manager: no `sudo` in an agent. Besides,
 //!   agents make namespaces for their own sandbox, and Node.js writes code that it then runs.
 //! - `ProtectHome`, `ProtectSystem`, `ReadOnlyPaths`, `PrivateTmp`, `PrivateDevices`: an agent
-//!   works anywhere in the home, reaches the user's terminal by sockets in `/tmp`, and needs sound
-//!   to speak.
+//!   works in the whole home, uses sockets of the user's terminal in `/tmp`, and needs sound to
+//!   speak.
 //! - `PrivateNetwork`, `IPAddressDeny`: the daemon and the agents use the network.
-//! - `UMask`: files of a project have the same mode as without the daemon. Turnbridge's files are
+//! - `UMask`: files of a project have the mode that they have elsewhere. Turnbridge's files are
 //!   private without it.
 
 use super::{Environment, Job, Unwritable, refuse_if};
@@ -84,8 +84,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Returns the variables in a unit that `render` has written. For another unit the result is
-/// undefined.
+/// Returns the variables in a unit of `render`. Of other units it returns any or none.
 pub fn environment_in(definition: &str) -> Environment {
     let variable = |line: &str| {
         let word = unquoted(line.strip_prefix("Environment=")?).replace("%%", "%");

@@ -8,11 +8,10 @@ use super::{Job, Unwritable, check, refuse_if};
 
 pub const TASK: &str = r"\Turnbridge\Daemon";
 
-/// Runs the daemon in a console without a window. A console program gets a window, and closing it
-/// ends the program; `Hidden` only hides the task in the list of tasks. conhost does not pass on
-/// the exit code (microsoft/terminal#17178), so that `RestartOnFailure` misses some failures. So a
-/// second trigger starts the task every minute, which has no effect while the daemon runs
-/// (`IgnoreNew`).
+/// Runs the daemon in a console without a window. Closing a console program's window ends it, and
+/// `Hidden` only hides the task in the list of tasks. conhost does not return the exit code
+/// (microsoft/terminal#17178), so `RestartOnFailure` misses some failures. Hence the second
+/// trigger, every minute, which has no effect while the daemon runs (`IgnoreNew`).
 const CONSOLE: &str = r"%SystemRoot%\System32\conhost.exe";
 
 /// Writes the task. `user` is the user whose logon starts it, `DOMAIN\name`. A task for oneself

@@ -2,8 +2,7 @@
 
 use super::automount_root;
 
-/// The environment of a program without a login shell: it lacks the variables of the user's
-/// profile.
+/// A program's environment without a login shell: it lacks the user's profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
     pub home: String,

@@ -44,8 +44,7 @@ impl DistributionName {
         self.0.to_lowercase() == name.to_lowercase()
     }
 
-    /// Returns whether it is the internal distribution of a container program, in which no user
-    /// works.
+    /// Returns whether it is the internal distribution of a container program, for no user.
     pub fn is_internal(&self) -> bool {
         const INTERNAL: [&str; 4] =
             ["docker-desktop", "docker-desktop-data", "rancher-desktop", "rancher-desktop-data"];
@@ -64,8 +63,7 @@ impl fmt::Display for DistributionName {
 pub fn decode_output(bytes: &[u8]) -> String {
     let text = match bytes.strip_prefix(&[0xff, 0xfe]) {
         Some(rest) => from_utf16(rest),
-        // No text in UTF-8 has a NUL. In UTF-16 even names without any ASCII letter end with a line
-        // end, which has one.
+        // No text in UTF-8 has a NUL. In UTF-16 even a name without ASCII has a line end with one.
         None if bytes.contains(&0) => from_utf16(bytes),
         None => match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
@@ -82,8 +80,7 @@ fn from_utf16(bytes: &[u8]) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Returns the distributions in the output of `wsl.exe -l -q`, in its order, and the lines that are
-/// no names.
+/// Returns the distributions in the output of `wsl.exe -l -q`, in order, and the lines without one.
 pub fn distributions_in(output: &[u8]) -> (Vec<DistributionName>, Vec<String>) {
     let text = decode_output(output);
     let lines = text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty());

@@ -95,7 +95,7 @@ impl Scanner {
         seen
     }
 
-    /// Takes the passing of time.
+    /// Returns an observation if the time without output is long enough.
     pub fn tick(&mut self, now: Timestamp) -> Option<Seen> {
         let Output::Flowing { last_at } = self.output else { return None };
         if now.since(last_at) < self.quiet {
@@ -105,8 +105,7 @@ impl Scanner {
         Some(Seen::OutputStopped { last_at })
     }
 
-    /// Returns how long from `now` until a `tick` may return an observation, if no output comes
-    /// before.
+    /// Returns how long from `now` until a `tick` may return an observation without further output.
     pub fn next_tick(&self, now: Timestamp) -> Option<Duration> {
         match self.output {
             Output::Flowing { last_at } => Some(self.quiet.saturating_sub(now.since(last_at))),

@@ -67,8 +67,7 @@ pub struct PaneView {
 }
 
 impl Panes {
-    /// Records a launch. The program that ran in the pane before has ended: its shell was back
-    /// (KT-70).
+    /// Records a launch. The program before it has ended: its shell was back (KT-70).
     pub fn launch(&mut self, pane: &PaneId, launch: Launch) {
         self.leave(pane, PaneEnd::PromptReturned);
         if launch.agent.is_bound_to_panes_by_launch()
@@ -171,8 +170,7 @@ impl Panes {
     }
 }
 
-/// Returns the binding of a run. A headless run is in no pane, though it may have been started from
-/// one.
+/// Returns a run's binding. A headless run has none, though a pane may have started it.
 fn shown_run(session: &Session, run: &Run) -> Option<Binding> {
     let pane = pane_of(|name| run.host.env(name)).filter(|_| !run.host.is_headless())?;
     Some(Binding {

@@ -110,8 +110,7 @@ end tell
 end run";
 
 impl Pane {
-    /// Finds the pane by the variables of a process in it. For a terminal in a terminal it is the
-    /// inner one's pane.
+    /// Finds the pane by a process's variables: of a terminal in a terminal the inner one's.
     pub fn of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Pane> {
         let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let owned = |name: &str| variable(name).map(str::to_owned);
@@ -156,8 +155,8 @@ impl Pane {
         }
     }
 
-    /// Returns a call that succeeds if the pane exists, and for tmux also prints its state. Returns
-    /// `None` if the terminal has no such call.
+    /// Returns a call that succeeds if the pane exists; tmux's also prints its state. `None`: no
+    /// such call.
     pub fn look(&self) -> Option<Call> {
         match self {
             Pane::Tmux { socket, pane } => {
@@ -173,8 +172,8 @@ impl Pane {
         }
     }
 
-    /// Returns the calls that bring it to the front; all of them must succeed. Returns `None` if
-    /// this terminal has none.
+    /// Returns the calls that bring it to the front; all must succeed. `None`: this terminal has
+    /// none.
     pub fn switch(&self) -> Option<Vec<Call>> {
         match self {
             Pane::Tmux { socket, pane } => Some(vec![
@@ -194,8 +193,8 @@ impl Pane {
         }
     }
 
-    /// Returns the call for tmux's client, which may show another session. It fails if no client is
-    /// attached, which is no failure of the switch.
+    /// Returns tmux's call to show the pane in its client, which may show another session. It fails
+    /// without a client, which is no failure of the switch.
     pub fn show(&self) -> Option<Call> {
         match self {
             Pane::Tmux { socket, pane } => Some(tmux(socket, &["switch-client", "-t", pane])),
@@ -241,8 +240,7 @@ impl Pane {
         self.paste("").is_some()
     }
 
-    /// Returns the call that prints the pane's content as text. Returns `None` if this terminal has
-    /// none.
+    /// Returns the call that prints the pane's text. `None`: this terminal has none.
     pub fn screen(&self) -> Option<Call> {
         match self {
             // Without `-u` it writes `_` for every character that is not ASCII, if the locale is C.
@@ -259,9 +257,8 @@ impl Pane {
         }
     }
 
-    /// Returns the call that presses Ctrl-S, by which Claude stashes a draft until the next prompt
-    /// is sent. Without a draft it restores the stashed one. Returns `None` if this terminal has
-    /// none.
+    /// Returns the call that presses Ctrl-S, by which Claude stashes a draft until the next prompt.
+    /// Without a draft it restores the stashed one. `None`: this terminal has none.
     pub fn put_draft_aside(&self) -> Option<Call> {
         const CTRL_S: &str = "\x13";
         match self {

@@ -156,8 +156,7 @@ fn closing_bracket(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns whether the text is a link's target: it has no blanks except before a title. Other text
-/// in brackets is prose.
+/// Returns whether it is a target: no blanks except before a title. Other brackets are prose.
 fn is_target(text: &str) -> bool {
     let text = text.trim();
     text.starts_with('<')

@@ -21,8 +21,7 @@ pub enum Language {
     English,
 }
 
-/// Returns the utterances; none for a text without speakable words, such as an answer that is only
-/// code.
+/// Returns the utterances; none if it has no speakable words, such as an answer of code only.
 pub fn spoken_text(markdown: &str) -> Vec<Utterance> {
     let mut utterances = Vec::new();
     for block in blocks::blocks(&without_control_characters(markdown)) {
@@ -123,8 +122,7 @@ fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Removes control characters except line ends and tabs; a terminal's colour codes are removed
-/// whole.
+/// Removes control characters except line ends and tabs; codes that colour a terminal whole.
 fn without_control_characters(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

@@ -163,8 +163,7 @@ pub fn own_calls(text: &str) -> Result<Vec<OwnCall>, Refusal> {
     Ok(handlers.filter_map(own_call).collect())
 }
 
-/// Returns whether the user has disabled all hooks (`disableAllHooks`): Turnbridge's do not run
-/// either.
+/// Returns whether the user has disabled all hooks (`disableAllHooks`), Turnbridge's too.
 pub fn all_hooks_are_off(text: &str) -> bool {
     parse(text).is_ok_and(|root| {
         root.get("disableAllHooks").map(|it| &it.value) == Some(&Value::Bool(true))

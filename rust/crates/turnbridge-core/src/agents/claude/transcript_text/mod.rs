@@ -53,8 +53,7 @@ pub fn last_answer(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
         }
         match entry.kind {
             Kind::Prompt(_) | Kind::Command(_) | Kind::ToolResult => texts.clear(),
-            // A hook has continued the agent. If no more text follows, the text before is the
-            // answer.
+            // A hook has continued the agent. If no text follows, the text before is the answer.
             Kind::Feedback => is_asked_again = true,
             Kind::Answer(said) => {
                 if std::mem::take(&mut is_asked_again) {

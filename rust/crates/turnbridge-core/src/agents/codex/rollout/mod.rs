@@ -146,8 +146,8 @@ impl RolloutThread {
     }
 
     /// Returns whether only a turn's own record can end it. A damaged line may have been the
-    /// beginning of a turn; a whole file without such a record is judged by its messages, whatever
-    /// its version.
+    /// beginning of a turn; a whole file without one is judged by its messages, whatever its
+    /// version.
     fn is_exact(&self) -> bool {
         let may_tell = self.is_modern || self.meta.is_none();
         self.has_tasks || (self.is_damaged && may_tell)
@@ -348,8 +348,7 @@ impl RolloutThread {
     }
 }
 
-/// Returns how the last turn in these lines ended, and when. Returns `None` if it is open, or the
-/// lines do not contain it.
+/// Returns how the last turn in these lines ended, and when; `None` if it is open or not in them.
 pub fn last_end(lines: impl DoubleEndedIterator<Item = Line>) -> Option<RolloutEvent> {
     for line in lines.rev() {
         let kind = match line.record {
@@ -421,8 +420,7 @@ impl ThreadState {
     }
 }
 
-/// Returns whether it is the prompt by which the TUI names a new thread. It has its own turn, which
-/// `notify` reports like any other.
+/// Returns whether it is the prompt of the turn that names a new thread; `notify` reports it too.
 pub fn is_title_request(prompt: &str) -> bool {
     prompt.trim_start().starts_with("Generate a concise, single-line task title")
 }

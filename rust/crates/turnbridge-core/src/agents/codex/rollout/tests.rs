@@ -316,8 +316,7 @@ fn a_sub_agent_is_folded_into_its_root() {
     }
 }
 
-/// Cuts one line in six, and puts noise before one in twelve. Each line has a flag whether it is
-/// whole.
+/// Cuts one line in six, and puts noise before one in twelve. Marks each line as whole or not.
 fn damaged(text: &str, dice: &mut Dice) -> Vec<(Vec<u8>, bool)> {
     let mut lines = Vec::new();
     for line in text.lines() {

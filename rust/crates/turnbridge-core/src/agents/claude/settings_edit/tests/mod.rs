@@ -60,7 +60,7 @@ fn kt_22_what_is_registered_is_what_the_plugin_registers() {
 #[test]
 fn a_new_file_has_one_line_for_each_hook() {
     let text = apply("", &registration());
-    // Both braces of the object and of its `hooks`; of each event its brackets, and a line for each
+    // Both braces of the object and of its `hooks`; each event's brackets, and a line for each
     // call.
     let lines = 4 + 2 * events().count() + calls();
     assert_eq!(text.lines().count(), lines);
