@@ -64,7 +64,7 @@ impl SessionKey {
         SessionKey { agent, id }
     }
 
-    /// Reads `Display`'s text. Returns `None` if the agent is not known or the id is not safe.
+    /// Reads the text of `Display`. Returns `None` if the agent is unknown or the id is not safe.
     pub fn parse(text: &str) -> Option<SessionKey> {
         let (agent, id) = text.split_once('-')?;
         SessionKey::of(agent, id)
@@ -199,8 +199,8 @@ pub fn is_safe_component(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Returns whether it is a UUID, as Codex's ids are. It takes any other text for a name or a
-/// prompt.
+/// Returns whether it is a UUID, as Codex's ids of threads and turns are. Codex takes any other
+/// text for a name or a prompt.
 pub fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(index, byte)| match index {

@@ -1,5 +1,6 @@
 //! The file formats of `board.json`, with the address and the token of the running daemon's board,
-//! and `board-code` (see `sign_in`). Only its user can read it; only the lock shows a daemon.
+//! and of `board-code` (see `sign_in`). Only their user can read them. The daemon's lock alone
+//! shows whether it runs.
 
 use std::fmt;
 

@@ -68,7 +68,7 @@ impl Unasked {
     }
 }
 
-/// Finds the hook that calls the gate: the plugin's first, with which `--no-gate` has no effect.
+/// Finds the hook that calls the gate: the plugin's first, beside which `--no-gate` has no effect.
 pub fn who_asks(facts: &HookFacts) -> Result<Caller, Unasked> {
     if let Some(file) = &facts.all_off_in {
         return Err(Unasked::AllOff(file.clone()));

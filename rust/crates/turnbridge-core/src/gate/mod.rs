@@ -101,7 +101,8 @@ pub fn decide_stop(stop: Stop, look: &mut impl Look) -> Decision {
         return decide(Rule::Alone, "CLAUDE_CODE_ENTRYPOINT");
     }
     match look.speech() {
-        // An attempt counts: if the machine or the user did not allow it, one reminder is enough.
+        // An attempt counts: the gate does not ask for speech that the machine or user did not
+        // allow.
         Some(outcome) => decide(Rule::Spoken, outcome.as_str()),
         None => decide(Rule::NotSpoken, "no speech in this turn"),
     }

@@ -46,7 +46,7 @@ impl Destination {
 pub struct ThreadPlace {
     pub channel: String,
     pub thread_ts: String,
-    /// The message that is answered: no message of Turnbridge's for this notice is older.
+    /// The message that is answered; this notice's messages are newer.
     pub after_ts: String,
 }
 
@@ -109,7 +109,7 @@ impl Notice {
         Notice::new(NoticeKind::Turn, id, session.into(), now)
     }
 
-    /// `error` is the kind of API error.
+    /// Builds a notice of a failed turn. `error` is the kind of API error.
     pub fn failed(
         id: String,
         session: impl Into<NamedSession>,
@@ -120,7 +120,7 @@ impl Notice {
         Notice { subject: Some(error), ..notice }
     }
 
-    /// `tool` is the one whose dialog is open, if known.
+    /// Builds a notice of an open dialog. `tool` is the one that it is about, if known.
     pub fn waiting(
         id: String,
         session: impl Into<NamedSession>,
@@ -131,7 +131,7 @@ impl Notice {
         Notice { subject: tool, ..notice }
     }
 
-    /// `session` is the one that the thread belongs to; empty if it is not known.
+    /// Builds a message in a thread. `session` is the thread's; empty if not known.
     pub fn word(
         id: String,
         session: NamedSession,

@@ -9,7 +9,8 @@ pub struct Progress {
     pub messages: Vec<Message>,
     /// The place on the channel: for Slack the id of the direct message.
     pub channel: Option<String>,
-    /// The name of the newest message there before; this notice's are newer. Slack's are `ts`.
+    /// The name of the newest message there before; this notice's are newer. Slack's name is a
+    /// `ts`.
     pub after_ts: Option<String>,
     /// The names of the messages that have arrived, in order.
     pub posted: Vec<String>,

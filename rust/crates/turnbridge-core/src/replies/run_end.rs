@@ -54,7 +54,7 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> RunResult {
     }
 }
 
-/// Judges a reply to an agent not started by Turnbridge: received, or not known.
+/// Judges a reply for an agent that Turnbridge did not start: handed over, or not known.
 fn handed_over(evidence: &Evidence) -> Outcome {
     if evidence.has_reached_agent() { Outcome::HandedOver } else { Outcome::Uncertain }
 }

@@ -1,8 +1,8 @@
 //! Tracks the dialogs open for the user: the part of the state table that sets `waiting_user`.
 //!
 //! Claude runs read-only tools in parallel: while the dialog of one is open, others begin and end,
-//! also tools of the same name, and sub-agents have their own dialogs (both seen with Claude Code
-//! 2.1.197). So a dialog is tied to its call, and only events of that call close it.
+//! also tools of the same name. Sub-agents have their own dialogs. Both were seen with Claude Code
+//! 2.1.197. So a dialog is tied to its call, and only events of that call close it.
 //! PermissionRequest does not name its call; tool and input find it among the calls that have
 //! begun. A dialog whose call is unknown is closed by the agent's next tool event.
 
@@ -137,7 +137,7 @@ fn close_unknown_dialogs(run: &mut Run, agent: Option<&str>) {
     run.waits.retain(|wait| wait.call_id.is_some() || wait.agent_id.as_deref() != agent);
 }
 
-/// Closes an agent's dialogs and calls. A background agent and its dialog outlive the turn.
+/// Closes an agent's dialogs and calls. A background agent and its dialog outlive their turn.
 fn forget_agent(run: &mut Run, agent: Option<&str>) {
     run.waits.retain(|wait| wait.agent_id.as_deref() != agent);
     run.calls.retain(|call| call.agent_id.as_deref() != agent);

@@ -24,7 +24,7 @@ struct Status<'a> {
     cwd: Option<&'a str>,
 }
 
-/// TV-2: returns tvine's word for a state.
+/// Returns tvine's word for a state (TV-2).
 pub const fn tvine_status(state: State) -> &'static str {
     match state {
         State::Working => "Busy",

@@ -94,7 +94,7 @@ impl Drop {
 /// Subtypes of typed messages: "also send to channel", and a file with a text (X29).
 const TYPED: [&str; 2] = ["thread_broadcast", "file_share"];
 
-/// Checks a message; `None` could not be read. `routes` are oldest first.
+/// Checks a message; `reported` is `None` if it was unreadable. `routes` are oldest first.
 pub fn check_reply(reported: Option<Reported>, owner: Owner<'_>, routes: &[Route]) -> Checked {
     let reply = match check_message(reported, owner) {
         Ok(reply) => reply,
@@ -143,7 +143,7 @@ pub fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<Rep
     Ok(Reply { event_id: reported.event_id, ..reply })
 }
 
-/// Returns whether the route's id is safe as an argument: a UUID, as of both agents (SLV-48).
+/// Returns whether the route's id is a UUID, as both agents' are: it becomes an argument (SLV-48).
 pub fn is_valid(route: &Route) -> bool {
     route.session.resumable().is_some()
 }

@@ -1,7 +1,8 @@
 //! Decides which files are old enough to be removed, on a machine whose clock may be wrong. Pure.
 //!
-//! A clock that jumps ahead makes every file look old. So a file is removed only if Turnbridge has
-//! also looked for old files several times, a day or more apart, since the file was last written.
+//! A clock that jumps ahead makes every file look old. So a file's age alone does not remove it:
+//! Turnbridge must also have looked for old files several times since it was last written, a day or
+//! more apart.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ pub struct Terminal {
     pub pane: Option<&'static str>,
     /// The variables that hooks store: they identify the pane, and reach its terminal.
     kept: &'static [Variable],
-    /// The variables that hooks drop. Agents that Turnbridge starts elsewhere do not inherit them
+    /// The variables that hooks drop. Agents that Turnbridge starts elsewhere must not inherit them
     /// either.
     dropped: &'static [Variable],
 }

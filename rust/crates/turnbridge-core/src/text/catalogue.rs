@@ -56,7 +56,7 @@ pub(crate) mod tests {
         assert_eq!(filled("none", &["a"]), "none");
     }
 
-    /// The rules for a text in both languages.
+    /// Checks the rules for a text in both languages.
     #[track_caller]
     pub fn check(japanese: &str, english: &str) {
         assert!(japanese.contains(crate::text::spoken_text::is_japanese), "{english}");

@@ -27,9 +27,10 @@ pub fn single_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Like `shell_words`, for a line that a user reads in a terminal, copies and runs. Characters that
-/// a terminal would interpret, or that are invisible, are escapes in `$'…'`. bash, zsh and ksh know
-/// this form. dash, and programs that split words themselves, do not; they get `shell_words`.
+/// Quotes like `shell_words`, for a line that a user reads in a terminal, copies and runs.
+/// Characters that a terminal would interpret, or that are invisible, are escapes in `$'…'`. bash,
+/// zsh and ksh know this form. dash, and programs that split words themselves, do not; they get
+/// `shell_words`.
 pub fn visible_shell_words(argv: &[String]) -> String {
     argv.iter().map(|word| visible_shell_word(word)).collect::<Vec<_>>().join(" ")
 }

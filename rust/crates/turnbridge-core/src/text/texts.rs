@@ -172,7 +172,7 @@ fn refused(language: Language) -> String {
     ThreadMessage::Refused.sentence(language).unwrap_or_default().to_owned()
 }
 
-/// `kind` is Claude's word for the error, such as `rate_limit`.
+/// Returns the text of a failed turn. `kind` is Claude's word for the error, such as `rate_limit`.
 pub fn turn_failed(language: Language, kind: Option<&str>) -> String {
     with_code(language, Text::TurnFailed, kind)
 }

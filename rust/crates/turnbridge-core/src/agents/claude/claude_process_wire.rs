@@ -41,7 +41,7 @@ const DIALOGS: [&str; 5] =
     ["permission prompt", "input needed", "sandbox request", "worker request", "goal proposal"];
 
 /// The age from which a status counts. Claude does not wait for its StopFailure hook before it
-/// notes `idle`, and notes `busy` up to a tenth of a second around the hook of a dialog.
+/// notes `idle`. It notes `busy` up to a tenth of a second around the hook of a dialog.
 const SETTLED: Duration = Duration::from_millis(400);
 
 /// Returns what the note reports of `run` beyond its hooks, and since when.

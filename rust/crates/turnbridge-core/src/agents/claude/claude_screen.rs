@@ -1,8 +1,8 @@
 //! Reads Claude Code's screen as text, to find whether typed text becomes a prompt.
 //!
 //! No hook and no file reports that the user has begun a shell command (`!`), reads the transcript
-//! (Ctrl-O), has a menu open (`/model`) or has the list of agents open, where a text begins another
-//! session. Only the screen shows it. An unknown screen counts as not ready.
+//! (Ctrl-O) or has a menu open (`/model`). Nor do they report the list of agents, where a text
+//! begins another session. Only the screen shows these. An unknown screen counts as not ready.
 
 /// The input line, if text typed into it becomes a prompt of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(sandbox_value(b"{\"x\":\"\xff\"}"), Silent(Silence::NotJson));
     }
 
-    /// CVI-12: only on and not on.
+    /// CVI-12: the only results are on and not on.
     #[test]
     fn cvi_6_to_11_the_highest_layer_that_says_something_decides() {
         let check = |words: &str, expected: (Option<usize>, bool)| {

@@ -71,9 +71,8 @@ pub fn is_left(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
     }
 }
 
-/// Returns who decides about the last turn's requests (`user`, `auto_review`). A turn keeps its
-/// first value; the thread's settings count only if no turn records one. Returns `None` if none
-/// does.
+/// Returns who decides about the last turn's requests (`user`, `auto_review`), if recorded. A turn
+/// keeps its first value; the thread's settings count only if no turn records one.
 pub fn approvals_reviewer(lines: impl DoubleEndedIterator<Item = Line>) -> Option<String> {
     let mut of_thread = None;
     for line in lines.rev() {

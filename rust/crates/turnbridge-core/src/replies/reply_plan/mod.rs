@@ -166,7 +166,7 @@ fn next_of(
 }
 
 /// Returns the receipt, which is posted and recorded before any run (SLV-37). A reply that has
-/// waited may now take the other way: then the other receipt is posted before it starts (X40).
+/// waited may now run the other way: then the other receipt is posted before it starts (X40).
 fn receipt(reply: &Pending, ahead: Option<Ahead>, goes_into_terminal: bool) -> Option<Step> {
     let (way, other) = match goes_into_terminal {
         true => (ThreadMessage::TerminalReceipt, ThreadMessage::Receipt),

@@ -77,8 +77,8 @@ pub(crate) enum Order {
     Late,
 }
 
-/// The order of an event. The end of a run is never late: no earlier event of its process can
-/// follow it. Nor is the end of the open turn, or the next prompt: if older, the clock was set
+/// Returns the order of an event. The end of a run is never late: no earlier event of its process
+/// can follow it. Nor is the end of the open turn, or the next prompt: if older, the clock was set
 /// back.
 fn order_of(run: &Run, event: &Event) -> Order {
     let is_goodbye = matches!(
@@ -128,7 +128,8 @@ pub fn is_addition(run: &Run, event: &Event) -> bool {
         && !run.turn.is_over
 }
 
-/// Returns whether this end was reported before: a Codex turn's by the Stop hook and the rollout.
+/// Returns whether this end was reported before. A Codex turn's Stop hook and rollout both report
+/// it; the first counts.
 fn is_told_again(run: &Run, event: &Event) -> bool {
     let is_end = matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. });
     is_end && run.turn.is_over && run.activity != Activity::Working && is_same_turn(run, event)

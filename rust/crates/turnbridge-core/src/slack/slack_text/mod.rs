@@ -137,7 +137,8 @@ fn number_line(number: usize, count: usize) -> String {
     format!("({number}/{count})\n\n")
 }
 
-/// Returns whether a number before it on the same line is harmless. If in doubt, it is not.
+/// Returns whether the piece keeps its meaning with a number before it on the same line. If in
+/// doubt, it does not.
 fn is_prose(piece: &str) -> bool {
     let first_line = piece.lines().next().unwrap_or_default();
     let begins_as_prose = |c: char| c.is_alphabetic() || "「『（(\"'“‘".contains(c);

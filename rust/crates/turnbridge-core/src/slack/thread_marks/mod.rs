@@ -121,7 +121,8 @@ impl ThreadMarks {
         self.threads.get(thread).is_some_and(|mark| mark.taken.contains(&ts))
     }
 
-    /// Returns a thread's begin: whole, if it is newer than the wish to listen, whatever the clock.
+    /// Returns where a thread begins. One newer than the start of listening counts whole, whatever
+    /// this machine's clock was.
     fn begin(&self, thread: &ThreadKey) -> SlackTs {
         let zero = SlackTs::from_micros(0);
         let parent = SlackTs::parse(&thread.thread_ts).unwrap_or(zero);

@@ -7,7 +7,7 @@ pub const LABEL: &str = "dev.turnbridge.daemon";
 
 const ENVIRONMENT: &str = "<key>EnvironmentVariables</key>";
 
-/// Writes the list. `output` is for the daemon's output before it has its log, and when it panics.
+/// Writes the list. `output` is the file for the daemon's output before its log, and in a panic.
 ///
 /// launchd ends the process group of a job with it. Agents that answer a reply have their own
 /// sessions and survive (`AbandonProcessGroup` is not needed for that).
@@ -54,7 +54,7 @@ fn string(text: &str) -> String {
     format!("<string>{}</string>", escape(text))
 }
 
-/// Returns the variables in a list of `render`. Of other lists it returns any or none.
+/// Returns the variables in a list of `render`. Of another list it may return anything.
 pub fn environment_in(definition: &str) -> Environment {
     let lines = definition.lines().map(str::trim).skip_while(|line| *line != ENVIRONMENT).skip(2);
     let lines: Vec<_> = lines.take_while(|line| *line != "</dict>").collect();

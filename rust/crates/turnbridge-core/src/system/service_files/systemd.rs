@@ -84,7 +84,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Returns the variables in a unit of `render`. Of other units it returns any or none.
+/// Returns the variables in a unit of `render`. Of another unit it may return anything.
 pub fn environment_in(definition: &str) -> Environment {
     let variable = |line: &str| {
         let word = unquoted(line.strip_prefix("Environment=")?).replace("%%", "%");

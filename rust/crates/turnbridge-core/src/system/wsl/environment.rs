@@ -2,7 +2,7 @@
 
 use super::automount_root;
 
-/// A program's environment without a login shell: it lacks the user's profile.
+/// The environment of a program without a login shell: it lacks the user's profile variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
     pub home: String,

@@ -44,7 +44,7 @@ impl DistributionName {
         self.0.to_lowercase() == name.to_lowercase()
     }
 
-    /// Returns whether it is the internal distribution of a container program, for no user.
+    /// Returns whether it is a container program's internal distribution, in which no user works.
     pub fn is_internal(&self) -> bool {
         const INTERNAL: [&str; 4] =
             ["docker-desktop", "docker-desktop-data", "rancher-desktop", "rancher-desktop-data"];
@@ -80,7 +80,7 @@ fn from_utf16(bytes: &[u8]) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Returns the distributions in the output of `wsl.exe -l -q`, in order, and the lines without one.
+/// Returns the distributions in the output of `wsl.exe -l -q`, in its order, and the other lines.
 pub fn distributions_in(output: &[u8]) -> (Vec<DistributionName>, Vec<String>) {
     let text = decode_output(output);
     let lines = text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty());

@@ -88,7 +88,7 @@ impl Reader<'_> {
         self.pieces.push(Piece::Operator(operator));
     }
 
-    /// PowerShell calls the word after it; in other shells it ends a command.
+    /// Reads `&`: PowerShell calls the word after it; in other shells it ends a command.
     fn ampersand(&mut self) {
         if self.syntax == Syntax::Posix || self.word.is_some() {
             self.operator("&");

@@ -27,7 +27,7 @@ pub fn of_sequence(text: &[u8]) -> Vec<Seen> {
     }
 }
 
-/// KT-44: a shell reports its folder when it shows its prompt.
+/// Returns the folder and the prompt: a shell reports its folder when it shows its prompt (KT-44).
 fn told(cwd: Seen) -> Vec<Seen> {
     vec![cwd, Seen::PromptReturned]
 }

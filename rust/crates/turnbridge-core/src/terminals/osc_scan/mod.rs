@@ -73,7 +73,7 @@ enum Output {
 }
 
 impl Scanner {
-    /// `quiet` is the time without output after which the output counts as stopped.
+    /// Builds a scanner. `quiet` is the time after which output counts as stopped.
     pub fn new(quiet: Duration) -> Scanner {
         let (state, output) = (State::Ground, Output::None);
         Scanner { state, text: Vec::new(), cwd: None, quiet, output }

@@ -155,8 +155,8 @@ impl Pane {
         }
     }
 
-    /// Returns a call that succeeds if the pane exists; tmux's also prints its state. `None`: no
-    /// such call.
+    /// Returns a call that succeeds if the pane exists; tmux's also prints its state. Returns
+    /// `None` if the terminal has no such call.
     pub fn look(&self) -> Option<Call> {
         match self {
             Pane::Tmux { socket, pane } => {
@@ -172,7 +172,7 @@ impl Pane {
         }
     }
 
-    /// Returns the calls that bring it to the front; all must succeed. `None`: this terminal has
+    /// Returns the calls that bring it to the front, which must all succeed; `None` if there are
     /// none.
     pub fn switch(&self) -> Option<Vec<Call>> {
         match self {
@@ -240,7 +240,7 @@ impl Pane {
         self.paste("").is_some()
     }
 
-    /// Returns the call that prints the pane's text. `None`: this terminal has none.
+    /// Returns the call that prints the pane's text; `None` if this terminal has none.
     pub fn screen(&self) -> Option<Call> {
         match self {
             // Without `-u` it writes `_` for every character that is not ASCII, if the locale is C.
@@ -258,7 +258,7 @@ impl Pane {
     }
 
     /// Returns the call that presses Ctrl-S, by which Claude stashes a draft until the next prompt.
-    /// Without a draft it restores the stashed one. `None`: this terminal has none.
+    /// Without a draft it restores the stashed one. Returns `None` if this terminal has none.
     pub fn put_draft_aside(&self) -> Option<Call> {
         const CTRL_S: &str = "\x13";
         match self {
@@ -330,7 +330,7 @@ fn kitty_keys(address: &Option<String>, window: &str, keys: &str) -> Call {
     kitty(address, &["send-text", "--match", &to, "--stdin"]).reading(keys)
 }
 
-/// `kitten` is newer than some versions in use, and `kitty @` is the same.
+/// Builds a call of `kitty @`. `kitten` is the same, but newer than some versions in use.
 fn kitty(address: &Option<String>, arguments: &[&str]) -> Call {
     let to: Vec<_> = address.iter().flat_map(|address| ["--to", address]).collect();
     Call::new("kitty", &["@"]).and(&owned(&to)).and(&owned(arguments))

@@ -41,7 +41,7 @@ impl Pane {
     }
 }
 
-/// tmux prints no output for an unknown pane.
+/// Parses tmux's answer, which is empty for an unknown pane.
 fn is_tmux_read_by(reader: Reader<'_>, answer: &str) -> bool {
     let Some(words) = answer.trim().strip_prefix("alive ") else { return false };
     let mut words = words.split(' ');

@@ -1,8 +1,8 @@
 //! Plans the registration of Turnbridge's hooks in Claude's `settings.json`, and their removal.
 //!
 //! Pure: a text comes in, splices come out; other code reads and writes. Other hooks are never
-//! touched: Turnbridge's are in separate groups after them, recognised by the name of their program
-//! and `--origin settings`, even if the user has moved or reformatted them.
+//! touched: Turnbridge's are in separate groups after them. The name of their program and `--origin
+//! settings` identify them, even if the user has moved or reformatted them.
 
 mod layout;
 mod own;

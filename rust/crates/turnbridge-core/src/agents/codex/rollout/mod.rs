@@ -253,8 +253,8 @@ impl RolloutThread {
         }
     }
 
-    /// The record counts whatever the state of the turn before: its beginning may have been
-    /// unreadable, or it looked finished (KT-48).
+    /// Ends the turn. The record counts in any state of the turn before: its beginning may have
+    /// been unreadable, or it looked finished (KT-48).
     fn abort(&mut self) -> Vec<EventKind> {
         let turn = &mut self.turn;
         turn.calls.clear();
