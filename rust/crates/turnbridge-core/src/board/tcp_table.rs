@@ -32,8 +32,9 @@ impl Owner {
 /// Finds the row of the socket at `theirs` that is connected to `ours` in the text of Linux's
 /// `/proc/net/tcp` or `/proc/net/tcp6`, and returns its user.
 ///
-/// Returns `None` if there is no such row. A row without an inode does not count: once a process has
-/// closed its socket, the kernel keeps the row for a while and writes 0 as its user, which is root.
+/// Returns `None` if there is no such row. A row without an inode does not count: once a process
+/// has closed its socket, the kernel keeps the row for a while and writes 0 as its user, which is
+/// root.
 pub fn linux_user(
     table: &[u8],
     family: Family,

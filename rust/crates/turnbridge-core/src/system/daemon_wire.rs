@@ -1,5 +1,5 @@
-//! The file format of `daemon.json`: the status of the running daemon, for `turnbridge daemon
-//! status` and the doctor. Only its lock shows whether it runs.
+//! The file format of `daemon.json`: the running daemon's status for the doctor and `turnbridge
+//! daemon status`. Only its lock shows whether it runs.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use crate::session::{Host, Run, Session, State};
 use crate::terminals::pane_id::{PaneId, pane_of};
 use crate::timestamp::Timestamp;
 
-/// The limit of stored panes. A user with more has closed most of them unnoticed.
+/// The limit of stored panes. Beyond it, most have been closed without a report.
 const MAX_PANES: usize = 512;
 
 /// The reported launches, and the observations since.
