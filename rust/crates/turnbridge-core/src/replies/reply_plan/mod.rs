@@ -3,8 +3,8 @@
 //!
 //! The rules: a reply is run at most once, and a reply that was not run is never dropped without a
 //! message in its thread. Not claimed → it runs. Claimed → never again. Claimed, and no live
-//! process that could record its end → the evidence of its end is searched for, and the thread
-//! (`run_end`). Replies of one session run one at a time, in order.
+//! process that could record its end → its thread receives the result of the evidence (`run_end`).
+//! Replies of one session run one at a time, in order.
 
 use crate::agents::codex::rollout_tail::Obstacle;
 use crate::agents::resume::{self, Live};
