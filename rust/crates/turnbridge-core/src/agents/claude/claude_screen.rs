@@ -44,9 +44,9 @@ pub fn is_filled_by_input(screen: &str) -> bool {
 }
 
 /// Returns whether it is the list of agents. Its input line looks like a session's, but a text
-/// there begins another session. The signs are the words in the empty line, the keys below it
-/// (Enter creates, opens or returns), and the counts above. Those, `1 awaiting input · 0 working ·
-/// 2 completed`, are missing in a small pane and in 2.1.326.
+/// there begins another session. Its signs are the counts above, which a small pane or 2.1.326
+/// omits (`1 awaiting input · 0 working · 2 completed`), the words in the empty line, and the keys
+/// below it: Enter creates, opens or returns.
 fn is_list_of_agents(lines: &[&str], text: &str, below: &[&str]) -> bool {
     let counts = |line: &&str| line.contains(" awaiting input · ") && line.contains(" working · ");
     let keys = |line: &&str| {
