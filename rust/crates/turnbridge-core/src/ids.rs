@@ -1,5 +1,5 @@
-//! Identifiers that become file names and arguments, checked once, here.
-//! A value of these types is safe as a path component and never looks like an option.
+//! Identifiers that become file names and arguments, checked once, here. A value of these types is
+//! safe as a path component and never looks like an option.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -32,7 +32,7 @@ impl fmt::Display for Agent {
     }
 }
 
-/// A session's id as the agent gives it (a UUID in every version seen so far).
+/// A session's id from the agent (a UUID in every version seen so far).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(String);
 
@@ -52,7 +52,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// Names a session: two agents may give the same id.
+/// The key of a session: two agents may use the same id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey {
     pub agent: Agent,
@@ -64,27 +64,27 @@ impl SessionKey {
         SessionKey { agent, id }
     }
 
-    /// Reads what `Display` writes. Returns `None` if the agent is not known or the id is not safe.
+    /// Reads the text of `Display`. Returns `None` if the agent is unknown or the id is not safe.
     pub fn parse(text: &str) -> Option<SessionKey> {
         let (agent, id) = text.split_once('-')?;
         SessionKey::of(agent, id)
     }
 
-    /// Returns `None` if the agent is not known or the id is not safe.
+    /// Builds a key. Returns `None` if the agent is not known or the id is not safe.
     pub fn of(agent: &str, id: &str) -> Option<SessionKey> {
         Some(SessionKey { agent: Agent::parse(agent)?, id: SessionId::parse(id)? })
     }
 }
 
-/// Writes `claude-825c8529-…`, with which the names of the session's files begin.
+/// Writes `claude-825c8529-…`, the prefix of the names of the session's files.
 impl fmt::Display for SessionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.agent, self.id)
     }
 }
 
-/// A way by which people are told and by which they answer, such as `slack`. It becomes a part of
-/// file names.
+/// The name of a channel, such as `slack`, by which users receive notices and reply. It becomes a
+/// part of file names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelName(Cow<'static, str>);
 
@@ -93,8 +93,8 @@ impl ChannelName {
     /// The channels of this version. A file that names another one belongs to a later version.
     pub const KNOWN: [ChannelName; 1] = [ChannelName::SLACK];
 
-    /// Returns `None` unless it is a lower-case letter and at most 31 such letters and digits: with a
-    /// dot or a dash it could be taken for the end of an id.
+    /// Parses a name. Returns `None` unless it is a lower-case letter and at most 31 more such
+    /// letters and digits: a dot or a dash could look like the end of an id.
     pub fn parse(text: &str) -> Option<ChannelName> {
         let is_rest = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let is_name = text.len() <= 32
@@ -114,12 +114,12 @@ impl fmt::Display for ChannelName {
     }
 }
 
-/// The session that a file of ours names: what was written by another version, or by hand, may name
-/// none that can be used, and is still shown and passed on as it stands.
+/// The session that a state file names. A file from another version, or edited by hand, may name an
+/// unusable one, which is still shown and passed on unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NamedSession {
     Known(SessionKey),
-    /// The agent is not known, the id is not safe, or nothing is named.
+    /// The agent is not known, the id is not safe, or both are empty.
     Unknown {
         agent: String,
         id: String,
@@ -136,7 +136,7 @@ impl NamedSession {
         NamedSession::of("", "")
     }
 
-    /// An empty id names the agent alone.
+    /// Names a session of a known agent. An empty id names the agent alone.
     pub fn of_agent(agent: Agent, id: &str) -> NamedSession {
         NamedSession::of(agent.as_str(), id)
     }
@@ -149,7 +149,7 @@ impl NamedSession {
     }
 
     /// Returns the session if its id may become an argument: both agents name their sessions by
-    /// UUIDs, and take anything else for a name or a prompt (SLV-48).
+    /// UUIDs, and take any other text for a name or a prompt (SLV-48).
     pub fn resumable(&self) -> Option<&SessionKey> {
         self.key().filter(|key| is_uuid(key.id.as_str()))
     }
@@ -159,7 +159,7 @@ impl NamedSession {
         Agent::parse(self.agent_text())
     }
 
-    /// As it is written and shown; empty if nothing is named.
+    /// Returns the agent as written and shown; empty if no agent is named.
     pub fn agent_text(&self) -> &str {
         match self {
             NamedSession::Known(key) => key.agent.as_str(),
@@ -167,7 +167,7 @@ impl NamedSession {
         }
     }
 
-    /// As it is written and shown; empty if nothing is named.
+    /// Returns the id as written and shown; empty if no id is named.
     pub fn id_text(&self) -> &str {
         match self {
             NamedSession::Known(key) => key.id.as_str(),
@@ -175,7 +175,7 @@ impl NamedSession {
         }
     }
 
-    /// Both words, each absent if it is empty.
+    /// Returns both words, each `None` if it is empty.
     pub fn words(&self) -> [Option<&str>; 2] {
         [self.agent_text(), self.id_text()].map(|word| Some(word).filter(|word| !word.is_empty()))
     }
@@ -187,8 +187,8 @@ impl From<SessionKey> for NamedSession {
     }
 }
 
-/// Letters, digits, `-`, `_` and inner dots, at most 128, beginning with a letter or digit:
-/// no separator, no `..`, no leading dash, no device name with a colon.
+/// Returns whether the text is at most 128 letters, digits, `-`, `_` and inner dots, beginning with
+/// a letter or digit: no separator, no `..`, no leading dash, no device name with a colon.
 pub fn is_safe_component(text: &str) -> bool {
     text.len() <= 128
         && text.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -199,7 +199,8 @@ pub fn is_safe_component(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// As Codex names its threads and turns. It takes anything else for a name or a prompt.
+/// Returns whether it is a UUID, as Codex's ids of threads and turns are. Codex takes any other
+/// text for a name or a prompt.
 pub fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(index, byte)| match index {

@@ -1,9 +1,9 @@
-//! The pure core of Turnbridge: what events mean, and nothing else.
+//! The pure core of Turnbridge: decides what events mean.
 //!
-//! No files, no network, no environment, no clock: time, paths and limits come in as arguments.
-//! Shells (`turnbridge-hooks`, `turnbridge-daemon`, the command line) do input and output and
-//! let this crate compute. Types in `*_wire` modules are formats as sent or stored and derive
-//! serde; domain types do not.
+//! It has no files, network, environment or clock: time, paths and limits are arguments. The other
+//! crates (`turnbridge-hooks`, `turnbridge-daemon`, the command line) do input and output and call
+//! this crate. Types in `*_wire` modules are formats as sent or stored and derive serde; domain
+//! types do not.
 
 pub mod agents;
 pub mod board;

@@ -1,6 +1,6 @@
-//! A point in time in microseconds, and its text form (RFC 3339, UTC).
-//! Reading the clock is not here: shells do it and hand the value in.
-//! Microseconds, because two hooks of one session can start within one millisecond.
+//! A point in time in microseconds, and its text form (RFC 3339, UTC). The callers read the clock
+//! and pass the value. The unit is microseconds, because two hooks of one session can start within
+//! one millisecond.
 
 use std::fmt;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl Timestamp {
         self.0
     }
 
-    /// How much later `self` is than `earlier`; zero when it is not later.
+    /// Returns how much later `self` is than `earlier`; zero if it is not later.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0).max(0) as u64)
     }
@@ -37,7 +37,7 @@ impl Timestamp {
         Self(self.0.saturating_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// Reads `YYYY-MM-DDTHH:MM:SS[.fraction]Z`, the form that `Display` writes.
+    /// Parses `YYYY-MM-DDTHH:MM:SS[.fraction]Z`, the form that `Display` writes.
     pub fn parse(text: &str) -> Option<Timestamp> {
         let text = text.strip_suffix('Z')?;
         let (date, time) = text.split_once('T')?;
@@ -82,7 +82,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// What stands in a file where a time belongs: nothing if it is not known.
+/// Returns the text of a time in a file: empty if the time is not known.
 pub fn time_text(at: Option<Timestamp>) -> String {
     at.map(|at| at.to_string()).unwrap_or_default()
 }

@@ -1,9 +1,9 @@
-//! The version that stands in every file of ours. While an upgrade is under way, executables of two
-//! versions work on one state folder.
+//! The version in every state file. During an upgrade, executables of two versions use one state
+//! folder.
 //!
-//! Within a version, fields are only added, and may be lost again when an older executable writes
-//! the file; what must not be lost, or must not be misunderstood, makes a new version. A file of a
-//! version that is newer than this one is left as it is.
+//! Within a version, fields are only added, and an older executable may drop them when it writes
+//! the file. A field that must not be lost or misunderstood makes a new version. A file of a newer
+//! version is left unchanged.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,13 @@ pub const VERSION: u32 = 1;
 /// Why a file was neither read nor written.
 pub const NEWER: &str = "written by a newer version of Turnbridge, and left as it is";
 
-/// What `--version --json` prints, on one line.
+/// The output of `--version --json`, on one line.
 #[derive(Serialize)]
 pub struct ProgramVersion<'a> {
     version: u32,
     name: &'a str,
     program_version: &'a str,
-    /// Of the files that it writes.
+    /// The version of the files that the program writes.
     state_version: u32,
     os: &'a str,
     arch: &'a str,
@@ -40,7 +40,7 @@ struct Head {
     version: u32,
 }
 
-/// Whether a newer version than this one has written the file.
+/// Returns whether a newer version than this one wrote the file.
 pub fn is_newer(bytes: &[u8]) -> bool {
     serde_json::from_slice(bytes).is_ok_and(|head: Head| head.version > VERSION)
 }

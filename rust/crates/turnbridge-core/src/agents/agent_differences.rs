@@ -1,19 +1,19 @@
-//! How agents differ, as questions that every agent answers. Other code asks one of these, and never
-//! which agent it has: a new agent makes the compiler list every question, and a comparison with one
-//! agent would go on as before. `cargo xtask tidy` finds such comparisons.
+//! The differences between agents, as functions that every agent answers. Other code calls these
+//! and never compares the agent: for a new agent the compiler then lists every function, which it
+//! would not do for comparisons. `cargo xtask tidy` finds such comparisons.
 //!
-//! Code of one agent alone (its files, its command line) is not here. Whoever chooses between such code
-//! matches the agent, without a wildcard arm.
+//! Code of one agent alone (its files, its command line) is not here. Code that chooses between
+//! such code matches the agent, without a wildcard arm.
 
 use crate::ids::Agent;
 
-/// What shows whether the process of a session still lives.
+/// The sign by which a session's process is known to live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LifeSign {
-    /// The process that calls the hooks is the session's own, so its pid tells.
+    /// The process that calls the hooks is the session's own, so its pid is enough.
     Process,
-    /// The hooks may be called by a server that carries many sessions. Whoever writes a session holds
-    /// its lock.
+    /// The hooks may be called by a server that carries many sessions. The process that writes a
+    /// session holds its lock.
     WriterLock,
 }
 
@@ -33,9 +33,9 @@ impl TurnIdField {
     }
 }
 
-/// What it is, and how it is started.
+/// Its name and its start.
 impl Agent {
-    /// The name that its makers write.
+    /// Returns the name that its makers use.
     pub const fn product_name(self) -> &'static str {
         match self {
             Agent::Claude => "Claude Code",
@@ -59,8 +59,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether two terminals may have one session open. Where not, they would get in each
-    /// other's way (KT-85).
+    /// Returns whether two terminals may have one session open. If not, they would disturb each
+    /// other (KT-85).
     pub const fn may_be_open_twice(self) -> bool {
         match self {
             Agent::Claude => true,
@@ -68,7 +68,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether `turnbridge run` may start it with the id of a new session and with our plugin.
+    /// Returns whether `turnbridge run` may start it with a new session's id and Turnbridge's
+    /// plugin.
     pub const fn takes_session_id_and_plugin(self) -> bool {
         match self {
             Agent::Claude => true,
@@ -76,8 +77,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether the command line that started it tells which pane shows which session. Where
-    /// not, the environment of its hooks names the pane.
+    /// Returns whether the command line that started it shows which pane has which session. If not,
+    /// the environment of its hooks names the pane.
     pub const fn is_bound_to_panes_by_launch(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -88,8 +89,8 @@ impl Agent {
 
 /// Its hooks.
 impl Agent {
-    /// Returns whether our gate is asked before a turn ends. Only Claude goes on when a Stop hook says
-    /// "not yet".
+    /// Returns whether the Stop gate is called before a turn ends. Only Claude continues when a
+    /// Stop hook holds its turn.
     pub const fn has_stop_gate(self) -> bool {
         match self {
             Agent::Claude => true,
@@ -97,7 +98,7 @@ impl Agent {
         }
     }
 
-    /// Returns whether our plugin brings it the tool that speaks.
+    /// Returns whether Turnbridge's plugin contains its tool that speaks.
     pub const fn has_voice_by_plugin(self) -> bool {
         match self {
             Agent::Claude => true,
@@ -105,7 +106,7 @@ impl Agent {
         }
     }
 
-    /// Returns whether `turnbridge hooks apply` registers our hooks in its settings.
+    /// Returns whether `turnbridge hooks apply` registers hooks in its settings.
     pub const fn has_hooks_in_settings(self) -> bool {
         match self {
             Agent::Claude => true,
@@ -113,8 +114,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether hooks are called for requests that nobody is asked about although the mode is
-    /// `bypassPermissions`. `codex exec` asks its hooks about a tool of an MCP server, and nobody else.
+    /// Returns whether hooks are called for requests without a dialog in mode `bypassPermissions`.
+    /// `codex exec` calls only its hooks about a tool of an MCP server, without asking the user.
     pub const fn asks_hooks_alone_when_bypassing(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -122,8 +123,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether the payload of a permission request leaves out who decides about it. Codex's
-    /// rollout says that (`rollout_tail::approvals_reviewer`).
+    /// Returns whether the payload of a permission request omits the reviewer who decides about it.
+    /// Codex's rollout contains it (`rollout_tail::approvals_reviewer`).
     pub const fn omits_the_reviewer(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -131,8 +132,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether a permission request has more in its input than the call itself: why the agent
-    /// wants it. The command in it is the same in both.
+    /// Returns whether the input of a permission request contains more than the call: the agent's
+    /// reason. The command in it is the same in both.
     pub const fn adds_a_reason_to_requests(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -150,8 +151,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether no two turns of a session have the same id. Claude's `!command` ends under the
-    /// id of the prompt before it.
+    /// Returns whether no two turns of a session have the same id. Claude's `!command` ends under
+    /// the id of the prompt before it.
     pub const fn names_turns_once(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -168,8 +169,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether a prompt that is typed while a turn runs has the id of that turn (LIVE-8). Its
-    /// hook is called at once.
+    /// Returns whether a prompt that is typed while a turn runs has the id of that turn (LIVE-8).
+    /// Its hook is called immediately.
     pub const fn adds_prompts_to_the_open_turn(self) -> bool {
         match self {
             Agent::Claude => true,
@@ -177,7 +178,7 @@ impl Agent {
         }
     }
 
-    /// Returns whether its record of a session tells of every turn while it runs, so that a turn is
+    /// Returns whether its record of a session reports every turn while it runs. Then turns are
     /// known without hooks, and the daemon follows the record.
     pub const fn tells_turns_by_rollouts(self) -> bool {
         match self {
@@ -187,10 +188,10 @@ impl Agent {
     }
 }
 
-/// What becomes of replies.
+/// Its replies.
 impl Agent {
-    /// Returns whether whoever has a session open takes prompts from other processes (`codex queue`).
-    /// Where not, a run beside an open terminal is not seen in it.
+    /// Returns whether the process that has a session open accepts prompts from other processes
+    /// (`codex queue`). If not, a run beside an open terminal is not visible in it.
     pub const fn takes_queued_prompts(self) -> bool {
         match self {
             Agent::Claude => false,

@@ -1,12 +1,12 @@
-//! Which environment variables an agent that we start must not inherit. The daemon may have been
-//! started in a terminal in which another agent runs, or by that agent itself: what says which
-//! session, sandbox, editor or terminal that one is in would be taken for the new agent's own.
+//! The environment variables that an agent started by Turnbridge must not inherit. The daemon may
+//! have been started in a terminal in which another agent runs, or by that agent itself. The new
+//! agent would take that one's session, sandbox, editor or terminal for its own.
 //!
-//! Everything else stays: the user's PATH, proxies, keys, `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, and the
+//! All others stay: the user's PATH, proxies, keys, `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, and the
 //! settings of agents that are variables (`CLAUDE_CODE_USE_BEDROCK`).
 //!
-//! The names are those that Claude Code 2.1.197 and 2.1.326 and Codex 0.166.0 give to what they
-//! start (`CLAUDE_CODE_*` are settings and facts of a session alike, so those are named one by one).
+//! The names are those that Claude Code 2.1.197 and 2.1.326 and Codex 0.166.0 set for their
+//! children. `CLAUDE_CODE_*` are settings and facts of a session, so the latter are listed.
 
 use crate::terminals::terminal_table::is_of_a_terminal;
 
@@ -45,7 +45,7 @@ const NAMES: [&str; 46] = [
     "CLAUDE_PROJECT_UUID",
     "AI_AGENT",
     "SANDBOX_RUNTIME",
-    // Another Codex's thread. A plugin's hooks are told the last two.
+    // Another Codex's thread. A plugin's hooks receive the last two.
     "CODEX_CI",
     "CODEX_MANAGED_BY_BUN",
     "CODEX_MANAGED_BY_NPM",
@@ -56,8 +56,8 @@ const NAMES: [&str; 46] = [
     "CODEX_TURN_ID",
     "PLUGIN_DATA",
     "PLUGIN_ROOT",
-    // Our own: the reply that runs, the mark against calling Codex's notify program in a circle, and
-    // what `turnbridge run` has set.
+    // Turnbridge's: the running reply, the mark against calling Codex's notify program in a loop,
+    // and the variable of `turnbridge run`.
     "TURNBRIDGE_NOTIFY_CHAINED",
     "TURNBRIDGE_REPLY_ID",
     "TURNBRIDGE_RUN",
@@ -82,9 +82,9 @@ const PREFIXES: [&str; 15] = [
     "CODEX_SANDBOX",
 ];
 
-/// Whether the variable speaks of another agent's session, or of the daemon's own terminal.
+/// Returns whether the variable describes another agent's session, or the daemon's own terminal.
 pub fn is_anothers(name: &str) -> bool {
-    // Windows does not tell the cases of names apart.
+    // On Windows the names are case-insensitive.
     let name = name.to_ascii_uppercase();
     NAMES.contains(&name.as_str())
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))

@@ -1,13 +1,13 @@
-//! The files by which our plugin tells an agent which hooks to call: `hooks/hooks.json` for Claude Code and
-//! `hooks/codex.json` for Codex, made from `hook_table`. `cargo xtask manifests` writes them.
+//! The plugin's files that list the hooks for an agent to call: `hooks/hooks.json` for Claude Code
+//! and `hooks/codex.json` for Codex, made from `hook_table`. `cargo xtask manifests` writes them.
 
 use crate::agents::hook_table::{HookCall, HookEventName};
 use crate::ids::Agent;
 
-/// Said by Claude Code's `/hooks`.
+/// Shown by Claude Code's `/hooks`.
 const DESCRIPTION: &str = "Turnbridge records the state of every session, and asks for a spoken summary before a turn ends.";
 
-/// Where the file lies in the repository.
+/// Returns the path of the file in the repository.
 pub const fn path(agent: Agent) -> &'static str {
     match agent {
         Agent::Claude => "hooks/hooks.json",
@@ -15,13 +15,13 @@ pub const fn path(agent: Agent) -> &'static str {
     }
 }
 
-/// One line for each hook, so that a change is one line too.
+/// Writes one line for each hook, so that a change is one line too.
 pub fn text(agent: Agent) -> String {
     let events: Vec<_> = HookEventName::of(agent).map(|name| event(agent, name)).collect();
     let events = events.join(",\n");
     let before = match agent {
         Agent::Claude => format!("  \"description\": {},\n", quoted(DESCRIPTION)),
-        // With any other key Codex takes nothing of the file.
+        // With any other key Codex ignores the whole file.
         Agent::Codex => String::new(),
     };
     format!("{{\n{before}  \"hooks\": {{\n{events}\n  }}\n}}\n")
@@ -49,8 +49,8 @@ fn claude_command(call: &HookCall) -> String {
     format!("\"command\": {}, \"args\": [{}]", quoted(&command), arguments.join(", "))
 }
 
-/// Codex runs a command by a shell. The path is the shell's own variable, so that whatever stands in
-/// it is no shell's business; `${…}` would be put into the text before.
+/// Returns the commands for Codex, which runs them in a shell. The path is the shell's own
+/// variable, whose value the shell does not parse; `${…}` would be replaced in the text before.
 fn codex_command(call: &HookCall) -> String {
     let program = call.program.as_str();
     let arguments =

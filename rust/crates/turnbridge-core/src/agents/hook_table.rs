@@ -1,20 +1,20 @@
-//! The hook events that Turnbridge registers: one row each, with what every agent calls for it. All
-//! else that lists events is made from the table or compared with it: the plugins' `hooks/*.json`
-//! (`hook_manifest`), the registration in Claude Code's settings, what doctor looks for, the
-//! recordings in `testdata` and the page `docs/states.md`. Any other event is read, and nothing is done.
+//! The hook events that Turnbridge registers: one row each, with the calls of every agent for it.
+//! All other lists of events are made from the table or compared with it: the plugins'
+//! `hooks/*.json` (`hook_manifest`), the registration in Claude Code's settings, doctor's checks,
+//! the recordings in `testdata` and the page `docs/states.md`. Any other event is read and ignored.
 //!
-//! What an event means is not here: `hook_wire` and `session/advance` say that.
+//! `hook_wire` and `session/advance` define the meaning of an event.
 
 use crate::ids::Agent;
 
-/// An executable of ours that agents call.
+/// An executable of Turnbridge that agents call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookProgram {
     /// Every event but Claude's Stop.
     Status,
-    /// Claude's Stop: the gate is asked whether the turn may end.
+    /// Claude's Stop: the gate decides whether the turn may end.
     StopGate,
-    /// A second process beside `Status`, where a person is told that an agent waits.
+    /// A second process beside `Status`, where the user is notified that an agent waits.
     Notify,
 }
 
@@ -22,7 +22,7 @@ impl HookProgram {
     pub const ALL: [HookProgram; 3] =
         [HookProgram::Status, HookProgram::StopGate, HookProgram::Notify];
 
-    /// The name of its file, without `.exe`.
+    /// Returns the name of its file, without `.exe`.
     pub const fn as_str(self) -> &'static str {
         match self {
             HookProgram::Status => "turnbridge-status",
@@ -31,7 +31,7 @@ impl HookProgram {
         }
     }
 
-    /// The arguments that it needs to be a hook, before those that say who calls.
+    /// Returns the arguments that make it a hook, before those that name the caller.
     pub const fn arguments(self) -> &'static [&'static str] {
         match self {
             HookProgram::Status | HookProgram::StopGate => &[],
@@ -44,14 +44,14 @@ impl HookProgram {
     }
 }
 
-/// One process that an agent starts for an event, and waits for. None is async: those overtake each
+/// A process that an agent starts for an event, and waits for. None is async: those overtake each
 /// other, and die with `claude -p` (X26).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookCall {
     pub program: HookProgram,
     /// A regular expression for the tool's name. `None`: every tool.
     pub matcher: Option<&'static str>,
-    /// After so many seconds the agent kills it.
+    /// The timeout in seconds, after which the agent kills it.
     pub timeout: u32,
 }
 
@@ -67,7 +67,7 @@ const fn call(program: HookProgram) -> HookCall {
     HookCall { program, matcher: None, timeout: 10 }
 }
 
-/// Makes the enum of the events, and what it knows of each, from the rows.
+/// Makes the enum of the events, and their properties, from the rows.
 macro_rules! hook_events {
     ($($event:ident: claude $claude:tt, codex $codex:tt;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,7 +85,7 @@ macro_rules! hook_events {
                 }
             }
 
-            /// What the agent calls for it; empty if the event is not registered with that agent.
+            /// Returns the agent's calls for it; empty if the agent does not have it registered.
             pub const fn calls(self, agent: Agent) -> &'static [HookCall] {
                 match agent {
                     Agent::Claude => match self { $(HookEventName::$event => &$claude,)* },
@@ -96,8 +96,8 @@ macro_rules! hook_events {
     };
 }
 
-// Codex has no event for a turn that fails; its rollout tells. Claude has none for Esc. A hook on Claude's
-// WorktreeCreate would have to make the worktree.
+// Codex has no event for a turn that fails; its rollout records it. Claude has none for Esc. A hook
+// on Claude's WorktreeCreate would have to make the worktree.
 hook_events! {
     SessionStart: claude [STATUS], codex [STATUS];
     UserPromptSubmit: claude [STATUS], codex [STATUS];
@@ -119,13 +119,13 @@ hook_events! {
 }
 
 impl HookEventName {
-    /// The events that are registered with an agent.
+    /// Returns the events that are registered with an agent.
     pub fn of(agent: Agent) -> impl Iterator<Item = HookEventName> {
         let all = HookEventName::ALL.iter().copied();
         all.filter(move |name| !name.calls(agent).is_empty())
     }
 
-    /// The event by its name, whoever has it.
+    /// Returns the event with this name, of any agent.
     pub fn named(text: &str) -> Option<HookEventName> {
         HookEventName::ALL.iter().copied().find(|name| name.as_str() == text)
     }

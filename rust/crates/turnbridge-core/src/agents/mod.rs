@@ -1,5 +1,5 @@
-//! What differs between the agents: how each is started and resumed, what its hooks send, and what its
-//! own files say. One folder per agent; what holds for both stands here.
+//! The differences between the agents: their start and resume, the payloads of their hooks, and
+//! their own files. One folder per agent; code for both is here.
 
 pub mod agent_differences;
 pub mod claude;

@@ -1,47 +1,47 @@
-//! How a reply becomes the next prompt of a session: the arguments of the agent, and what it reads.
-//! Nothing here is a command line; no shell ever sees a prompt.
+//! Builds the arguments and the input by which a reply becomes the next prompt of a session. It
+//! builds no command line; no shell receives a prompt.
 //!
-//! A prompt goes in by standard input: everybody on the machine can read the arguments of a process,
-//! and an agent's parser would look at them first (`claude -r ID mcp` is a subcommand). Claude Code
-//! 2.1.197 takes the same from there as from an argument: commands, `@` files, `!`, `#`, blank lines.
-//! Only `codex queue` has no other way than an argument.
+//! A prompt is passed by standard input: all users of the machine can read the arguments of a
+//! process, and an agent's parser would parse them first (`claude -r ID mcp` is a subcommand).
+//! Claude Code 2.1.197 accepts the same from there as from an argument: commands, `@` files, `!`,
+//! `#`, blank lines. Only `codex queue` needs an argument.
 
 use crate::ids::{Agent, SessionId, SessionKey, is_uuid};
 
-/// What a person's open terminal on the session means for a reply.
+/// How a reply is run if the user has the session open in a terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Live {
-    /// It is run all the same, beside it.
+    /// It is run anyway, beside the terminal.
     #[default]
     Run,
     /// It waits until the terminal has been closed.
     Hold,
-    /// It is typed into that terminal, as soon as the agent there has nothing to do.
+    /// It is typed into that terminal, as soon as the agent there is idle.
     Pane,
 }
 
-/// What becomes of line ends in a prompt for Claude.
+/// How line ends in a prompt for Claude are passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ClaudeNewlines {
-    /// They arrive.
+    /// Unchanged.
     #[default]
     Keep,
-    /// They arrive as the two characters `\n` (SLV-52).
+    /// As the two characters `\n` (SLV-52).
     Literal,
 }
 
-/// Whether another process has the thread of Codex open for writing.
+/// Whether another process has the Codex thread open for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodexWriter {
     Held,
-    /// Or it cannot be told: `codex exec` then says so itself.
+    /// Or it is not known: `codex exec` then reports it itself.
     Free,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct ClaudeSession<'a> {
     pub id: &'a SessionId,
-    /// When the session was started with it: its hooks live there.
+    /// Set if the session was started with it: its hooks are there.
     pub plugin_dir: Option<&'a str>,
     /// As last seen; Claude does not restore it itself.
     pub permission_mode: Option<&'a str>,
@@ -52,12 +52,12 @@ pub struct ClaudeSession<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct CodexThread<'a> {
     pub id: &'a SessionId,
-    /// `codex exec` works where it is started unless it is told.
+    /// `codex exec` works in its current folder unless it receives another.
     pub cwd: Option<&'a str>,
     pub writer: CodexWriter,
 }
 
-/// A program's arguments and its standard input; without one it has nothing to read.
+/// A program's arguments and its standard input, if any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     pub arguments: Vec<String>,
@@ -70,21 +70,21 @@ pub enum Refusal {
     NoSessionId,
     /// A command that would end or empty the session.
     Command,
-    /// SLV-53: it does not fit into an argument, and cannot go another way.
+    /// SLV-53: it is too long for an argument, and has no other way.
     TooLong,
 }
 
-/// Linux takes 128 KB in one argument, others less in all.
+/// Linux accepts 128 KB in one argument, others less in all.
 const LONGEST_ARGUMENT: usize = 100 << 10;
 
-/// Commands of Claude that leave nothing to go on with.
+/// Commands of Claude after which the session cannot continue.
 const REFUSED: [&str; 3] = ["/clear", "/exit", "/quit"];
 
-/// Modes that Claude knows. Whatever else stands in a session file is not handed on.
+/// Modes that Claude knows. Any other word in a session file is not passed on.
 const MODES: [&str; 5] = ["default", "plan", "acceptEdits", "dontAsk", "auto"];
 const BYPASS: &str = "bypassPermissions";
 
-/// Whether the text is a command that cannot be run from afar.
+/// Returns whether the text is a command that must not be run from another channel.
 pub fn is_refused(agent: Agent, text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     agent.has_slash_commands() && REFUSED.iter().any(|command| first.eq_ignore_ascii_case(command))
@@ -114,7 +114,7 @@ pub fn claude(session: &ClaudeSession<'_>, prompt: &str) -> Result<Invocation, R
     Ok(Invocation { arguments, stdin: Some(prompt) })
 }
 
-/// Options stand before `resume`, where Codex reads them.
+/// Puts options before `resume`, where Codex reads them.
 pub fn codex(thread: &CodexThread<'_>, prompt: &str) -> Result<Invocation, Refusal> {
     if !is_uuid(thread.id.as_str()) {
         return Err(Refusal::NoSessionId);
@@ -137,8 +137,8 @@ pub fn codex(thread: &CodexThread<'_>, prompt: &str) -> Result<Invocation, Refus
     Ok(Invocation { arguments, stdin: Some(prompt.to_owned()) })
 }
 
-/// The command that opens a session in a terminal, to be run in its folder. `None`: the agent would
-/// take the id for a name.
+/// Returns the command that opens a session in a terminal, to be run in its folder. Returns `None`
+/// if the agent would take the id for a name.
 pub fn in_terminal(key: &SessionKey, plugin_dir: Option<&str>) -> Option<Vec<String>> {
     let SessionKey { agent, id } = key;
     if !is_uuid(id.as_str()) {
@@ -155,14 +155,14 @@ pub fn in_terminal(key: &SessionKey, plugin_dir: Option<&str>) -> Option<Vec<Str
     Some(arguments)
 }
 
-/// What an agent says on standard error when it does not know the session (any more).
+/// Returns whether the agent's standard error reports that it does not know the session (any more).
 pub fn says_session_unknown(stderr: &str) -> bool {
     ["No conversation found with session ID", "no rollout found for thread id", "is archived"]
         .iter()
         .any(|words| stderr.contains(words))
 }
 
-/// Another process has opened the thread since we looked; nothing has been run.
+/// Returns whether another process has opened the thread since the check; no prompt was run.
 pub fn says_thread_held(stderr: &str) -> bool {
     stderr.contains("already has an active writer")
 }
@@ -189,9 +189,9 @@ mod tests {
         claude(&session, prompt).unwrap()
     }
 
-    /// SLV-51 wants the prompt as an argument. X30 and X47 take that back for all but a single line, X52 for
-    /// more than 1,000 characters, because everybody can read the arguments of a process. This is the
-    /// safest reading of them: by stdin whatever it is, which means the same to Claude.
+    /// SLV-51 wants the prompt as an argument. X30 and X47 revoke that for all but a single line,
+    /// X52 for more than 1,000 characters, because all users can read the arguments of a process.
+    /// This is the safest reading of them: always by stdin, which means the same to Claude.
     #[test]
     fn slv_51_x30_x47_x52_every_reply_to_claude_goes_by_stdin_and_none_as_an_argument() {
         let [longest, longer] = [1_000, 40_000].map(|length| "a b ".repeat(length / 4));
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(codex(&thread(CodexWriter::Held), &long), Err(Refusal::TooLong));
         assert!(codex(&thread(CodexWriter::Free), &long).is_ok());
         assert!(codex(&thread(CodexWriter::Held), &long[1..]).is_ok(), "the longest that fits");
-        // No argument can have it.
+        // No argument can contain it.
         assert_eq!(codex(&thread(CodexWriter::Held), "a\0b"), Err(Refusal::TooLong));
     }
 

@@ -1,5 +1,6 @@
-//! `board.json`: where the running daemon serves its board, and the token that opens it. Readable by
-//! its user alone; whether the daemon runs is told by its lock. `board-code`: see `sign_in`.
+//! The file formats of `board.json`, with the address and the token of the running daemon's board,
+//! and of `board-code` (see `sign_in`). Only their user can read them. The daemon's lock alone
+//! shows whether it runs.
 
 use std::fmt;
 
@@ -16,7 +17,7 @@ pub struct BoardFile {
     pub is_ipv6_taken: bool,
 }
 
-/// `board-code`: the one code that is good, and how many wrong ones were tried since it was made.
+/// `board-code`: the one valid code, and the number of wrong ones since it was made.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeFile {
     pub version: u32,
@@ -25,13 +26,13 @@ pub struct CodeFile {
 }
 
 impl BoardFile {
-    /// The token stands in the fragment, which browsers keep to themselves: no server, log or
-    /// referrer sees it.
+    /// Returns the address with the token in the fragment, which browsers do not send: no server,
+    /// log or referrer contains it.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/#{}", self.port, self.token)
     }
 
-    /// Without anything secret: a browser may be started with it.
+    /// Returns the address without any secret: a browser may be started with it.
     pub fn plain_url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
     }

@@ -1,4 +1,4 @@
-//! The board: where it is served, how a browser signs in, and whose connection it is.
+//! The board: its address, the sign-in of a browser, and the owner of a connection.
 
 pub mod board_wire;
 pub mod sign_in;

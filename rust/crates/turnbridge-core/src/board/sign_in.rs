@@ -1,21 +1,21 @@
-//! How a browser signs in to the board: by a page in the state folder that carries a ticket, or by a
-//! code that a person types. Both are good once and for a short time, and both are exchanged for the
-//! board's token. Pure: files, clock and randomness are elsewhere.
+//! The sign-in of a browser to the board: by a page in the state folder that contains a ticket, or
+//! by a code that the user types. Both are valid once and for a short time, and both are exchanged
+//! for the board's token. Pure: no files, clock or randomness.
 //!
-//! Nothing here may stand in the arguments of a program, which every user of the machine can read:
-//! a browser is started with the address of the page's file, or with the board's plain address.
+//! No secret may be in the arguments of a program, which every user of the machine can read: a
+//! browser is started with the address of the page's file, or with the board's plain address.
 
 use core::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-/// How long a ticket is good. A browser that has to be started first takes some seconds.
+/// The validity of a ticket. A browser that has to be started first takes some seconds.
 pub const TICKET_VALID: Duration = Duration::from_secs(60);
-/// How long a code is good: somebody has to find the right window and to type it.
+/// The validity of a code: the user has to find the right window and type it.
 pub const CODE_VALID: Duration = Duration::from_secs(5 * 60);
-/// How long the browser has for the ticket before a code is shown.
+/// The timeout of the browser's sign-in by ticket, after which a code is shown.
 pub const BROWSER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many wrong codes end the right one.
+/// The number of wrong codes that make the right one void.
 pub const MOST_WRONG_CODES: u32 = 5;
 
 /// No two of them look or sound alike (Crockford's base 32).
@@ -23,12 +23,12 @@ const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Of 5 bits each: with 5 tries, one guess in 2 · 10^11 is right.
 const CODE_LETTERS: usize = 8;
 
-/// Makes a code of random bytes, without the dash that people see.
+/// Makes a code of random bytes, without the dash of the shown form.
 pub fn code_of(random: [u8; CODE_LETTERS]) -> String {
     random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
 }
 
-/// `ABCD1234` as `ABCD-1234`.
+/// Returns `ABCD-1234` for `ABCD1234`.
 pub fn shown_code(code: &str) -> String {
     match code.split_at_checked(code.len() / 2) {
         Some((first, second)) => format!("{first}-{second}"),
@@ -36,9 +36,9 @@ pub fn shown_code(code: &str) -> String {
     }
 }
 
-/// What somebody has typed, as `code_of` would have written it: case, blanks and dashes do not count,
-/// letters that look like a digit are that digit, and the wide forms of an input method are the
-/// narrow ones.
+/// Normalises a typed code to the form of `code_of`: case, blanks and dashes do not count, letters
+/// that look like a digit are that digit, and the wide forms of an input method are the narrow
+/// ones.
 pub fn typed_code(typed: &str) -> String {
     let narrow = |letter: char| match letter {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(letter) - 0xfee0).unwrap_or(letter),
@@ -50,12 +50,12 @@ pub fn typed_code(typed: &str) -> String {
         'I' | 'L' => '1',
         letter => letter,
     });
-    // One more than a code has is enough to be wrong.
+    // One character too many is enough to make it wrong.
     letters.take(CODE_LETTERS + 1).collect()
 }
 
-/// The page that leads a browser to the board with a ticket. It is read from a file, so that it may
-/// load nothing, and it sends no referrer.
+/// Returns the page that redirects a browser to the board with a ticket. The browser reads it from
+/// a file, so it loads no other resource, and it sends no referrer.
 pub fn page(port: u16, ticket: &str) -> String {
     let url = format!("http://127.0.0.1:{port}/#ticket={ticket}");
     format!(
@@ -67,12 +67,12 @@ pub fn page(port: u16, ticket: &str) -> String {
     )
 }
 
-/// What is encoded in the path of an address.
+/// The characters that are escaped in the path of an address.
 const NOT_IN_PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// The `file:` address of an absolute path, given as the bytes of the system, or with the slashes and
-/// drives of Windows.
+/// Returns the `file:` address of an absolute path, given as the bytes of the system, or with the
+/// slashes and drives of Windows.
 pub fn file_url(path: &[u8]) -> String {
     let has_drive = path.get(1) == Some(&b':');
     let is_share = path.starts_with(br"\\") || path.starts_with(b"//");
@@ -86,41 +86,41 @@ pub fn file_url(path: &[u8]) -> String {
     }
 }
 
-/// How a ticket or a code stands, as its file tells.
+/// The state of a ticket or a code, by its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     Open,
-    /// Whoever exchanges it removes its file.
+    /// It was exchanged, which removes its file.
     Used,
-    /// A later one has taken its place.
+    /// A later one has replaced it.
     Replaced,
     /// Too many wrong codes were tried.
     Void,
 }
 
-/// What the command that has started a sign-in knows of it.
+/// The state of a sign-in, as known to the command that has started it.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     pub ticket: Option<Standing>,
     pub code: Option<Standing>,
-    /// Since it began, and since the code was shown.
+    /// Since the sign-in began, and since the code was shown.
     pub waited: Duration,
     pub waited_for_code: Duration,
-    /// No program opens addresses here, or the one that was started has failed.
+    /// The machine has no program that opens addresses, or the one that was started has failed.
     pub has_no_browser: bool,
-    /// The daemon that was asked at the beginning still serves its board.
+    /// The daemon that was running at the beginning still serves its board.
     pub is_board_there: bool,
 }
 
-/// What the command does next.
+/// The next step of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Wait,
     ShowCode,
-    /// Somebody has signed in.
+    /// A browser has signed in.
     Done,
     BoardGone,
-    /// Another command has started a sign-in of its own.
+    /// Another command has started its own sign-in.
     Replaced,
     TooManyWrongCodes,
     CodeExpired,
@@ -236,7 +236,7 @@ mod tests {
             (Progress { code: Some(Replaced), ..shown }, Step::Replaced),
             (Progress { code: Some(Void), ..shown }, Step::TooManyWrongCodes),
             (Progress { waited_for_code: CODE_VALID, ..shown }, Step::CodeExpired),
-            // Its files are gone with it, which is no sign-in.
+            // Its files are removed with it, which is no sign-in.
             (Progress { is_board_there: false, ticket: Some(Used), ..shown }, Step::BoardGone),
         ] {
             assert_eq!(next_step(&progress), step, "{progress:?}");

@@ -1,4 +1,4 @@
-//! What `turnbridge board` says while a browser signs in, in both languages.
+//! The texts of `turnbridge board` while a browser signs in, in both languages.
 
 use crate::text::catalogue::{catalogue, filled};
 use crate::text::spoken_text::Language;
@@ -10,11 +10,11 @@ catalogue! {
     NotOpened:
         "ブラウザーがサインイン用のページを開いていません。",
         "The browser has not opened the sign-in page.";
-    /// No program opens addresses here, or there is no display.
+    /// The machine has no program that opens addresses, or no display.
     NoBrowser:
         "ここではブラウザーを開けません。",
         "No browser can be opened here.";
-    /// Somebody who came by SSH has the browser elsewhere.
+    /// A user who is connected by SSH has the browser elsewhere.
     ByForwarding:
         "ブラウザーのあるマシンで次を実行してください（HOST はこのマシンの名前です）：\n\n    ssh -L {1}:127.0.0.1:{1} HOST",
         "On the machine with the browser, run this (HOST is this machine's name):\n\n    ssh -L {1}:127.0.0.1:{1} HOST";

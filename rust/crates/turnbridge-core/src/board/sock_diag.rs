@@ -1,6 +1,6 @@
-//! Asks Linux for one TCP socket by its two addresses, and reads the answer (`NETLINK_SOCK_DIAG`, the
-//! kernel's `linux/inet_diag.h`). What it costs does not depend on how many sockets there are. Sending
-//! and receiving is elsewhere; the daemon's `board::peer` does it.
+//! Builds Linux's query for one TCP socket by its two addresses, and reads the answer
+//! (`NETLINK_SOCK_DIAG`, the kernel's `linux/inet_diag.h`). Its cost does not depend on the number
+//! of sockets. The daemon's `board::peer` sends and receives.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -11,18 +11,18 @@ const ENOENT: i32 = 2;
 const INET: u8 = 2;
 const INET6: u8 = 10;
 
-/// What the kernel says of the socket that was asked for.
+/// The kernel's answer about the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// A process of this user has it open.
     User(u32),
-    /// The kernel looked, and no process has it open. A closed socket stays for a while without an
-    /// inode, and its user is then 0, which is root. When there is none, the kernel may answer with a
-    /// listener at the same port.
+    /// No process has it open. A closed socket stays for a while without an inode, and its user is
+    /// then 0, which is root. If the socket does not exist, the kernel may answer with a listener
+    /// at the same port.
     Nobody,
-    /// There is no such socket, or the kernel has no module that looks for it.
+    /// The socket does not exist, or the kernel has no module that searches for it.
     NotFound,
-    /// An answer that cannot be used.
+    /// The answer cannot be used.
     Failed,
 }
 
@@ -90,7 +90,7 @@ fn read(answer: &[u8], local: SocketAddr, remote: SocketAddr) -> Option<Found> {
     }
 }
 
-/// An address of IPv4 stands in the first four of sixteen bytes.
+/// Puts an address of IPv4 in the first four of sixteen bytes.
 fn octets(ip: IpAddr) -> [u8; 16] {
     match ip {
         IpAddr::V6(ip) => ip.octets(),
@@ -146,7 +146,7 @@ mod tests {
         body.extend([0; 24]);
         body.extend(user.to_ne_bytes());
         body.extend(inode.to_ne_bytes());
-        // An attribute that nobody asked for.
+        // An attribute that was not requested.
         body.extend([5, 0, 8, 0, 0]);
         message(BY_FAMILY, &body)
     }
@@ -181,10 +181,10 @@ mod tests {
             (socket(INET6, V6, 1001, 5), V6, Found::User(1001)),
             // A socket of IPv6 with addresses of IPv4.
             (socket(INET6, V4, 1002, 5), V4, Found::User(1002)),
-            // Closed: there is no inode, and the user is as if it were root.
+            // Closed: there is no inode, and the user is 0, as for root.
             (socket(INET, V4, 0, 0), V4, Found::Nobody),
             (socket(INET6, V6, 0, 0), V6, Found::Nobody),
-            // A listener of root at that port, our own end, and another connection.
+            // A listener of root at that port, the own end, and another connection.
             (socket(INET, (V4.0, "0.0.0.0:0"), 0, 5), V4, Found::Nobody),
             (socket(INET, swapped, 0, 5), V4, Found::Nobody),
             (socket(INET, ("127.0.0.1:40001", V4.1), 0, 5), V4, Found::Nobody),

@@ -1,24 +1,25 @@
-//! Finds the user at the other end of a TCP connection on this machine, in the table of sockets that
-//! the system gives out. Reading that table is elsewhere; the daemon's `board::peer` does it.
+//! Finds the user at the other end of a TCP connection on this machine, in the system's table of
+//! sockets. The daemon's `board::peer` reads that table.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use memchr::memmem;
 
-/// What the system says of the other end of a connection.
+/// The system's information about the other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     User(u32),
     /// The table has no such socket: its process has closed it, or it is not on this machine.
     Nobody,
-    /// The system gives out no such table, or none that can be relied on.
+    /// The system has no such table, or no reliable one.
     Unknown,
-    /// The system could tell, and reading it failed.
+    /// The system has the table, but reading it failed.
     Unreadable,
 }
 
 impl Owner {
-    /// Root is let in: it can read every file of ours anyway, and relays such as WSL's run as root.
+    /// Returns whether the owner may use the board. Root may: it can read all files anyway, and
+    /// relays such as WSL's run as root.
     pub fn may_use_board_of(self, own_user: u32) -> bool {
         match self {
             Owner::User(user) => user == 0 || user == own_user,
@@ -31,8 +32,9 @@ impl Owner {
 /// Finds the row of the socket at `theirs` that is connected to `ours` in the text of Linux's
 /// `/proc/net/tcp` or `/proc/net/tcp6`, and returns its user.
 ///
-/// Returns `None` if there is no such row. A row without an inode does not count: once a process has
-/// closed its socket, the kernel keeps the row for a while and writes 0 as its user, which is root.
+/// Returns `None` if there is no such row. A row without an inode does not count: once a process
+/// has closed its socket, the kernel keeps the row for a while and writes 0 as its user, which is
+/// root.
 pub fn linux_user(
     table: &[u8],
     family: Family,
@@ -51,15 +53,15 @@ pub fn linux_user(
     })
 }
 
-/// Which of the two tables: a socket of IPv6 can be connected to an address of IPv4 and is then listed
-/// among those of IPv6.
+/// The two tables: a socket of IPv6 can be connected to an address of IPv4 and is then listed among
+/// those of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     V4,
     V6,
 }
 
-/// As the kernel prints it: words of 32 bits, each in the byte order of the machine.
+/// Formats an address as the kernel does: words of 32 bits, each in the byte order of the machine.
 fn hex(address: SocketAddr, family: Family) -> Option<String> {
     let words: Vec<[u8; 4]> = match (address.ip(), family) {
         (IpAddr::V4(ip), Family::V4) => vec![ip.octets()],
@@ -76,10 +78,11 @@ fn hex(address: SocketAddr, family: Family) -> Option<String> {
     Some(format!("{}:{:04X}", words.collect::<String>(), address.port()))
 }
 
-/// Finds the same socket in what macOS gives out as `net.inet.tcp.pcblist_n`, and returns its user.
+/// Finds the same socket in macOS's `net.inet.tcp.pcblist_n`, and returns its user.
 ///
-/// The list is of records, each with its length and its kind: a connection's addresses come right before
-/// its socket (xnu, `bsd/netinet/in_pcblist.c`; the offsets are those of `xinpcb_n` and `xsocket_n`).
+/// The list contains records, each with its length and its kind: a connection's addresses come
+/// right before its socket (xnu, `bsd/netinet/in_pcblist.c`; the offsets are those of `xinpcb_n`
+/// and `xsocket_n`).
 pub fn macos_user(list: &[u8], theirs: SocketAddr, ours: SocketAddr) -> Option<u32> {
     const SOCKET: u32 = 0x001;
     const ADDRESSES: u32 = 0x010;
@@ -95,7 +98,7 @@ pub fn macos_user(list: &[u8], theirs: SocketAddr, ours: SocketAddr) -> Option<u
             SOCKET if is_theirs => return native_u32(rest, 64),
             _ => {}
         }
-        // A record that says it is shorter than its own head would be read for ever.
+        // A record whose length is shorter than its head would make the loop endless.
         let length = usize::try_from(length).ok()?.max(8).next_multiple_of(8);
         rest = rest.get(length..)?;
     }
@@ -105,7 +108,7 @@ fn native_u32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// An address of IPv4 stands in the last four of its sixteen bytes.
+/// Reads an address. One of IPv4 is in the last four of its sixteen bytes.
 fn macos_address(record: &[u8], ip: usize, port: usize) -> Option<SocketAddr> {
     const IS_IPV4: u8 = 1;
     let octets: [u8; 16] = record.get(ip..ip + 16)?.try_into().ok()?;
@@ -173,7 +176,7 @@ mod tests {
                 assert!(matches!(macos_user(&list[..cut], theirs, ours), None | Some(501)));
             }
         }
-        // Nothing but zeros has an end too.
+        // A list of zeros ends too.
         assert_eq!(
             macos_user(&[0; 4_096], "127.0.0.1:1".parse().unwrap(), "127.0.0.1:2".parse().unwrap()),
             None
@@ -203,13 +206,13 @@ mod tests {
         };
         let (theirs, ours) = ("0100007F:9C40", "0100007F:0FA0");
         check(&row(theirs, ours, "01", 1000, 5), Family::V4, Some(1000));
-        // It has ended what it sends, and still reads.
+        // It has closed its sending side, and still reads.
         check(&row(theirs, ours, "05", 1000, 5), Family::V4, Some(1000));
-        // Our own end of it, another's, and one to another port.
+        // The own end of it, another's, and one to another port.
         check(&row(ours, theirs, "01", 1000, 5), Family::V4, None);
         check(&row("0100007F:9C41", ours, "01", 1000, 5), Family::V4, None);
         check(&row(theirs, "0100007F:0FA1", "01", 1000, 5), Family::V4, None);
-        // Closed: the row is still there, without a socket, as if it were root's.
+        // Closed: the row still exists, without a socket, with root as its user.
         check(&row(theirs, ours, "05", 0, 0), Family::V4, None);
         check(&row(theirs, ours, "06", 0, 0), Family::V4, None);
         check("   1: 0100007F:9C40 0100007F:0FA0 01 half", Family::V4, None);

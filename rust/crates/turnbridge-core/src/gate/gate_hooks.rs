@@ -1,19 +1,19 @@
-//! Whether Claude Code calls the Stop gate at all. What the gate's switches say counts only then.
+//! Decides whether Claude Code calls the Stop gate. The gate's switches count only if it does.
 
 use std::fmt;
 
-/// What Claude Code's files say of it.
+/// The facts from Claude Code's files about the hooks that call the gate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookFacts {
-    /// The file whose `disableAllHooks` holds.
+    /// The file that sets `disableAllHooks`.
     pub all_off_in: Option<String>,
-    /// The file whose `allowManagedHooksOnly` holds.
+    /// The file that sets `allowManagedHooksOnly`.
     pub managed_only_in: Option<String>,
-    /// Our plugin, if it is installed, switched on and has its executables.
+    /// Turnbridge's plugin, if it is installed, enabled and has its executables.
     pub plugin: Option<String>,
-    /// A session lately had the plugin by `--plugin-dir`, which stands in no file.
+    /// A recent session had the plugin by `--plugin-dir`, which no file contains.
     pub is_plugin_dir_seen: bool,
-    /// Calls of the gate in settings files, the highest file first.
+    /// The calls of the gate in settings files, the highest file first.
     pub calls: Vec<GateCall>,
 }
 
@@ -26,7 +26,7 @@ pub struct GateCall {
     pub has_no_gate: bool,
 }
 
-/// Who asks the gate when a turn ends.
+/// The hook that calls the gate when a turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     Plugin(String),
@@ -45,7 +45,7 @@ impl Caller {
     }
 }
 
-/// Why nobody asks it, so that every turn ends.
+/// Why no hook calls the gate, so that every turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unasked {
     AllOff(String),
@@ -56,7 +56,7 @@ pub enum Unasked {
 }
 
 impl Unasked {
-    /// The file that is the reason.
+    /// Returns the file that is the reason.
     pub fn file(&self) -> Option<&str> {
         match self {
             Unasked::AllOff(file) | Unasked::ManagedOnly(file) | Unasked::NoGate(file) => {
@@ -68,7 +68,7 @@ impl Unasked {
     }
 }
 
-/// The plugin's hook goes before `--no-gate`, which has no effect where the plugin runs too.
+/// Finds the hook that calls the gate: the plugin's first, beside which `--no-gate` has no effect.
 pub fn who_asks(facts: &HookFacts) -> Result<Caller, Unasked> {
     if let Some(file) = &facts.all_off_in {
         return Err(Unasked::AllOff(file.clone()));

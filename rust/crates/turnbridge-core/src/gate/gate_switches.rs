@@ -1,5 +1,4 @@
-//! The switches of the Stop gate, each read from the text that holds it.
-//! What they do together is in `gate`.
+//! Reads the switches of the Stop gate, each from the text that contains it. `gate` combines them.
 
 use crate::scan::byte_order_mark::{has_second_mark, split_mark};
 use crate::scan::json_scan::{Field, Found, Keep, Scanner, Step};
@@ -9,11 +8,11 @@ use crate::scan::toml_scan;
 pub enum Switch {
     On,
     Off,
-    /// Nobody has set it.
+    /// Not set.
     Absent,
-    /// There is a file whose purpose is to hold it, and it does not (X43).
+    /// A file exists whose purpose is to set the switch, and it does not set it (X43).
     Missing,
-    /// Set to something that is neither; or the whole text cannot be read.
+    /// The value is neither on nor off, or the whole text cannot be read.
     Invalid,
 }
 
@@ -28,12 +27,12 @@ impl Switch {
         }
     }
 
-    /// A gate whose switch cannot be read keeps nobody waiting (CVI-16).
+    /// Returns whether the switch turns the gate off: an unreadable switch holds no turn (CVI-16).
     pub const fn closes_gate(self) -> bool {
         matches!(self, Switch::Off | Switch::Missing | Switch::Invalid)
     }
 
-    /// `on`, `TRUE`, ` 1 `: as people write it.
+    /// Parses a switch as people write it: `on`, `TRUE`, ` 1 `.
     pub fn parse(text: &str) -> Switch {
         let text = text.trim().to_ascii_lowercase();
         match text.as_str() {
@@ -44,7 +43,7 @@ impl Switch {
     }
 }
 
-/// `[gate] KEY` in the text of `config.toml`.
+/// Reads `[gate] KEY` in the text of `config.toml`.
 pub fn config_switch(config: &[u8], key: &str) -> Switch {
     let Ok(text) = std::str::from_utf8(config) else { return Switch::Invalid };
     match toml_scan::find(text, &["gate", key]) {
@@ -58,7 +57,7 @@ pub fn config_switch(config: &[u8], key: &str) -> Switch {
 const CVI_ENABLED: &str = "cvi_enabled";
 const CVI_FIELDS: &[Field] = &[Field { path: &[Step::Key(CVI_ENABLED)], keep: Keep::Scalar(64) }];
 
-/// `CVI_ENABLED` in the text of `~/.cvi/config`: lines of KEY=VALUE, or JSON, in any case (X17). As with
+/// Reads `CVI_ENABLED` in `~/.cvi/config`: lines of KEY=VALUE, or JSON, in any case (X17). As with
 /// `jq -e '.CVI_ENABLED'`, a file without a value for it does not leave the gate on (X43).
 pub fn cvi_switch(config: &[u8]) -> Switch {
     let text = String::from_utf8_lossy(config).to_ascii_lowercase();
@@ -91,7 +90,7 @@ fn cvi_value(text: &str) -> Switch {
     }
 }
 
-/// As a shell that sources the file would see it: the last one counts.
+/// Reads the lines as a shell that sources the file: the last one counts.
 fn switch_in_lines(text: &str) -> Switch {
     let mut switch = Switch::Missing;
     for line in text.lines() {

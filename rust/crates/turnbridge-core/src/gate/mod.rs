@@ -1,9 +1,9 @@
-//! Whether a turn may end: the seven rules of the Stop gate.
+//! Decides whether a turn may end: the seven rules of the Stop gate.
 //!
-//! A turn ends when the agent has spoken its summary. The rules stand in an order, and what a
-//! rule needs is looked up only when none before it has decided: with the sandbox on nothing
-//! else is read (CVI-13, CVI-15). Every rule but the last lets the turn end: a gate that does
-//! not know never locks a person out.
+//! A turn may end when the agent has spoken its summary. The rules are ordered, and the facts for a
+//! rule are looked up only when no earlier rule has decided: with the sandbox on, no other file is
+//! read (CVI-13, CVI-15). Every rule but the last lets the turn end, so that missing facts never
+//! lock the user out.
 
 pub mod gate_hooks;
 pub mod gate_switches;
@@ -14,18 +14,18 @@ use crate::gate::speak::SpeakOutcome;
 
 /// The first line for the model (CVI-18). Never translated (X37).
 pub const NOT_SPOKEN: &str = "CVI check failed: /cvi:speak not called";
-/// For the person who looks (CVI-20). Nothing in it has to be escaped in JSON.
+/// The note for the user (CVI-20). It contains no character that JSON escapes.
 pub const SANDBOX_NOTE: &str = "ℹ️  CVI is disabled in sandbox mode";
-/// In the log (CVI-19).
+/// The log line (CVI-19).
 pub const SANDBOX_LOG: &str = "Sandbox enabled, skipping CVI check";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     Sandbox,
     Off,
-    /// One reminder a turn, never a loop.
+    /// One reminder per turn, so that no loop arises.
     Reminded,
-    /// Nobody is in the room.
+    /// No user is present.
     Alone,
     Spoken,
     NotSpoken,
@@ -55,28 +55,28 @@ pub struct Decision {
     pub because: String,
 }
 
-/// What is known of a Stop without looking anything up.
+/// The facts about a Stop that need no lookup.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stop {
-    /// `stop_hook_active`: some Stop hook has sent the agent on already in this turn.
+    /// `stop_hook_active`: a Stop hook has already held this turn.
     pub is_continued: bool,
-    /// The run was started for a reply from elsewhere (`TURNBRIDGE_REPLY_ID`).
+    /// The run was started for a reply from another channel (`TURNBRIDGE_REPLY_ID`).
     pub is_reply: bool,
     /// A program runs the agent, not a person.
     pub is_headless: bool,
 }
 
-/// What has to be looked up, each at most once.
+/// The facts that need a lookup, each at most once.
 pub trait Look {
-    /// The file that turns Claude's sandbox on.
+    /// Returns the file that turns Claude's sandbox on.
     fn sandbox(&mut self) -> Option<String>;
-    /// What turns the gate off.
+    /// Returns the switch that turns the gate off.
     fn switched_off(&mut self) -> Option<String>;
-    /// We have sent the agent on already in this turn; for the case that Claude does not say so.
+    /// Returns whether the gate has already held this turn, in case Claude does not report it.
     fn is_reminded(&mut self) -> bool;
-    /// `[gate] headless`: `claude -p` is to speak too.
+    /// Returns `[gate] headless`: whether `claude -p` must speak too.
     fn wants_headless(&mut self) -> bool;
-    /// What came of speaking in this turn.
+    /// Returns the outcome of speech in this turn.
     fn speech(&mut self) -> Option<SpeakOutcome>;
 }
 
@@ -101,19 +101,20 @@ pub fn decide_stop(stop: Stop, look: &mut impl Look) -> Decision {
         return decide(Rule::Alone, "CLAUDE_CODE_ENTRYPOINT");
     }
     match look.speech() {
-        // An attempt counts: what the machine or the person does not allow is not asked twice.
+        // An attempt counts: the gate does not ask for speech that the machine or user did not
+        // allow.
         Some(outcome) => decide(Rule::Spoken, outcome.as_str()),
         None => decide(Rule::NotSpoken, "no speech in this turn"),
     }
 }
 
-/// `SANDBOX_NOTE` as Claude Code shows it to the person (X42): of a Stop hook that exits 0 it shows no
-/// stderr, but this, as `Stop says: …` (seen with 2.1.197 and 2.1.326).
+/// Returns `SANDBOX_NOTE` in the form that Claude Code shows to the user (X42): of a Stop hook that
+/// exits 0 it shows no stderr, but this, as `Stop says: …` (seen with 2.1.197 and 2.1.326).
 pub fn shown_sandbox_note() -> String {
     format!("{{\"systemMessage\":\"{SANDBOX_NOTE}\"}}\n")
 }
 
-/// What the model reads when its turn may not end yet.
+/// Returns the text for the model when its turn may not end yet.
 pub fn reminder(has_plugin: bool) -> String {
     let how = if has_plugin {
         "Call the tool `mcp__plugin_turnbridge_voice__speak`"
@@ -139,7 +140,7 @@ mod tests {
         assert_eq!(rules.map(Rule::as_str), words);
     }
 
-    /// What there is to see, and in which order it was looked at.
+    /// The facts of a test, and the order in which they were looked up.
     #[derive(Default)]
     struct Room {
         sandbox: bool,

@@ -1,5 +1,5 @@
-//! Recognises the calls by which an agent speaks its summary: `/cvi:speak` and our own speak,
-//! typed, through the Skill tool, or as an MCP tool. What the Stop gate makes of them is not here.
+//! Recognises the calls by which an agent speaks its summary: `/cvi:speak` and Turnbridge's speak,
+//! typed, through the Skill tool, or as an MCP tool. The Stop gate judges them.
 
 use crate::timestamp::Timestamp;
 
@@ -15,16 +15,15 @@ pub enum SpeakOutcome {
     Spoken,
     /// The tool ran and failed.
     Failed,
-    /// The call never ran, for lack of permission; a rule against a tool makes it unknown. Only
-    /// `PostToolBatch` tells of it.
+    /// The call never ran, for lack of permission; a rule against a tool makes the tool unknown.
+    /// Only `PostToolBatch` reports it.
     Refused,
 }
 
-/// Claude's words for a call that could not be meant, and a server's for arguments it cannot
-/// take.
+/// Claude's words for a malformed call, and a server's for arguments that it cannot accept.
 const WRONG_CALLS: [&str; 4] =
     ["Unknown skill", "Invalid skill format", "InputValidationError", "MCP error -32602"];
-/// Claude's words for "not without permission": a tool, a skill, a rule against it.
+/// Claude's words for a missing permission: for a tool, for a skill, by a rule.
 const REFUSALS: [&str; 4] = [
     "haven't granted it",
     "Execute skill:",
@@ -33,8 +32,8 @@ const REFUSALS: [&str; 4] = [
 ];
 
 impl SpeakOutcome {
-    /// What came of a call that ended with an error, by Claude's words for it. `None`: it was no
-    /// attempt, only a wrong call, and the next one may succeed.
+    /// Returns the outcome of a call that ended with an error, by Claude's words for it. Returns
+    /// `None` for a malformed call: it was no attempt, and the next one may succeed.
     pub fn of_error(error: &str) -> Option<SpeakOutcome> {
         let says = |words: &&str| error.contains(*words);
         if WRONG_CALLS.iter().any(says) {
@@ -60,10 +59,10 @@ impl SpeakOutcome {
     }
 }
 
-/// The plugins whose `speak` counts: the original one and ours.
+/// The plugins whose `speak` counts: the original one and Turnbridge.
 const PLUGINS: [&str; 2] = ["cvi", "turnbridge"];
 
-/// Whether a call of `tool` is a speak call; `skill` is `tool_input.skill` of the Skill tool.
+/// Returns whether `tool` is a speak call; `skill` is `tool_input.skill` of the Skill tool.
 pub fn is_speak_tool(tool: &str, skill: Option<&str>) -> bool {
     match tool {
         "Skill" => skill.is_some_and(is_speak_skill),
@@ -71,36 +70,38 @@ pub fn is_speak_tool(tool: &str, skill: Option<&str>) -> bool {
     }
 }
 
-/// The name of our plugin, in its manifest.
+/// The name of Turnbridge's plugin in its manifest.
 pub const OWN_PLUGIN: &str = "turnbridge";
 
-/// Whether Claude Code gives the tools of an MCP server by this name the same names as those of our plugin's server: it
-/// puts `_` for all but letters, digits, `_` and `-`.
+/// Returns whether Claude Code gives the tools of the MCP server `name` the same names as those of
+/// Turnbridge's plugin: it replaces all but letters, digits, `_` and `-` by `_`.
 pub fn is_own_voice_server(name: &str) -> bool {
     let is_kept = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let name: String = name.chars().map(|c| if is_kept(c) { c } else { '_' }).collect();
     name == "plugin_turnbridge_voice"
 }
 
-/// Whether a call has the name of the speak tool of Turnbridge's plugin. Others may take this name, so that whoever
-/// allows a call has to know more. A skill never counts: a project may give its own any name, and any right with it.
+/// Returns whether the tool has the name of the speak tool of Turnbridge's plugin. Others may take
+/// this name, so a caller that allows a call must check more. A skill never counts: a project may
+/// give its skill any name, and any permission with it.
 pub fn is_own_speak(tool: &str) -> bool {
     tool == "mcp__plugin_turnbridge_voice__speak"
 }
 
-/// Whether `enabledPlugins` of some settings names a plugin by our name, from whatever marketplace: `turnbridge@team`.
+/// Returns whether a key of `enabledPlugins` names Turnbridge, of any marketplace:
+/// `turnbridge@team`.
 pub fn is_own_plugin_key(key: &str) -> bool {
     let name = key.split('@').next().unwrap_or_default();
     name.trim().eq_ignore_ascii_case(OWN_PLUGIN)
 }
 
-/// Whether a prompt is the typed command: `/cvi:speak All done.`
+/// Returns whether a prompt is the typed command: `/cvi:speak All done.`
 pub fn is_speak_prompt(prompt: &str) -> bool {
     let command = prompt.split_whitespace().next().unwrap_or_default();
     command.starts_with('/') && is_speak_skill(command)
 }
 
-/// `cvi:speak`, `/turnbridge:speak`, or the bare name, which Claude accepts for a skill too.
+/// Matches `cvi:speak`, `/turnbridge:speak`, or the bare name, which Claude also accepts.
 fn is_speak_skill(skill: &str) -> bool {
     let name = skill.strip_prefix('/').unwrap_or(skill);
     match name.split_once(':') {
@@ -109,7 +110,7 @@ fn is_speak_skill(skill: &str) -> bool {
     }
 }
 
-/// `mcp__plugin_<plugin>_<server>__speak` from a plugin, `mcp__<server>__speak` set up by hand.
+/// Matches `mcp__plugin_<plugin>_<server>__speak` (plugin), `mcp__<server>__speak` (by hand).
 fn is_speak_mcp_tool(tool: &str) -> bool {
     let Some(server) = tool.strip_prefix("mcp__").and_then(|rest| rest.strip_suffix("__speak"))
     else {

@@ -1,5 +1,5 @@
-//! Notices: what is to be told of a turn, who wants it, and when a failed delivery is tried again. What a
-//! notice looks like in Slack is in `slack`.
+//! Notices: reports about a turn, the channels that want them, and when a failed delivery is
+//! retried. Their form in Slack is in `slack`.
 
 pub mod notice;
 pub mod notice_switches;

@@ -1,52 +1,52 @@
-//! What is to be told, of a turn or of Turnbridge itself.
+//! The notice: a report about a turn or about Turnbridge itself.
 
 use crate::ids::{Agent, ChannelName, NamedSession, is_safe_component, is_uuid};
 use crate::session::event::{Event, EventKind};
 use crate::session::turn_record::TurnRecord;
 use crate::timestamp::Timestamp;
 
-/// One thing to be told, with the channels that it goes to.
+/// A report to the user, with the channels that receive it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// The same for the same event, whoever reports it.
+    /// The same for the same event, from whichever source.
     pub id: String,
     pub kind: NoticeKind,
-    /// `None`: what stands there is no time.
+    /// `None` if the stored text is no time.
     pub created_at: Option<Timestamp>,
     pub session: NamedSession,
     pub turn_id: Option<String>,
     pub cwd: Option<String>,
-    /// Where to look for what the hook was not told.
+    /// Where to find the texts that the hook did not receive.
     pub transcript_path: Option<String>,
     pub prompt: Option<String>,
     pub answers: Vec<String>,
-    /// Where it is told; there is one at least.
+    /// The channels that receive it; at least one.
     pub destinations: Vec<Destination>,
     /// The kind of API error, the tool whose dialog is open, or the cause of a problem.
     pub subject: Option<String>,
 }
 
-/// One way by which a notice is told.
+/// A channel that receives a notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
     pub channel: ChannelName,
-    /// Where it is said, when it begins no thread of its own.
+    /// The thread to post in, if the notice begins no new thread.
     pub thread: Option<ThreadPlace>,
 }
 
 impl Destination {
-    /// In a thread of its own.
+    /// Builds a destination that begins a new thread.
     pub const fn on(channel: ChannelName) -> Destination {
         Destination { channel, thread: None }
     }
 }
 
-/// A thread, and the message in it that is answered.
+/// A thread, and the message in it that the notice answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadPlace {
     pub channel: String,
     pub thread_ts: String,
-    /// What is answered: nothing of ours is older.
+    /// The message that is answered; this notice's messages are newer.
     pub after_ts: String,
 }
 
@@ -54,13 +54,13 @@ pub struct ThreadPlace {
 pub enum NoticeKind {
     /// A turn has ended.
     Turn,
-    /// An API error has ended it.
+    /// An API error has ended the turn.
     Failed,
     /// A dialog is open for the user.
     Waiting,
-    /// What Turnbridge itself has to say in a thread: a reply was received, a run has failed.
+    /// A message of Turnbridge itself in a thread: a reply was received, a run has failed.
     Word,
-    /// A report could not be dealt with, for a reason that the user can mend (X28).
+    /// A report could not be processed, for a reason that the user can fix (X28).
     Problem,
 }
 
@@ -109,7 +109,7 @@ impl Notice {
         Notice::new(NoticeKind::Turn, id, session.into(), now)
     }
 
-    /// `error` is the kind of API error.
+    /// Builds a notice of a failed turn. `error` is the kind of API error.
     pub fn failed(
         id: String,
         session: impl Into<NamedSession>,
@@ -120,7 +120,7 @@ impl Notice {
         Notice { subject: Some(error), ..notice }
     }
 
-    /// `tool` is the one whose dialog is open, where that is known.
+    /// Builds a notice of an open dialog. `tool` is the one that it is about, if known.
     pub fn waiting(
         id: String,
         session: impl Into<NamedSession>,
@@ -131,7 +131,7 @@ impl Notice {
         Notice { subject: tool, ..notice }
     }
 
-    /// `session` is the one that the thread belongs to: nobody's, if it is not known.
+    /// Builds a message in a thread. `session` is the thread's; empty if not known.
     pub fn word(
         id: String,
         session: NamedSession,
@@ -143,7 +143,7 @@ impl Notice {
         Notice { answers: vec![text], destinations: vec![to], ..notice }
     }
 
-    /// Once for each cause and day (X28).
+    /// Builds a notice of a problem: one per cause and day (X28).
     pub fn problem(cause: Cause, now: Timestamp) -> Notice {
         let day = now.to_string();
         let day = day.split('T').next().unwrap_or_default();
@@ -172,26 +172,26 @@ impl Notice {
 }
 
 impl Notice {
-    /// The channels that it goes to.
+    /// Returns the channels that receive it.
     pub fn channels(&self) -> impl Iterator<Item = &ChannelName> {
         self.destinations.iter().map(|destination| &destination.channel)
     }
 
-    /// Returns the thread in which it is said on this channel, if it begins none of its own.
+    /// Returns the thread in which it is posted on this channel, if it begins no new one.
     pub fn thread_on(&self, channel: &ChannelName) -> Option<&ThreadPlace> {
         let on = self.destinations.iter().find(|destination| destination.channel == *channel);
         on?.thread.as_ref()
     }
 
-    /// The same for all of these channels.
+    /// Returns a copy for all of these channels.
     pub fn sent_to(&self, channels: Vec<ChannelName>) -> Notice {
         let destinations = channels.into_iter().map(Destination::on).collect();
         Notice { destinations, ..self.clone() }
     }
 }
 
-/// The id of a finished turn of Codex: the same by whichever road it is reported (its Stop hook, its
-/// `notify` program, its rollout). `None` for versions that do not name their turns.
+/// Returns the notice id of a finished Codex turn: the same from each source (its Stop hook, its
+/// `notify` program, its rollout). Returns `None` for versions that do not name their turns.
 pub fn codex_turn_id(thread_id: &str, turn_id: Option<&str>) -> Option<String> {
     turn_notice_id(Agent::Codex, thread_id, turn_id)
 }
@@ -201,13 +201,13 @@ fn turn_notice_id(agent: Agent, session_id: &str, turn_id: Option<&str>) -> Opti
     Some(format!("{agent}-{session_id}-{turn_id}"))
 }
 
-/// The id of the notice that `event` makes; `payload` is its hash. Its second report makes the same
-/// id, and no second notice.
+/// Returns the id of the notice that `event` makes; `payload` is its hash. The event's second
+/// report makes the same id, so notices are deduplicated.
 pub fn notice_id(event: &Event, payload: u64) -> String {
     codex_event_id(event).unwrap_or_else(|| format!("{}-{payload:016x}", event.session.agent))
 }
 
-/// The id that needs no payload: of a turn that has ended and has a name of its own, as Codex's have.
+/// Returns the id that needs no payload: of a finished turn that has a name, as Codex's have.
 pub fn codex_event_id(event: &Event) -> Option<String> {
     let ends_turn =
         matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. });
@@ -219,14 +219,14 @@ pub fn codex_event_id(event: &Event) -> Option<String> {
     turn_notice_id(event.session.agent, event.session.id.as_str(), turn)
 }
 
-/// What keeps reports of Codex from becoming notices, and the user can mend.
+/// Why reports of Codex do not become notices; the user can fix each cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// Whatever calls `turnbridge notify --tool codex`, it is not Codex.
+    /// The caller of `turnbridge notify --tool codex` is not Codex.
     ReportUnreadable,
-    /// The rollout is there, but not for us.
+    /// The rollout exists, but is not readable.
     RolloutUnreadable,
-    /// The `notify` program that the user had before could not be started.
+    /// The user's previous `notify` program could not be started.
     ChainFailed,
 }
 
@@ -247,7 +247,7 @@ impl Cause {
     }
 }
 
-/// An id becomes the name of a file.
+/// Returns whether the id may become a file name.
 pub fn is_notice_id(id: &str) -> bool {
     is_safe_component(id)
 }

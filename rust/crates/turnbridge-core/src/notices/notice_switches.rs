@@ -1,10 +1,10 @@
-//! Who wants to be told of a turn, as far as the hooks have to know it: the whole config is read
-//! by whoever delivers.
+//! Reads which notices the user wants, as far as the hooks need it. Delivery reads the whole
+//! config.
 
 use crate::ids::ChannelName;
 use crate::scan::toml_scan::{Found, find};
 
-/// The channels on which somebody wants to be told, by the text of `config.toml`.
+/// Returns the channels on which the user wants notices, from the text of `config.toml`.
 pub fn wanted_channels(config: &[u8]) -> Vec<ChannelName> {
     let is_wanted = |channel: &ChannelName| match channel.as_str() {
         "slack" => wants_slack(config),
@@ -13,8 +13,8 @@ pub fn wanted_channels(config: &[u8]) -> Vec<ChannelName> {
     ChannelName::KNOWN.into_iter().filter(is_wanted).collect()
 }
 
-/// Whether the text of `config.toml` names a Slack and somebody to write to. One that cannot be
-/// read names both: whoever delivers says what is wrong with it, and nothing is lost meanwhile.
+/// Returns whether the text of `config.toml` names a Slack workspace and a recipient. If the text
+/// cannot be parsed, the answer is yes: no notice is lost, and delivery reports the error.
 fn wants_slack(config: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(config) else { return true };
     let is_there = |path: &[&str]| find(text, path).is_ok_and(|found| found.is_some());
@@ -22,12 +22,12 @@ fn wants_slack(config: &[u8]) -> bool {
     match find(text, &["slack", "bot_token"]) {
         Err(_) => true,
         Ok(None) => false,
-        // A token and nobody to write to is a mistake that has to be told (SLV-31).
+        // A token without a recipient is a mistake that delivery reports (SLV-31).
         Ok(Some(_)) => !is_off || !is_there(&["destinations", "dm", "target_user_id"]),
     }
 }
 
-/// `[notify] waiting`: a notice also when an agent waits for an answer.
+/// Reads `[notify] waiting`: a notice also when an agent waits for an answer.
 pub fn wants_waiting(config: &[u8]) -> bool {
     let text = std::str::from_utf8(config).unwrap_or_default();
     find(text, &["notify", "waiting"]) == Ok(Some(Found::Bare("true")))

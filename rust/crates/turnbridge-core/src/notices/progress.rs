@@ -1,33 +1,34 @@
-//! How far a notice has come on one channel: replaced before and after every call.
+//! The progress of a notice on one channel: replaced before and after every call.
 
 use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// What is sent, fixed at the first attempt: another version of Turnbridge may split a text
-    /// elsewhere. The first is the parent.
+    /// The messages as sent, fixed at the first attempt: another version of Turnbridge may split a
+    /// text differently. The first is the parent.
     pub messages: Vec<Message>,
-    /// The place on the channel: of Slack the id of the direct message.
+    /// The place on the channel: for Slack the id of the direct message.
     pub channel: Option<String>,
-    /// The name of what was newest there before: nothing of ours is older. Slack's names are its `ts`.
+    /// The name of the newest message there before; this notice's are newer. Slack's name is a
+    /// `ts`.
     pub after_ts: Option<String>,
-    /// The name of each message that has arrived, in order.
+    /// The names of the messages that have arrived, in order.
     pub posted: Vec<String>,
-    /// A call is under way: the next message may have arrived already.
+    /// A call was begun and has no result: the next message may have arrived already.
     pub intent: bool,
     pub route_saved: bool,
-    /// It has arrived on this channel, and not yet on all others.
+    /// The notice has arrived on this channel, and not yet on all others.
     pub has_arrived: bool,
     pub attempts: u32,
-    /// Not before; absent: at once.
+    /// The earliest time of the next attempt; absent: immediately.
     pub next_attempt_at: Option<Timestamp>,
-    /// The pause that was planned after the last attempt.
+    /// The pause planned after the last attempt.
     pub pause_seconds: u64,
-    /// All pauses between attempts so far.
+    /// The sum of all pauses between attempts so far.
     pub waited_seconds: u64,
-    /// What went wrong last.
+    /// The last error.
     pub last_error: Option<String>,
-    /// It waits for the user: what is wrong does not go away by itself.
+    /// The notice waits for the user: the error does not go away by itself.
     pub held: bool,
 }
 
@@ -35,12 +36,12 @@ pub struct Progress {
 pub struct Message {
     /// Escaped, as sent.
     pub text: String,
-    /// The same for the `markdown` block. Absent: the text alone is sent.
+    /// The text for the `markdown` block. Absent: the text alone is sent.
     pub markdown: Option<String>,
 }
 
 impl Progress {
-    /// The user wants it tried at once, and as long as if it were new.
+    /// Makes the notice due immediately, with the retry time of a new one, at the user's request.
     pub fn retry_now(&mut self) {
         self.held = false;
         self.next_attempt_at = None;

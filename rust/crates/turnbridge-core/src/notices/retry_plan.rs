@@ -1,25 +1,24 @@
-//! When a notice that has not arrived is tried again, and when it is given up. Pure.
+//! Decides when the delivery of a notice is retried, and when it is given up. Pure.
 //!
-//! What counts is how often it was tried and how long was waited between the tries, never its age:
-//! a machine that was off for a week has tried nothing. Clocks jump, so no time that stands in a
-//! file can keep a notice waiting for longer than any pause is.
+//! The number of attempts and the pauses between them count, never the notice's age: a machine that
+//! was off for a week has attempted no delivery. Clocks jump, so no time in a file can delay a
+//! notice for longer than the longest pause.
 
 use std::time::Duration;
 
 use crate::notices::progress::Progress;
 use crate::timestamp::Timestamp;
 
-/// Of waiting between tries that failed; then the notice is held for the user.
+/// The limit of all pauses between failed attempts; then the notice is held for the user.
 pub const GIVEN_UP_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
-/// A longer `Retry-After` is cut to this. Slack's are seconds.
+/// The limit of `Retry-After`. Slack's are seconds.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// Notes a try that failed at `now` for a reason that may go away by itself.
+/// Records an attempt that failed at `now` for a reason that may go away by itself.
 pub fn postpone(progress: &mut Progress, now: Timestamp, retry_after: Option<Duration>) {
-    // The pause before this try has been waited out; how long the machine slept meanwhile is
-    // nobody's waiting.
+    // The pause before this attempt has passed. Time for which the machine slept does not count.
     progress.waited_seconds = progress.waited_seconds.saturating_add(progress.pause_seconds);
     progress.attempts = progress.attempts.saturating_add(1);
     let doubled = FIRST_PAUSE * 2_u32.pow(progress.attempts.min(16) - 1);
@@ -32,7 +31,7 @@ pub fn postpone(progress: &mut Progress, now: Timestamp, retry_after: Option<Dur
     progress.held = progress.waited_seconds >= GIVEN_UP_AFTER.as_secs();
 }
 
-/// How long until the notice is due; zero when it is. Returns `None` if it is held.
+/// Returns how long until the notice is due; zero if it is. Returns `None` if it is held.
 pub fn time_until_due(progress: &Progress, now: Timestamp) -> Option<Duration> {
     if progress.held {
         return None;
@@ -42,7 +41,7 @@ pub fn time_until_due(progress: &Progress, now: Timestamp) -> Option<Duration> {
     Some(if left > LONGEST_RETRY_AFTER { Duration::ZERO } else { left })
 }
 
-/// How long the notice has waited, as far as can be told. Returns `None` if its time lies in the
+/// Returns how long the notice has waited, as far as known. Returns `None` if its time is in the
 /// future by more than `tolerance`: the clock was ahead, and its age is not known.
 pub fn time_waited(
     created_at: Option<Timestamp>,
@@ -79,7 +78,7 @@ mod tests {
         let mut tries = 0;
         while !progress.held {
             postpone(&mut progress, at, None);
-            // The machine sleeps for a week after every try.
+            // The machine sleeps for a week after every attempt.
             at = at.plus(WEEK);
             tries += 1;
             assert!(tries < 1_000, "it is never given up");
@@ -87,7 +86,7 @@ mod tests {
         // 10 s, 20 s, … up to half an hour, and then every half hour.
         assert_eq!(tries, 56);
         assert_eq!(progress.attempts, 56);
-        // Once more by hand gives it another day.
+        // A retry by the user gives it another day.
         progress.retry_now();
         postpone(&mut progress, at, None);
         assert!(!progress.held);

@@ -1,18 +1,18 @@
-//! Which session a thread of Slack belongs to.
+//! The route: which session a Slack thread belongs to.
 
 use crate::ids::NamedSession;
 use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// `None`: what stands there is no time.
+    /// `None` if the stored text is no time.
     pub written_at: Option<Timestamp>,
     pub channel: String,
     pub thread_ts: String,
     pub session: NamedSession,
     pub turn_id: Option<String>,
     pub cwd: Option<String>,
-    /// Whose session it is; absent: this machine's.
+    /// The machine that has the session; absent: this machine.
     pub machine: Option<String>,
 }
 

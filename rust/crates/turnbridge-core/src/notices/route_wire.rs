@@ -1,4 +1,4 @@
-//! One line of `routes.jsonl` (SLV-22).
+//! The file format of a line of `routes.jsonl` (SLV-22).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::timestamp::{Timestamp, time_text};
 
 #[derive(Debug, Serialize, Deserialize)]
 struct RouteLine {
-    /// When it was written.
+    /// When the line was written.
     ts: String,
     channel: String,
     thread_ts: String,
@@ -23,7 +23,7 @@ struct RouteLine {
     machine: Option<String>,
 }
 
-/// Returns `None` if it is no route.
+/// Reads a line. Returns `None` if it is no route.
 pub fn read_route(line: &[u8]) -> Option<Route> {
     let line: RouteLine = serde_json::from_slice(line).ok()?;
     Some(Route {
@@ -37,13 +37,13 @@ pub fn read_route(line: &[u8]) -> Option<Route> {
     })
 }
 
-/// Without the line's end.
+/// Writes the line without its line break.
 pub fn write_route(route: &Route) -> Vec<u8> {
     // A struct of strings always serialises.
     serde_json::to_vec(&to_wire(route)).unwrap_or_default()
 }
 
-/// The route as programs are shown it: as it stands in the file.
+/// Returns the route as JSON for other programs, the same as in the file.
 pub fn route_json(route: &Route) -> impl Serialize + use<> {
     to_wire(route)
 }

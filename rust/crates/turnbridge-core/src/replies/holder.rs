@@ -1,26 +1,26 @@
-//! Who runs a reply, from the claim on.
+//! The process that runs a reply, from the claim on.
 
 use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     pub pid: u32,
-    /// With the pid a name for the process; 0 when it is not known.
+    /// Identifies the process together with the pid; 0 if not known.
     pub start: u64,
-    /// Since when; `None`: not known.
+    /// When it began; `None` if not known.
     pub at: Option<Timestamp>,
-    /// Which start of the machine it was, where the start time counts from that.
+    /// The boot of the machine, where the start time counts from the boot.
     pub boot: Option<String>,
-    /// Of the process that works on a reply: what kind it is.
+    /// The kind of the process, if it works on a reply.
     pub way: Option<Way>,
 }
 
-/// What the runner has started for a reply.
+/// The kind of process that the runner has started for a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// The agent, which runs the reply.
     Agent,
-    /// `codex queue`, which gives the reply to a Codex that has the thread open.
+    /// `codex queue`, which gives the reply to the Codex that has the thread open.
     Queue,
 }
 

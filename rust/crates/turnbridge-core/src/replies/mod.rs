@@ -1,5 +1,5 @@
-//! Replies: a message of the user on its way to an agent, the plan of what to do next with it, and what
-//! came of its run. Whether a Slack message is a reply at all is decided in `slack`.
+//! Replies: a message of the user to an agent, the plan of its next step, and the result of its
+//! run. `slack` decides whether a Slack message is a reply at all.
 
 pub mod holder;
 pub mod reply;

@@ -1,4 +1,4 @@
-//! A reply on its way to an agent: what was said, and for which session.
+//! A reply to an agent: its text, and its session.
 
 use crate::ids::{ChannelName, NamedSession, SessionKey, is_safe_component};
 use crate::notices::route::Route;
@@ -8,20 +8,20 @@ use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Also the name of its files: from Slack the same for the same message, however often it comes.
+    /// Also the name of its files. A message from Slack has the same id however often it arrives.
     pub id: String,
     pub source: ReplySource,
     pub event_id: Option<String>,
-    /// Where it was said. `None`: on the board, which has no threads of its own.
+    /// The thread that contains it. `None`: it is from the board, which has no threads.
     pub thread: Option<ThreadKey>,
-    /// Slack's; of a reply from the board, when it came, written the same way. Orders replies.
+    /// Slack's time; for a reply from the board, its arrival in the same format. Orders replies.
     pub ts: String,
     pub user: Option<String>,
-    /// As the person typed it.
+    /// As the user typed it.
     pub text: String,
-    /// `None`: what stands there is no time.
+    /// `None` if the stored text is no time.
     pub received_at: Option<Timestamp>,
-    /// Nobody, when the thread is not known (SLV-48).
+    /// Empty if the thread is not known (SLV-48).
     pub to: NamedSession,
     pub cwd: Option<String>,
 }
@@ -62,7 +62,7 @@ impl ReplySource {
 }
 
 impl Reply {
-    /// What somebody said in a thread of Slack, decoded. Whose thread it is says `addressed`.
+    /// Builds a reply from a decoded message in a Slack thread. `addressed` sets its session.
     pub fn from_slack(thread: ThreadKey, ts: String, user: String, text: String) -> Reply {
         Reply {
             id: slack_reply_id(&thread.channel, &ts),
@@ -78,8 +78,8 @@ impl Reply {
         }
     }
 
-    /// For the session that the route leads to, received `now`. `route` is `None` when the thread is not
-    /// known: then the person is told (SLV-85), nothing else.
+    /// Sets the session of the route and the arrival time `now`. `route` is `None` if the thread is
+    /// not known: then the user receives a message (SLV-85), and no agent runs.
     pub fn addressed(self, route: Option<&Route>, now: Timestamp) -> Reply {
         Reply {
             received_at: Some(now),
@@ -89,7 +89,8 @@ impl Reply {
         }
     }
 
-    /// `id` is a UUID that the page has made, so that a reply that is sent twice is one.
+    /// Builds a reply from the board. `id` is the page's UUID, which deduplicates a reply sent
+    /// twice.
     pub fn from_board(id: String, text: String, session: ReplyTo, now: Timestamp) -> Reply {
         let micros = now.as_micros().max(0);
         Reply {
@@ -106,28 +107,28 @@ impl Reply {
         }
     }
 
-    /// When it was written, by Slack's clock. Returns `None` if it did not come from Slack.
+    /// Returns when it was written, by Slack's clock. Returns `None` if it is not from Slack.
     pub fn written(&self) -> Option<SlackTs> {
         (self.source == ReplySource::SLACK).then(|| SlackTs::parse(&self.ts)).flatten()
     }
 
-    /// The session that it is for. Returns `None` if it names none, or none that can be resumed.
+    /// Returns its session. Returns `None` if it names none, or one that cannot be resumed.
     pub fn session(&self) -> Option<&SessionKey> {
         self.to.resumable()
     }
 
-    /// Orders replies: by Slack's time.
+    /// Returns the key that orders replies: Slack's time.
     pub fn order(&self) -> (Option<SlackTs>, &str) {
         (SlackTs::parse(&self.ts), &self.id)
     }
 }
 
-/// Both parts have been checked to be a name.
+/// Returns the id of a Slack reply. The caller has checked both parts to be names.
 pub fn slack_reply_id(channel: &str, ts: &str) -> String {
     format!("slack-{channel}-{ts}")
 }
 
-/// An id becomes the name of a file, and reaches hooks by the environment.
+/// Returns whether the id may become a file name and an environment variable of hooks.
 pub fn is_reply_id(id: &str) -> bool {
     is_safe_component(id)
 }

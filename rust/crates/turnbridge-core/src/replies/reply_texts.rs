@@ -1,11 +1,11 @@
-//! The sentence by which a thread is told about a reply, with the reason of its run's end.
+//! The texts that a thread receives about a reply, with the reason of its run's end.
 
 use crate::ids::Agent;
 use crate::replies::run_result::{Reason, RunResult};
 use crate::replies::thread_message::ThreadMessage;
 use crate::text::texts::{Language, failure_reason, with_reason};
 
-/// `agent` is the reply's, `end` is what came of its run; both if they are known.
+/// Returns the text. `agent` is the reply's, `end` is the result of its run; both if known.
 pub fn text_of(
     message: ThreadMessage,
     agent: Option<Agent>,

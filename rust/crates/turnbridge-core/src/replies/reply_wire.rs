@@ -1,5 +1,5 @@
-//! A reply on its way to an agent, as its files have it: what was said (`inbox/<id>.json`), who runs
-//! it (`<id>.run`, `<id>.agent`), what came of it (`<id>.result`), and how Slack reports one.
+//! The file formats of a reply: its text (`inbox/<id>.json`), its processes (`<id>.run`,
+//! `<id>.agent`), its result (`<id>.result`), and Slack's report of one.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,13 +64,13 @@ struct ResultFile {
     ended_at: String,
 }
 
-/// Returns `None` if it is no reply, or a newer version has written it.
+/// Reads a reply. Returns `None` if it is no reply, or a newer version wrote it.
 pub fn read_reply(bytes: &[u8]) -> Option<Reply> {
     let file: ReplyFile = serde_json::from_slice(bytes).ok()?;
     (file.version <= VERSION).then(|| from_wire(file)).flatten()
 }
 
-/// Reads one that is done with. It is only shown, so it may be a newer version's.
+/// Reads a finished reply, which is only shown, so a newer version may have written it.
 pub fn read_finished(bytes: &[u8]) -> Option<Reply> {
     from_wire(serde_json::from_slice(bytes).ok()?)
 }
@@ -115,7 +115,7 @@ pub fn write_reply(reply: &Reply) -> Vec<u8> {
     })
 }
 
-/// Returns `None` if it is not whole.
+/// Reads a process. Returns `None` if the bytes are not whole.
 pub fn read_holder(bytes: &[u8]) -> Option<Holder> {
     let file: HolderFile = serde_json::from_slice(bytes).ok()?;
     let HolderFile { pid, start, at, boot, way } = file;
@@ -129,7 +129,7 @@ pub fn write_holder(holder: &Holder) -> Vec<u8> {
     to_json(&HolderFile { pid, start, at: time_text(at), boot, way })
 }
 
-/// Returns `None` if it is not whole, or says what this version does not know.
+/// Reads a result. Returns `None` if it is not whole, or contains an unknown word.
 pub fn read_result(bytes: &[u8]) -> Option<RunResult> {
     let file: ResultFile = serde_json::from_slice(bytes).ok()?;
     Some(RunResult {
@@ -156,22 +156,22 @@ pub fn write_result(result: &RunResult) -> Vec<u8> {
     })
 }
 
-/// A word may be absent; one that is not known makes the whole unreadable.
+/// Parses an optional word; an unknown one makes the whole file unreadable.
 fn known<T>(word: Option<String>, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     word.map_or(Some(None), |word| parse(&word).map(Some))
 }
 
-/// A struct of strings and numbers always serialises; an empty file would read as absent.
+/// Serialises a struct, which always succeeds; an empty file would read as absent.
 fn to_json(file: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(file).unwrap_or_default()
 }
 
-/// A message as Slack reports it, as far as it matters here. A field of the wrong type is absent.
+/// A message as Slack reports it, with the fields used here. A field of the wrong type is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reported {
     pub event_id: Option<String>,
-    /// The workspace that the event is of; what is fetched has none, and is of the one that was asked.
+    /// The workspace of the event. A fetched message has none: its workspace is that of the call.
     pub team_id: Option<String>,
     pub enterprise_id: Option<String>,
     pub is_message: bool,
@@ -186,8 +186,8 @@ pub struct Reported {
     pub text: Option<String>,
 }
 
-/// `heard/<id>.json`: an event that could not be judged yet when it was heard. Written before its
-/// ack, and there until it is in the inbox or is dropped.
+/// `heard/<id>.json`: an event that could not be judged on arrival. It is written before its ack,
+/// and removed when it is in the inbox or is dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
     pub version: u32,
@@ -195,7 +195,7 @@ pub struct Heard {
     pub reported: Reported,
 }
 
-/// The `payload` of an `events_api` envelope. `None` when it is no JSON object with an `event`.
+/// Reads the `payload` of an `events_api` envelope; `None` if it is no JSON object with an `event`.
 pub fn read_event(payload: &[u8]) -> Option<Reported> {
     let payload: Value = serde_json::from_slice(payload).ok()?;
     let event = payload.get("event").filter(|event| event.is_object())?;
@@ -211,7 +211,7 @@ pub fn read_event(payload: &[u8]) -> Option<Reported> {
     })
 }
 
-/// A message as `conversations.replies` gives it: without its channel, which the caller knows.
+/// Reads a message from `conversations.replies`: without its channel, which the caller knows.
 pub fn read_fetched(message: &[u8], channel: &str) -> Option<Reported> {
     let message: Value = serde_json::from_slice(message).ok()?;
     message.is_object().then_some(())?;
@@ -227,7 +227,7 @@ fn read_message(event: &Value) -> Reported {
         enterprise_id: None,
         is_message: event.get("type").and_then(Value::as_str) == Some("message"),
         is_by_bot: ["bot_id", "bot_profile", "app_id"].into_iter().any(is_there),
-        // Of whatever type: a subtype that cannot be read is one that is not allowed.
+        // Of any type: an unreadable subtype is not allowed.
         subtype: event
             .get("subtype")
             .filter(|value| !value.is_null())
@@ -254,7 +254,7 @@ mod tests {
     const OF_0_1_0: &str = include_str!(
         "../../../turnbridge/testdata/state-0.1.0/inbox/8f6b4c7e-55a0-4f0c-9c53-0d7c1e2f9a11.json"
     );
-    /// Of a reply from Slack whose thread is not known, as 0.1.0 wrote it.
+    /// A reply from Slack with an unknown thread, as 0.1.0 wrote it.
     const WITHOUT_ROUTE: &str = r#"{"version":1,"id":"slack-D1-1700000001.000200","source":"slack","event_id":"Ev1","channel":"D1","thread_ts":"1.0","ts":"1700000001.000200","user":"U1","text":"go","received_at":"2026-11-17T20:52:00.000000Z"}"#;
     const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
@@ -292,7 +292,7 @@ mod tests {
         }
     }
 
-    /// It is told that it leads nowhere, and shown as it stands.
+    /// Its thread receives `NoRoute`, and the reply is shown unchanged.
     #[test]
     fn a_reply_for_no_session_that_can_be_resumed_is_kept_and_leads_nowhere() {
         let (agent, id) = ("\"claude\"", "\"825c8529-ee09-4cb8-8902-dd785b12ca0a\"");

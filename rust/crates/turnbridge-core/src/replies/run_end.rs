@@ -1,25 +1,25 @@
-//! What came of a run whose end nobody has seen: its runner was killed, or its agent was. Evidence
-//! decides: what the agent's hooks have acknowledged, the record of the turn, the agent's transcript
-//! or rollout. That a prompt was seen says nothing about the end of its turn.
+//! Judges a run whose end was not observed: its runner or its agent was killed. The evidence is the
+//! acknowledgement of the agent's hooks, the record of the turn, and the agent's transcript or
+//! rollout. That the agent has seen a prompt does not show how its turn ended.
 
 use crate::replies::holder::Way;
 use crate::replies::run_result::{Outcome, Reason, RunResult};
 use crate::replies::turn_trace::{Trace, TurnEnd};
 use crate::timestamp::Timestamp;
 
-/// What is left of a run.
+/// The evidence that a run has left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
-    /// What the runner had started. `None`: no process; it may have typed into a terminal.
+    /// The process that the runner started. `None`: no process; it may have typed into a terminal.
     pub way: Option<Way>,
     /// A hook of the agent has seen the prompt.
     pub is_acknowledged: bool,
     /// The end of the turn that a hook of the agent has seen.
     pub seen_end: Option<TurnEnd>,
-    /// What the agent's own record says.
+    /// The result of the search in the agent's record.
     pub trace: Trace,
     pub is_stop_requested: bool,
-    /// What the process has printed.
+    /// The output of the process.
     pub printed: String,
     /// The reply is a command of Claude's, which may have no turn.
     pub is_command: bool,
@@ -37,33 +37,33 @@ impl Evidence {
         self.is_acknowledged || self.seen_end.is_some() || self.trace != Trace::Absent
     }
 
-    /// Nobody else tells what was printed: no hook has seen a turn.
+    /// Returns the output if no hook has seen a turn, because then no notice contains it.
     fn untold_output(&self) -> Option<String> {
         let is_told = self.is_acknowledged || self.seen_end.is_some();
         (!is_told && !self.printed.trim().is_empty()).then(|| self.printed.clone())
     }
 }
 
-/// For a run of which nobody is alive any more. `now` is when that was seen.
+/// Judges a run whose processes have all ended. `now` is when that was observed.
 pub fn judge(evidence: &Evidence, now: Timestamp) -> RunResult {
     match evidence.way {
-        // The hooks of an agent that we did not start do not know the reply.
+        // The hooks of an agent that Turnbridge did not start do not know the reply.
         None if !evidence.is_acknowledged => RunResult::new(handed_over(evidence), now),
         Some(Way::Queue) => RunResult::new(queued(evidence), now),
         None | Some(Way::Agent) => of_agent(evidence, now),
     }
 }
 
-/// Somebody else's agent has the reply, or it is not known.
+/// Judges a reply for an agent that Turnbridge did not start: handed over, or not known.
 fn handed_over(evidence: &Evidence) -> Outcome {
     if evidence.has_reached_agent() { Outcome::HandedOver } else { Outcome::Uncertain }
 }
 
-/// What `codex queue` has taken has not begun before the rollout says so.
+/// Judges a reply that `codex queue` has taken: it begins only with its record in the rollout.
 pub fn queued(evidence: &Evidence) -> Outcome {
     let is_taken = evidence.printed.starts_with("Queued message");
     match handed_over(evidence) {
-        // A `codex exec` that had opened the thread meanwhile begins it at its own end, and aborts it.
+        // A `codex exec` that opened the thread meanwhile begins it at its own end, and aborts it.
         _ if evidence.end() == Some(TurnEnd::Interrupted) => Outcome::Interrupted,
         Outcome::Uncertain if is_taken => Outcome::NotBegun,
         outcome => outcome,
@@ -78,19 +78,19 @@ fn of_agent(evidence: &Evidence, now: Timestamp) -> RunResult {
         _ if evidence.is_stop_requested => RunResult::new(Outcome::Stopped, now),
         Some(TurnEnd::Failed) => RunResult::failed(Reason::TurnFailed, None, now),
         Some(TurnEnd::Interrupted) => RunResult::new(Outcome::Interrupted, now),
-        // Claude prints what a command has to say when the command is over.
+        // Claude prints the output of a command when the command is over.
         None if evidence.is_command && evidence.untold_output().is_some() => done(),
         None if evidence.has_reached_agent() => RunResult::new(Outcome::Interrupted, now),
         None => RunResult::new(Outcome::Uncertain, now),
     }
 }
 
-/// For a run whose agent was ended by a signal, or has failed, while its runner lived on: `result`
-/// is what its exit status says.
+/// Judges a run whose agent was ended by a signal, or has failed, while its runner lived on:
+/// `result` is the result by its exit status.
 pub fn judge_failure(evidence: &Evidence, result: RunResult) -> RunResult {
     let is_cut_off = result.reason == Some(Reason::Signal) && evidence.has_reached_agent();
     match evidence.end() {
-        // It was killed on its way out.
+        // The agent was killed while it was exiting.
         Some(TurnEnd::Ok) => RunResult {
             outcome: Outcome::Done,
             reason: None,
@@ -113,7 +113,7 @@ mod tests {
     const FAILED: Option<TurnEnd> = Some(TurnEnd::Failed);
     const ENDED_OK: Trace = Trace::Ended(TurnEnd::Ok);
 
-    /// An agent of ours, of which nothing is known.
+    /// An agent that Turnbridge started, without any evidence.
     fn agent() -> Evidence {
         Evidence {
             way: Some(Way::Agent),
@@ -166,7 +166,7 @@ mod tests {
             (Evidence { is_acknowledged: true, ..traced(Trace::Ended(TurnEnd::Ok)) }, "done"),
             (agent(), "uncertain"),
             (printed(agent()), "uncertain"),
-            // Without hooks nobody else tells the answer.
+            // Without hooks no notice contains the answer.
             (printed(traced(Trace::Ended(TurnEnd::Ok))), "done `Answer.`"),
             (printed(seen(OK)), "done"),
             // A hook has seen one or the other: then the notice of the turn has the answer.
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(name(&judge(&taken(Trace::Open), Timestamp::default())), "handed_over");
         let aborted = taken(Trace::Ended(TurnEnd::Interrupted));
         assert_eq!(name(&judge(&aborted, Timestamp::default())), "interrupted");
-        // Its hooks know the reply, so it is ours, whatever became of the note about it.
+        // Its hooks know the reply, so Turnbridge started it, even if the file about it is missing.
         let ours = Evidence { way: None, ..seen(None) };
         assert_eq!(name(&judge(&ours, Timestamp::default())), "interrupted");
     }
@@ -217,7 +217,7 @@ mod tests {
             (seen(OK), killed(), "done"),
             (seen(OK), exited(), "done"),
             (printed(seen(OK)), killed(), "done"),
-            // Without hooks nobody else tells the answer.
+            // Without hooks no notice contains the answer.
             (printed(traced(ENDED_OK)), killed(), "done `Answer.`"),
             (traced(Trace::Ended(TurnEnd::Interrupted)), exited(), "failed exit_code"),
             (seen(None), exited(), "failed exit_code"),

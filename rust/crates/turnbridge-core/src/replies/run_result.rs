@@ -1,4 +1,4 @@
-//! What came of a reply.
+//! The result of a reply's run.
 
 use crate::timestamp::Timestamp;
 
@@ -11,9 +11,9 @@ pub struct RunResult {
     pub code: Option<i64>,
     pub stdout_bytes: u64,
     pub stderr_bytes: u64,
-    /// What the agent printed, when no turn of its own will tell (slash commands).
+    /// The agent's output, if no turn contains it (slash commands).
     pub output: Option<String>,
-    /// `None`: what stands there is no time.
+    /// `None` if the stored text is no time.
     pub ended_at: Option<Timestamp>,
 }
 
@@ -38,17 +38,17 @@ impl RunResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// The agent that has the session open has it, and runs it itself.
+    /// The agent that has the session open received it, and runs it itself.
     HandedOver,
-    /// It stands in the queue of the Codex that has the thread open, and was not seen to begin.
+    /// It is in the queue of the Codex that has the thread open, and was not seen to begin.
     NotBegun,
     Failed,
     Stopped,
-    /// It has reached the agent, and whoever ran it died before the end of its turn.
+    /// It reached the agent, and the process that ran it died before the turn's end.
     Interrupted,
-    /// It was claimed, and nobody can tell how far it came.
+    /// It was claimed, and its progress is not known.
     Uncertain,
-    /// The user did not want it any more (`turnbridge inbox drop`).
+    /// The user dropped it (`turnbridge inbox drop`).
     Dropped,
 }
 
@@ -85,23 +85,23 @@ impl Outcome {
 /// Why a reply did not run to its end. The sentences are in `texts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// The agent's program is not there.
+    /// The agent's program does not exist.
     ProgramMissing,
-    /// It is there, and could not be started.
+    /// The program exists, but could not be started.
     NotStarted,
-    /// The session's folder is gone.
+    /// The session's folder does not exist.
     FolderMissing,
     /// The reply names no session that can be resumed.
     SessionInvalid,
     /// The agent does not know the session any more.
     SessionUnknown,
-    /// Longer than what can be handed over.
+    /// Longer than the limit of a prompt.
     TooLong,
     /// A command that would end or empty the session.
     CommandRefused,
     ExitCode,
     Signal,
-    /// The model's API has ended the turn, as the agent's own record says.
+    /// The model's API ended the turn, according to the agent's record.
     TurnFailed,
 }
 

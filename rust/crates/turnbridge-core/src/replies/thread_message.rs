@@ -1,25 +1,25 @@
-//! What a thread is told about a reply: one list, with the name under which it is on record and its
+//! The messages that a thread receives about a reply: one list, with the name in files and the
 //! sentence in both languages. The Japanese ones of SLV-84 to 86 are fixed to the letter.
 
 use crate::agents::codex::rollout_tail::Obstacle;
 use crate::text::spoken_text::Language;
 
-/// Makes the enum, its names and its sentences. A message without a sentence is worded by the agent.
+/// Makes the enum, its names and its sentences. A message without a sentence has the agent's words.
 macro_rules! thread_messages {
     ($($(#[$doc:meta])* $message:ident $name:literal: $($japanese:expr, $english:expr)?;)+) => {
-        /// What a thread is told about a reply.
+        /// A message that a thread receives about a reply.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum ThreadMessage { $($(#[$doc])* $message),+ }
 
         impl ThreadMessage {
             pub const ALL: &[ThreadMessage] = &[$(ThreadMessage::$message),+];
 
-            /// Returns the name that files and logs have for it.
+            /// Returns its name in files and logs.
             pub const fn as_str(self) -> &'static str {
                 match self { $(ThreadMessage::$message => $name),+ }
             }
 
-            /// Returns `None` if the agent has worded it.
+            /// Returns the sentence, or `None` if the text is the agent's.
             pub const fn sentence(self, language: Language) -> Option<&'static str> {
                 match self {
                     $(ThreadMessage::$message => {
@@ -39,7 +39,7 @@ macro_rules! thread_messages {
 }
 
 thread_messages! {
-    /// A process of its own is started for the reply (SLV-84).
+    /// A separate process is started for the reply (SLV-84).
     Receipt "receipt":
         "返信を受領しました。これを `resume` として実行します。\n\
          **注意：家でCLIを続ける場合は、いま開いている対話CLIをいったん終了し、改めて `resume` で入り直してください。**\n\
@@ -47,13 +47,13 @@ thread_messages! {
         "Your reply was received. It will now be run as a `resume`.\n\
          **Note: to go on in the CLI at home, first quit the interactive CLI that is open now, then enter the session again with `resume`.**\n\
          (The `resume` from Slack runs in a process of its own; working in both at once can swap the order of messages or run them twice.)";
-    /// The reply goes into the terminal that has its session open (X40).
+    /// The reply is typed into the terminal that has its session open (X40).
     TerminalReceipt "terminal_receipt":
         "返信を受領しました。このセッションはターミナルで開かれているため、そのターミナルの次のプロンプトとして渡します。ターミナルを閉じる必要はありません。\n\
          （渡す前にターミナルが閉じられた場合は、`resume` として実行します。）",
         "Your reply was received. This session is open in a terminal: the reply will be the next prompt there. You can leave that terminal open.\n\
          (If it is closed before that, the reply will be run as a `resume`.)";
-    /// Another reply of ours runs in the same session.
+    /// Another reply of Turnbridge runs in the same session.
     Queued "queued":
         "前の返信を実行中です。終わり次第、この返信を実行します。",
         "An earlier reply is still running. Yours will be run after it.";
@@ -79,13 +79,13 @@ thread_messages! {
          詳細はCLIログをご確認ください。",
         "The `resume` failed.\n\
          Please see the CLI's log for details.";
-    /// The agent printed something that its turn does not tell. It is said in the agent's own words.
+    /// The agent printed text that is not in its turn. The message is the agent's output.
     Output "output":;
     /// After a crash it is unknown whether the reply reached the agent.
     Uncertain "uncertain":
         "この返信が実行されたかどうかを確認できませんでした。二重実行を避けるため、再実行しません。必要であればもう一度送信してください。",
         "It could not be determined whether this reply was run. It is not run again, so that nothing happens twice; please send it once more if it is needed.";
-    /// The process that ran the reply died before the turn ended; the reason follows if it is known.
+    /// The process that ran the reply died before the turn ended; the reason follows if known.
     Interrupted "interrupted":
         "この返信の実行は途中で途切れました（ターンが終わる前にプロセスが終了しました）。それまでに行われたことは残っています。再実行はしません。必要であればもう一度送信してください。",
         "The run of this reply was cut off: its process ended before its turn did. What it had done by then stays done. It is not run again; please send it once more if it is needed.";
@@ -101,7 +101,7 @@ thread_messages! {
         "This thread is not known as a notification of `Turnbridge` (its route is missing or invalid).\n\
          Please reply in the thread of a **notification (parent) message**.\n\
          (Nothing is run by `resume` from this thread.)";
-    /// The reply is a command that would end or empty the session from afar.
+    /// The reply is a command that would end or empty the session.
     Refused "refused":
         "`/clear` と `/exit` は Slack からは実行できません。CLI で実行してください。",
         "`/clear` and `/exit` cannot be run from Slack. Please use the CLI for them.";
@@ -123,7 +123,7 @@ impl ThreadMessage {
         }
     }
 
-    /// Returns whether it is said of a reply that is run, or waits to be run, as a `resume`.
+    /// Returns whether the message is about a reply that runs, or waits to be run, as a `resume`.
     pub const fn is_of_run(self) -> bool {
         !matches!(
             self,
@@ -134,7 +134,7 @@ impl ThreadMessage {
         )
     }
 
-    /// Returns whether Turnbridge itself has worded it (SLV-84 to 86 and their like).
+    /// Returns whether its text is Turnbridge's (SLV-84 to 86 and similar).
     pub const fn is_fixed_text(self) -> bool {
         self.sentence(Language::English).is_some()
     }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::text::catalogue::tests::check;
 
-    /// The file of a reply has these names: one that is not read again is told twice.
+    /// The file of a reply contains these names: a message with an unreadable one is posted twice.
     #[test]
     fn slv_83_every_word_on_record_is_read_as_what_was_said() {
         for message in ThreadMessage::ALL {

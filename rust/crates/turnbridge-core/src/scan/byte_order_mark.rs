@@ -1,12 +1,12 @@
-//! The mark (U+FEFF) that some editors of Windows put in front of a text. A file has one at most:
-//! readers of JSON and TOML, Claude Code's and Codex's among them, refuse a second.
+//! The mark (U+FEFF) that some Windows editors put at the beginning of a text. A file has one at
+//! most: readers of JSON and TOML, Claude Code's and Codex's among them, refuse a second.
 
 pub const MARK: char = '\u{feff}';
 
-/// What is wrong with a text that begins with two or more.
+/// The error of a text that begins with two or more.
 pub const SECOND_MARK: &str = "a second byte order mark (U+FEFF), which no reader takes";
 
-/// The mark, or nothing, and the rest. A second mark is part of the rest, and is no blank.
+/// Splits off the mark, if there is one. A second mark is part of the rest, and is no blank.
 pub fn split_mark(text: &str) -> (&str, &str) {
     let length = if text.starts_with(MARK) { MARK.len_utf8() } else { 0 };
     text.split_at(length)

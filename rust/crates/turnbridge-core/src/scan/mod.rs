@@ -1,5 +1,5 @@
-//! Readers of JSON and TOML that know where things stand in a text, and planned changes of such a text.
-//! What a text means is decided elsewhere.
+//! Readers of JSON and TOML that know the positions of values in a text, and planned changes of
+//! such a text. Other code interprets the text.
 
 pub mod byte_order_mark;
 pub mod json_scan;

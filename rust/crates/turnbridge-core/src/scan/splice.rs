@@ -1,5 +1,5 @@
-//! A planned change of a text: which bytes go, and what stands there instead. What no splice
-//! names stays as it is, byte for byte.
+//! A planned change of a text: a range of bytes, and its replacement. Text outside all splices
+//! stays unchanged, byte for byte.
 
 use std::ops::Range;
 
@@ -23,8 +23,8 @@ impl Splice {
     }
 }
 
-/// The text after the splices. They stand in any order and do not overlap; what is inserted where
-/// a deletion begins comes before it.
+/// Returns the text after the splices. They may have any order and do not overlap; an insertion
+/// where a deletion begins comes before it.
 pub fn spliced(text: &str, splices: &[Splice]) -> String {
     let mut ordered: Vec<&Splice> = splices.iter().collect();
     ordered.sort_by_key(|splice| (splice.range.start, splice.range.end));

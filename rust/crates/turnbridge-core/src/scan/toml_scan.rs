@@ -1,13 +1,13 @@
-//! Picks single values out of a TOML text, skipping the rest.
+//! Reads single values from a TOML text, and skips the rest.
 //!
-//! The hooks need two switches of `config.toml`; a whole TOML parser would weigh as much as the
-//! rest of them. This one knows the grammar's outline: tables, dotted and quoted keys, inline
-//! tables, every kind of string. Whether the values that it skips are well-formed it does not
-//! ask: `turnbridge` itself reads the file with a real parser and says what is wrong.
+//! The hooks need two switches of `config.toml`; a whole TOML parser would double their size. This
+//! one knows the outline of the grammar: tables, dotted and quoted keys, inline tables, every kind
+//! of string. It does not validate skipped values: `turnbridge` itself reads the file with a full
+//! parser and reports errors.
 
 use crate::scan::byte_order_mark::split_mark;
 
-/// A value that is no string and no container, as it stands: `true`, `42`.
+/// A value that is no string and no container, unchanged: `true`, `42`.
 pub type Bare<'a> = &'a str;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Found<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotToml;
 
-/// What stands at `wanted`, a path of keys, however its tables are written.
+/// Returns the value at `wanted`, a path of keys, in any notation of its tables.
 pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<Found<'a>>, NotToml> {
     let text = split_mark(text).1;
     let mut scan = Scan { rest: text, wanted, found: None };
@@ -32,7 +32,7 @@ pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<Found<'a>>, Not
         if scan.eat("[") {
             let is_array = scan.eat("[");
             header = scan.key(Path::default())?;
-            // Elements of an array of tables are nobody's switches.
+            // Elements of an array of tables are no switches.
             header.is_foreign |= is_array;
             scan.note(header, Found::Other);
             scan.expect(if is_array { "]]" } else { "]" })?;
@@ -43,11 +43,11 @@ pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<Found<'a>>, Not
     }
 }
 
-/// How much of the wanted path the keys up to here have matched.
+/// The number of wanted keys that the keys so far have matched.
 #[derive(Debug, Clone, Copy, Default)]
 struct Path {
     matched: usize,
-    /// It leads somewhere else.
+    /// The path leads to another value.
     is_foreign: bool,
 }
 
@@ -64,7 +64,7 @@ impl<'text> Scan<'text, '_> {
         self.value(path)
     }
 
-    /// `a . "b" . 'c'`, below `path`.
+    /// Reads `a . "b" . 'c'`, below `path`.
     fn key(&mut self, mut path: Path) -> Result<Path, NotToml> {
         loop {
             self.skip_spaces();
@@ -73,7 +73,7 @@ impl<'text> Scan<'text, '_> {
                 _ => self
                     .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')),
             };
-            // What has members is no single value.
+            // A table is no single value.
             self.note(path, Found::Other);
             if self.wanted.get(path.matched) == Some(&part) {
                 path.matched += 1;
@@ -160,7 +160,7 @@ impl<'text> Scan<'text, '_> {
         self.quoted().map(|_| ())
     }
 
-    /// A string on one line, its escapes left as they are.
+    /// Reads a string on one line, its escapes unchanged.
     fn quoted(&mut self) -> Result<&'text str, NotToml> {
         let fence = &self.rest[..1];
         self.rest = &self.rest[1..];
@@ -173,7 +173,7 @@ impl<'text> Scan<'text, '_> {
     fn skip_past(&mut self, fence: &str, has_escapes: bool) -> Result<(), NotToml> {
         while !self.rest.is_empty() {
             if self.eat(fence) {
-                // `""""` ends with a quote of its own.
+                // `""""` ends with a quote of the text.
                 while fence.len() == 3 && self.eat(&fence[..1]) {}
                 return Ok(());
             }
@@ -197,7 +197,7 @@ impl<'text> Scan<'text, '_> {
         }
     }
 
-    /// Spaces, line ends and comments.
+    /// Skips spaces, line ends and comments.
     fn skip_blank(&mut self) {
         loop {
             self.rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r']);

@@ -1,8 +1,8 @@
-//! Tells whether a text that arrives in chunks is UTF-8, wherever the chunks are cut.
+//! Checks whether a text that arrives in chunks is UTF-8, for any cuts.
 
 #[derive(Debug, Default)]
 pub struct Utf8Check {
-    /// The beginning of a character that the last chunk ended in.
+    /// The beginning of a character at the end of the last chunk.
     pending: Vec<u8>,
     is_broken: bool,
 }

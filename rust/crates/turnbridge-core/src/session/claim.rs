@@ -1,13 +1,13 @@
-//! Counts an event once when it is registered twice.
+//! Deduplicates an event that is registered twice.
 //!
-//! With the plugin and settings.json both installed, Claude runs both hooks for every event, in
-//! parallel, with byte-identical input. Each call leaves (payload hash, origin) here; a payload
-//! that stands here from the *other* origin is the same event, and the pair is struck out.
-//! The same payload twice from one origin is two events.
+//! With both the plugin and settings.json installed, Claude runs both hooks for every event, in
+//! parallel, with byte-identical input. Each call stores (payload hash, origin) here. A payload
+//! that is already stored with the *other* origin is the same event, and the pair is removed. The
+//! same payload twice from one origin is two events.
 
 use std::collections::VecDeque;
 
-/// Entries kept. Twins arrive within some 30 ms, so 64 is many times what is ever open.
+/// The limit of stored entries. Twins arrive within some 30 ms, so 64 is far more than are open.
 pub const RING: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,9 +21,9 @@ pub struct Claims(VecDeque<Claim>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Ours to process.
+    /// This call processes the event.
     First,
-    /// The other registration has processed it.
+    /// The other registration has processed the event.
     Twin,
 }
 
@@ -44,12 +44,12 @@ impl Claims {
         Verdict::First
     }
 
-    /// Returns whether this very call has left its mark, and no twin has come since.
+    /// Returns whether this call's entry is stored, and no twin has come since.
     pub fn holds(&self, claim: &Claim) -> bool {
         self.0.contains(claim)
     }
 
-    /// Takes a claim back: its event is to be processed again.
+    /// Removes a claim, so that its event is processed again.
     pub fn withdraw(&mut self, claim: &Claim) {
         if let Some(position) = self.0.iter().rposition(|other| other == claim) {
             self.0.remove(position);

@@ -1,10 +1,10 @@
-//! Which dialogs are open for the user: the part of the state table that makes `waiting_user`.
+//! Tracks the dialogs open for the user: the part of the state table that sets `waiting_user`.
 //!
-//! Claude runs read-only tools in parallel: while the dialog of one is open, others begin and
-//! end, tools of the same name among them, and sub-agents have dialogs of their own (both seen
-//! with Claude Code 2.1.197). So a dialog is tied to its call, and only what concerns that call
-//! closes it. PermissionRequest does not name its call; tool and input find it among the calls
-//! that have begun. A dialog whose call is not known is closed by the agent's next tool event.
+//! Claude runs read-only tools in parallel: while the dialog of one is open, others begin and end,
+//! also tools of the same name. Sub-agents have their own dialogs. Both were seen with Claude Code
+//! 2.1.197. So a dialog is tied to its call, and only events of that call close it.
+//! PermissionRequest does not name its call; tool and input find it among the calls that have
+//! begun. A dialog whose call is unknown is closed by the agent's next tool event.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::session::advance::{Order, is_addition};
 use crate::session::event::{Event, EventKind, NotificationKind, SessionSource, ToolCall};
 use crate::session::{OpenCall, Run, Wait};
 
-/// Claude sends its dialog notifications six seconds after the dialog. An event that is newer
-/// than the dialog (with half a second for the way of both) has overtaken the notification.
+/// The delay of Claude's dialog notifications: six seconds after the dialog, less half a second for
+/// transport. An event newer than the dialog has overtaken the notification.
 const NOTIFICATION_DELAY: Duration = Duration::from_millis(5_500);
 
-/// Calls remembered. A model that starts more at once has not been seen.
+/// The limit of stored calls. No model has been seen to start more in parallel.
 const MAX_CALLS: usize = 64;
 
 pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
@@ -26,7 +26,7 @@ pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
         (EventKind::DialogOpened { call: Some(call) }, _) => open_dialog(run, call, event, order),
         (EventKind::ToolEnded { call, .. }, _) => end_call(run, call, agent),
         (EventKind::DialogAnswered { call: Some(call) }, _) => close_dialog(run, call, agent),
-        // Everything below is about the order of things, and nothing that comes late.
+        // The arms below depend on the order of events, so they ignore late ones.
         (_, Order::Late) => {}
         (EventKind::DialogOpened { call: None } | EventKind::DialogSeen, _) => {
             run.waits.push(wait(None, None, event));
@@ -127,7 +127,7 @@ fn close_dialog(run: &mut Run, call: &ToolCall, agent: Option<&str>) {
         if is_known {
             return wait.call_id.is_none() || wait.call_id != call.id;
         }
-        // We have not seen it begin: the name is all there is to go by.
+        // Its beginning was not seen, so only the tool's name can match.
         wait.agent_id.as_deref() != agent || wait.tool.as_ref() != Some(&call.tool)
     });
     close_unknown_dialogs(run, agent);
@@ -137,7 +137,7 @@ fn close_unknown_dialogs(run: &mut Run, agent: Option<&str>) {
     run.waits.retain(|wait| wait.call_id.is_some() || wait.agent_id.as_deref() != agent);
 }
 
-/// A background agent outlives the turn that started it, and so does its dialog.
+/// Closes an agent's dialogs and calls. A background agent and its dialog outlive their turn.
 fn forget_agent(run: &mut Run, agent: Option<&str>) {
     run.waits.retain(|wait| wait.agent_id.as_deref() != agent);
     run.calls.retain(|call| call.agent_id.as_deref() != agent);
@@ -152,8 +152,8 @@ fn wait(call_id: Option<&String>, tool: Option<&String>, event: &Event) -> Wait 
     }
 }
 
-/// Tools that are themselves a dialog; PermissionRequest does not always tell of them (TV-20).
-/// The last one is Codex's (KT-47).
+/// Returns whether the tool is itself a dialog; PermissionRequest does not always report these
+/// (TV-20). The last one is Codex's (KT-47).
 pub fn asks_the_user(tool: &str) -> bool {
     matches!(tool, "AskUserQuestion" | "ExitPlanMode" | "request_user_input")
 }

@@ -1,13 +1,13 @@
-//! What happens to a session, whatever it came from: a Claude hook, a Codex rollout line, or
-//! what an observer saw of the process. One `Event` type, so that there is one state table.
+//! The events of a session, from every source: a Claude hook, a Codex rollout line, or an observer
+//! of the process. One `Event` type, so that there is one state table.
 
 use crate::gate::speak::SpeakCall;
 use crate::ids::SessionKey;
 use crate::session::Host;
 use crate::timestamp::Timestamp;
 
-/// One agent process. The start time tells a process from a later one with the same pid;
-/// its unit is the platform's own and means nothing but equality.
+/// An agent process. The start time distinguishes a process from a later one with the same pid; its
+/// unit is the platform's, and it is only compared for equality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ProcessKey {
     pub pid: u32,
@@ -15,9 +15,9 @@ pub struct ProcessKey {
 }
 
 impl ProcessKey {
-    /// The process is not known: such events share one run. So do all of a Codex thread. It has one
-    /// writer at a time, whose lock tells that it lives; of the hooks, the rollout and `notify` only
-    /// the first could name a process, and that may be a server which carries many threads.
+    /// An unknown process: such events share one run. All events of a Codex thread do. A thread has
+    /// one writer at a time, whose lock shows that it lives. Of the hooks, the rollout and `notify`
+    /// only the hooks could name a process, and that may be a server which carries many threads.
     pub const UNKNOWN: ProcessKey = ProcessKey { pid: 0, start: 0 };
 }
 
@@ -26,17 +26,17 @@ pub struct Event {
     pub session: SessionKey,
     pub at: Timestamp,
     pub process: ProcessKey,
-    /// The event's own name, for the sinks and the log: `Stop`, `task_complete`.
+    /// The event's name in the sinks and the log: `Stop`, `task_complete`.
     pub name: String,
-    /// Set when a sub-agent did it.
+    /// Set if a sub-agent caused the event.
     pub agent_id: Option<String>,
     pub facts: Facts,
-    /// What a hook found around it; observers have none.
+    /// The environment of the hook; observers have none.
     pub host: Option<Host>,
     pub kind: EventKind,
 }
 
-/// What an event says of its session besides what happened. `None` says nothing.
+/// The facts of an event about its session. `None` means unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
     pub cwd: Option<String>,
@@ -51,24 +51,24 @@ pub enum EventKind {
     SessionStarted {
         source: SessionSource,
     },
-    /// A turn has begun; what the user typed follows, or nothing does (`/compact` in Codex).
+    /// A turn has begun. The user's prompt follows, or none does (`/compact` in Codex).
     TurnStarted,
     PromptSubmitted {
         prompt: String,
     },
     ToolStarting {
         call: ToolCall,
-        /// Which skill, when the tool is Claude's Skill.
+        /// The skill, if the tool is Claude's Skill.
         skill: Option<String>,
-        /// Who has brought the MCP server of the tool: `plugin`, `project`, `user`. Absent before
-        /// Claude Code 2.1.326.
+        /// The source of the tool's MCP server: `plugin`, `project`, `user`. Absent before Claude
+        /// Code 2.1.326.
         server: Option<String>,
     },
     ToolEnded {
         call: ToolCall,
         speak: Option<SpeakCall>,
     },
-    /// All tool calls of one answer of the model are over.
+    /// All tool calls of one answer of the model have ended.
     ToolBatchEnded {
         speaks: Vec<SpeakCall>,
     },
@@ -76,7 +76,7 @@ pub enum EventKind {
     DialogOpened {
         call: Option<ToolCall>,
     },
-    /// One for which no hook is called: an observer saw it. The agent itself may be at rest.
+    /// A dialog without a hook: an observer saw it. The agent itself may be at rest.
     DialogSeen,
     DialogAnswered {
         call: Option<ToolCall>,
@@ -89,7 +89,7 @@ pub enum EventKind {
         background_tasks: Vec<String>,
         stop_hook_active: bool,
     },
-    /// The agent wanted to end its turn, and our gate has sent it on.
+    /// The agent wanted to end its turn, and the Stop gate held it.
     StopBlocked {
         answer: Option<String>,
     },
@@ -102,28 +102,28 @@ pub enum EventKind {
     RunEnded {
         reason: String,
     },
-    /// The user stopped the turn (Esc). Claude has no hook for it: an observer saw it.
+    /// The user stopped the turn (Esc). Claude calls no hook for it: an observer saw it.
     Interrupted,
-    /// No dialog is open any more: an approval fires no hook, an observer saw it.
+    /// No dialog is open any more. An approval calls no hook: an observer saw it.
     DialogsClosed,
-    /// The process is no more.
+    /// The process has ended.
     ProcessGone,
-    /// The pane in which the run was shown shows it no more (KT-44, KT-55, KT-56).
+    /// The pane that showed the run no longer shows it (KT-44, KT-55, KT-56).
     PaneLeft {
         why: PaneEnd,
     },
 }
 
-/// How it was seen that a pane shows its session no more.
+/// How a pane stopped showing its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaneEnd {
-    /// The shell's prompt is back, so whatever ran before it is not in front any more.
+    /// The shell's prompt is back, so the program before it is no longer in the foreground.
     PromptReturned,
     Closed,
 }
 
 impl PaneEnd {
-    /// The event's name, for the sinks and the log.
+    /// Returns the event's name in the sinks and the log.
     pub const fn as_str(self) -> &'static str {
         match self {
             PaneEnd::PromptReturned => "PromptReturned",
@@ -132,13 +132,13 @@ impl PaneEnd {
     }
 }
 
-/// A call of a tool, as far as it has to be known again.
+/// A tool call, with the fields by which it is recognised again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
     pub tool: String,
     /// Absent in PermissionRequest, which is matched to its call by tool and input.
     pub id: Option<String>,
-    /// Fingerprint of the input, 0 when unknown.
+    /// The hash of the input; 0 if unknown.
     pub input: u64,
 }
 
@@ -150,9 +150,9 @@ pub enum SessionSource {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationKind {
-    /// `permission_prompt`, `elicitation_dialog` and their like: a dialog has been open for six seconds.
+    /// `permission_prompt`, `elicitation_dialog` etc.: a dialog has been open for six seconds.
     DialogOpen,
-    /// `idle_prompt`: nothing typed for a minute after the turn's end.
+    /// `idle_prompt`: no input for a minute after the turn's end.
     Idle,
     Other,
 }

@@ -1,8 +1,8 @@
-//! A session as Turnbridge knows it: one conversation of an agent, and the processes (runs)
-//! that carry it. How it changes is in `advance`; how it is stored, in `session_wire`.
+//! A session: one conversation of an agent, with the processes (runs) that carry it. `advance`
+//! changes it; `session_wire` stores it.
 //!
 //! State belongs to a run. A `claude -r ID -p` beside an open TUI is a second run of the same
-//! session; when it ends, the session falls back to what the TUI is doing.
+//! session; when it ends, the session has the TUI's state again.
 
 pub mod advance;
 pub mod claim;
@@ -48,11 +48,11 @@ impl State {
     }
 }
 
-/// How a turn came to its end. A session that has just started has none.
+/// How a turn ended. A session that has just started has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Detail {
     Ok,
-    /// An API error ended the turn; the kind is Claude's: `rate_limit`, `server_error`.
+    /// An API error ended the turn; its kind is Claude's word: `rate_limit`, `server_error`.
     Failed {
         error: String,
     },
@@ -60,7 +60,7 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// Reads what `as_str` and `error` give. Returns `None` if the word is not known.
+    /// Reads the words that `as_str` and `error` return. Returns `None` if the word is not known.
     pub fn of(word: &str, error: Option<String>) -> Option<Detail> {
         match word {
             "ok" => Some(Detail::Ok),
@@ -94,36 +94,36 @@ pub struct Session {
     pub transcript_path: Option<String>,
     pub permission_mode: Option<String>,
     pub model: Option<String>,
-    /// Counts applied events. Tells which run acted last without asking a clock.
+    /// Counts the events applied, and so orders the runs without a clock.
     pub sequence: u64,
     pub runs: Vec<Run>,
     pub claims: Claims,
 }
 
-/// One process that carries, or carried, the session.
+/// A process that carries, or carried, the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     pub process: ProcessKey,
     pub started_at: Timestamp,
     pub activity: Activity,
-    /// Dialogs that are open for the user.
+    /// The dialogs that are open for the user.
     pub waits: Vec<Wait>,
-    /// Tool calls that have begun and not ended: a dialog belongs to one of them.
+    /// The tool calls that have begun and not ended. A dialog belongs to one of them.
     pub calls: Vec<OpenCall>,
-    /// When what `state` and `detail` say began.
+    /// When the run entered its present `state` and `detail`.
     pub since: Timestamp,
     pub last_event: String,
     pub last_at: Timestamp,
     pub sequence: u64,
     pub turn: Turn,
-    /// Background tasks that were still running when the last turn ended.
+    /// The background tasks that still ran when the last turn ended.
     pub background_tasks: Vec<String>,
     pub host: Host,
     pub ended: Option<Ended>,
 }
 
-/// What the agent itself is doing. Whether it waits for the user is told by the open dialogs,
-/// whether it lives by the run's end.
+/// The activity of the agent itself. The open dialogs show whether it waits for the user, and the
+/// run's end whether it lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Activity {
     Working,
@@ -133,10 +133,10 @@ pub enum Activity {
 /// An open dialog.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wait {
-    /// The tool call that it is about, when that is known.
+    /// The tool call that the dialog is about, if known.
     pub call_id: Option<String>,
     pub tool: Option<String>,
-    /// The sub-agent whose dialog it is.
+    /// The sub-agent that opened the dialog.
     pub agent_id: Option<String>,
     pub opened_at: Timestamp,
 }
@@ -171,13 +171,13 @@ impl Run {
 pub struct Turn {
     pub prompt_id: Option<String>,
     pub prompt: Option<Prompt>,
-    /// What was typed while it ran, oldest first.
+    /// The prompts typed while the turn ran, oldest first.
     pub additions: Vec<Addition>,
     pub started_at: Option<Timestamp>,
     pub speaks: Vec<SpeakCall>,
-    /// The Stop gate has asked for speech in it; the answer it had then is kept by the store.
+    /// The Stop gate has asked for speech in this turn; the store keeps the answer of that moment.
     pub is_reminded: bool,
-    /// It has ended; what follows without a prompt (`!command`) is another one.
+    /// The turn has ended. Events that follow without a prompt (`!command`) belong to another turn.
     pub is_over: bool,
 }
 
@@ -185,8 +185,8 @@ pub struct Turn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addition {
     pub prompt: Prompt,
-    /// The agent has got it in this turn, with the results of its tools. What it has not got when
-    /// the turn ends is the prompt of the next one.
+    /// The agent received it in this turn, with the results of its tools. An addition unread at the
+    /// turn's end is the next turn's prompt.
     pub is_read: bool,
 }
 
@@ -195,8 +195,8 @@ impl Turn {
         self.additions.iter().any(|addition| !addition.is_read)
     }
 
-    /// The prompt that follows when this turn has ended: Claude Code makes one of all that it has
-    /// not read. `None` if there is none, or if it is too long to be known here.
+    /// Returns the prompt of the turn after this one: Claude Code joins all additions that it has
+    /// not read. Returns `None` if there is none, or if one is too long to be complete here.
     pub fn next_prompt(&self) -> Option<Prompt> {
         let unread = self.additions.iter().filter(|addition| !addition.is_read);
         let prompts: Vec<&Prompt> = unread.map(|addition| &addition.prompt).collect();
@@ -205,8 +205,8 @@ impl Turn {
         is_known.then(|| Prompt::head_of(&texts().join("\n"))).filter(|prompt| prompt.whole)
     }
 
-    /// What came of speaking in the turn that is about to end. `prompt_id` is that turn's, when
-    /// it is known: this one may be an older turn whose end nobody saw.
+    /// Returns the outcome of speech in the turn that is about to end. `prompt_id` is that turn's,
+    /// if known: `self` may be an older turn whose end was not observed.
     pub fn speech(&self, prompt_id: Option<&str>) -> Option<SpeakOutcome> {
         let is_of_turn = |call: &&SpeakCall| match (call.prompt_id.as_deref(), prompt_id) {
             (Some(own), Some(wanted)) => own == wanted,
@@ -218,15 +218,15 @@ impl Turn {
     }
 }
 
-/// The prompt of a turn. A long one is only begun here, because the session file is rewritten
-/// by every hook; the store keeps the whole of it beside the session file.
+/// The prompt of a turn. Of a long prompt only the beginning is here, because every hook rewrites
+/// the session file; the store keeps the whole prompt beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     pub text: String,
     pub whole: bool,
 }
 
-/// Bytes of a prompt that stay in the session file.
+/// The limit in bytes of a prompt in the session file.
 pub const PROMPT_HEAD: usize = 2_048;
 
 impl Prompt {
@@ -236,16 +236,16 @@ impl Prompt {
     }
 }
 
-/// What the hook found around it: how the agent was started, and in which terminal.
+/// The environment in which a hook runs: how the agent was started, and in which terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Host {
-    /// Which registration reported the run: `plugin`, `settings`.
+    /// The registration that reported the run: `plugin`, `settings`.
     pub origin: String,
-    /// `CLAUDE_CODE_ENTRYPOINT`: `cli` is a person at a terminal.
+    /// `CLAUDE_CODE_ENTRYPOINT`: `cli` means a person at a terminal.
     pub entrypoint: Option<String>,
-    /// `CLAUDE_PROJECT_DIR`: where the session was started; `cwd` follows every `cd`.
+    /// `CLAUDE_PROJECT_DIR`: the folder in which the session was started; `cwd` follows every `cd`.
     pub project_dir: Option<String>,
-    /// `CLAUDE_CONFIG_DIR`, when set.
+    /// `CLAUDE_CONFIG_DIR`, if set.
     pub config_dir: Option<String>,
     pub plugin: Option<Plugin>,
     /// Pane ids, `TVINE_*` and `KAWAII_*`, by their names.
@@ -257,12 +257,12 @@ impl Host {
         self.entrypoint.as_deref() == Some("cli")
     }
 
-    /// Without a terminal or an editor: `claude -p`, or a program that is built with the SDK.
+    /// Returns whether it has no terminal or editor: `claude -p`, or a program built with the SDK.
     pub fn is_run_by_sdk(&self) -> bool {
         self.entrypoint.as_deref().is_some_and(|entrypoint| entrypoint.starts_with("sdk-"))
     }
 
-    /// A program runs it, not a person. What does not say so may be a person.
+    /// Returns whether a program runs it, not a person. Without an entrypoint it may be a person.
     pub fn is_headless(&self) -> bool {
         self.entrypoint.is_some() && !self.is_interactive()
     }
@@ -275,9 +275,9 @@ impl Host {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plugin {
     pub root: String,
-    /// Loaded by `--plugin-dir`: a resume has to pass it on.
+    /// Loaded by `--plugin-dir`, which a resume has to pass on.
     pub by_plugin_dir: bool,
-    /// Its option `gate`, when the user has set it. Only the plugin's own hooks are told.
+    /// The plugin's option `gate`, if the user has set it. Only the plugin's hooks receive it.
     pub gate: Option<String>,
 }
 
@@ -302,8 +302,8 @@ impl Session {
         }
     }
 
-    /// The run that speaks for the session: of the live ones one that waits for the user, else
-    /// the last that acted; else the last that ended.
+    /// Returns the run that represents the session: a live run that waits for the user, else the
+    /// live run that acted last, else the run that ended last.
     pub fn current_run(&self) -> Option<&Run> {
         let rank = |run: &&Run| (run.state() == State::WaitingUser, run.sequence);
         let live = self.live_runs().max_by_key(rank);
@@ -326,25 +326,25 @@ impl Session {
         self.current_run().and_then(Run::detail)
     }
 
-    /// When what `state` and `detail` say began.
+    /// Returns when the session entered its present `state` and `detail`.
     pub fn since(&self) -> Timestamp {
         self.current_run()
             .map_or(self.created_at, |run| run.ended.as_ref().map_or(run.since, |ended| ended.at))
     }
 
-    /// The folder that the session belongs to, for resuming and for its name.
+    /// Returns the folder that the session belongs to, for resuming it and for its name.
     pub fn project_dir(&self) -> Option<&str> {
         let started_in = self.current_run().and_then(|run| run.host.project_dir.as_deref());
         started_in.or(self.cwd.as_deref())
     }
 
-    /// The name of the project's folder.
+    /// Returns the name of the project's folder.
     pub fn project(&self) -> Option<&str> {
         self.project_dir().and_then(folder_name)
     }
 }
 
-/// The last part of a path, whichever slashes it is written with.
+/// Returns the last part of a path, with either kind of slash.
 pub fn folder_name(path: &str) -> Option<&str> {
     let path = path.trim_end_matches(['/', '\\']);
     path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty())

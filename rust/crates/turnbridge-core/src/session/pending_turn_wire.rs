@@ -1,4 +1,4 @@
-//! A pending turn as its file in `pending/` has it.
+//! The file format of a pending turn in `pending/`.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,13 +41,13 @@ impl ProcessFile {
     }
 }
 
-/// Returns whether it is a whole pending turn, of whatever session or version.
+/// Returns whether the bytes are a whole pending turn, of any session or version.
 pub fn is_whole_pending(bytes: &[u8]) -> bool {
     serde_json::from_slice::<PendingFile>(bytes).is_ok()
 }
 
-/// Returns `None` if it is not whole, names no session that can be used, or was written by a newer
-/// version.
+/// Reads a pending turn. Returns `None` if it is not whole, if its session is unusable, or if a
+/// newer version wrote it.
 pub fn read_pending(bytes: &[u8]) -> Option<PendingTurn> {
     let file: PendingFile = serde_json::from_slice(bytes).ok()?;
     let session = file.record.session().filter(|_| file.version <= VERSION)?;
@@ -85,7 +85,7 @@ pub fn write_pending(turn: &PendingTurn) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// As the first version that had pending turns wrote it.
+    /// The format of the first version that had pending turns.
     const FILE: &str = r#"{"version":1,"writer":{"pid":8,"start":2},"agent":{"pid":7,"start":1},"payload":18446744073709551615,"origin":"plugin","event":"Stop","stop_hook_active":false,"tell":true,"transcript_path":null,"record":{"version":1,"tool":"claude","session_id":"s","turn_id":"p","notice_id":"claude-63","prompt":"go","answer":"done","detail":"ok","error":null,"started_at":null,"ended_at":"1970-01-01T00:00:00.002000Z","cwd":null,"permission_mode":null,"background_tasks":[]}}"#;
 
     fn read(file: &str) -> Option<PendingTurn> {

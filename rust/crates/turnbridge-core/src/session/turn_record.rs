@@ -1,4 +1,4 @@
-//! The record of a finished turn: the source for everything that shows or sends what an agent said.
+//! The record of a finished turn: the source of all views and messages with an agent's answer.
 
 use crate::ids::SessionKey;
 use crate::session::advance::{is_addition, is_other_turn};
@@ -10,20 +10,19 @@ use crate::timestamp::Timestamp;
 pub struct TurnRecord {
     pub session: SessionKey,
     pub turn_id: Option<String>,
-    /// The id of the notice that tells of it, whether anybody wanted one or not. Records of 0.1
-    /// have none.
+    /// The id of the turn's notice, whether a notice was wanted or not. Records of 0.1 have none.
     pub notice_id: Option<String>,
     pub prompt: Option<String>,
-    /// What was typed while it ran and was given to the agent in it; of a long one the beginning.
+    /// The prompts typed and given to the agent while the turn ran; of a long one the beginning.
     pub additions: Vec<String>,
-    /// What the agent had said when the Stop gate sent it on: often the real answer, with
-    /// nothing but "I have spoken." after it.
+    /// The answers before the Stop gate held the turn: often the real answer, followed only by "I
+    /// have spoken.".
     pub earlier_answers: Vec<String>,
     pub answer: Option<String>,
-    /// `Interrupted` when the Stop gate had sent the agent on and no end came.
+    /// `Interrupted` if the Stop gate had held the turn and no end came.
     pub detail: RecordedDetail,
     pub started_at: Option<Timestamp>,
-    /// `None`: what stands there is no time.
+    /// `None` if the stored text is no time.
     pub ended_at: Option<Timestamp>,
     pub cwd: Option<String>,
     pub permission_mode: Option<String>,
@@ -49,17 +48,17 @@ impl TurnRecord {
         }
     }
 
-    /// The kind of API error that has ended the turn.
+    /// Returns the kind of API error that ended the turn.
     pub fn error(&self) -> Option<&str> {
         self.detail.error()
     }
 }
 
-/// How a turn ended, as its record says.
+/// How a turn ended, according to its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedDetail {
     Known(Detail),
-    /// A word that this version does not know. It is kept, with the error beside it, as it stands.
+    /// A word that this version does not know. It is kept unchanged, with its error.
     Unknown {
         word: String,
         error: Option<String>,
@@ -67,7 +66,7 @@ pub enum RecordedDetail {
 }
 
 impl RecordedDetail {
-    /// Reads what `as_str` and `error` give.
+    /// Reads the words that `as_str` and `error` return.
     pub fn of(word: String, error: Option<String>) -> RecordedDetail {
         match Detail::of(&word, error.clone()) {
             Some(detail) => RecordedDetail::Known(detail),
@@ -97,7 +96,7 @@ impl RecordedDetail {
     }
 }
 
-/// What the session file has no room for: the whole prompt, of which it may hold only the
+/// The texts that the session file has no room for: the whole prompt, of which it may hold only the
 /// beginning, and the answer of a Stop that the gate blocked.
 #[derive(Debug, Clone, Default)]
 pub struct Kept {
@@ -105,7 +104,7 @@ pub struct Kept {
     pub earlier_answer: Option<String>,
 }
 
-/// The record that `event` makes, when it ended a turn.
+/// Returns the record that `event` makes, if it ended a turn.
 pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
     if event.agent_id.is_some() {
         return None;
@@ -120,7 +119,7 @@ pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<Tur
         _ => return None,
     };
     let turn = &session.run(event.process)?.turn;
-    // What is known of another turn is none of this one's.
+    // The known facts belong to another turn, so they are not used.
     let (turn, kept) = match is_other_turn(turn, event) {
         true => (&Turn::default(), Kept::default()),
         false => (turn, kept),
@@ -133,9 +132,9 @@ pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<Tur
     })
 }
 
-/// The record of a turn that the gate had sent on and that `event` shows to have no end of its
-/// own: the user stopped it, the process is gone, another turn ends. Its answer must not be lost
-/// with it. `session` is as it was before the event.
+/// Returns the record of a turn that the gate had held and that `event` shows to have no end: the
+/// user stopped it, the process has ended, or another turn ends. The record keeps its answer.
+/// `session` is the state before the event.
 pub fn abandoned_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
     let run = session.run(event.process)?;
     let turn = &run.turn;

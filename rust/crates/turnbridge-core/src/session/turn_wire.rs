@@ -1,4 +1,4 @@
-//! The record of a finished turn as one JSON line in `turns/<tool>-<id>.jsonl`.
+//! The file format of a finished turn's record: one JSON line in `turns/<tool>-<id>.jsonl`.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,23 +31,22 @@ pub(super) struct TurnLine {
     background_tasks: Vec<String>,
 }
 
-/// Reads a line of the file of `session`. Returns `None` if it is no record, or not for this version.
+/// Reads a line of `session`'s file. Returns `None` if it is no record, or not for this version.
 ///
-/// A record that names no session that can be used is none the less a turn of the one whose file it
-/// stands in.
+/// A record whose session is unusable counts as a turn of `session`, whose file contains it.
 pub fn read_turn(line: &[u8], session: &SessionKey) -> Option<TurnRecord> {
     let line: TurnLine = serde_json::from_slice(line).ok()?;
     let own = line.session().unwrap_or_else(|| session.clone());
     (line.version <= VERSION).then(|| line.into_record(own))
 }
 
-/// Without the line's end.
+/// Writes the line without its line break.
 pub fn write_turn(turn: &TurnRecord) -> Vec<u8> {
     // A struct of strings always serialises.
     serde_json::to_vec(&TurnLine::of(turn)).unwrap_or_default()
 }
 
-/// The record as programs are shown it: as it stands in the file.
+/// Returns the record as JSON for other programs, the same as in the file.
 pub fn turn_json(turn: &TurnRecord) -> impl Serialize + use<> {
     TurnLine::of(turn)
 }

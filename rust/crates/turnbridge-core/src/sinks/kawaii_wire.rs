@@ -1,5 +1,5 @@
-//! Kawaii Terminal's view of a session (KT): one JSON line per event in the file that the
-//! terminal names, with the pane it belongs to.
+//! The format of Kawaii Terminal (KT): one JSON line per event in the file that the terminal names,
+//! with the session's pane.
 
 use serde::Serialize;
 
@@ -25,10 +25,10 @@ struct Line<'a> {
     cwd: Option<&'a str>,
 }
 
-/// The line to append after `event`, with its line end. `before` is the state that the session
-/// had. One line for each of the six events of KT-21, for others only when the state changed
-/// (X39); an idle notification, or one that was overtaken, says nothing (KT-41, KT-42), nor does
-/// a Stop that the gate has blocked (X8).
+/// Returns the line to append after `event`, with its line end. `before` is the session's state
+/// before it. The six events of KT-21 always have a line, others only if the state changed (X39).
+/// An idle or overtaken notification has none (KT-41, KT-42), nor does a Stop that the gate has
+/// blocked (X8).
 pub fn kawaii_line(
     before: Option<State>,
     session: &Session,
@@ -41,7 +41,7 @@ pub fn kawaii_line(
         (EventKind::Notified { kind }, _) => {
             *kind == NotificationKind::DialogOpen && state == State::WaitingUser
         }
-        // The turn goes on.
+        // The turn continues.
         (EventKind::StopBlocked { .. }, _) => false,
         (_, Some(name)) => matches!(
             name,

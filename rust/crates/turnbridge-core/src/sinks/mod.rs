@@ -1,4 +1,4 @@
-//! The formats of the programs that show our states: tvine and Kawaii Terminal.
+//! The formats of the programs that show Turnbridge's states: tvine and Kawaii Terminal.
 
 pub mod kawaii_wire;
 pub mod tvine_project;

@@ -1,13 +1,13 @@
-//! The folder of a project below `~/.tvine/projects` (TV-9), for agents that no host application has
-//! started.
+//! The folder of a project below `~/.tvine/projects` (TV-9), for agents that no host application
+//! has started.
 //!
-//! Its name is the project's path with `-` for each separator, as Claude Code names its folders. By that
-//! alone `/a/b-c` and `/a-b/c` have one name (TV-30): a path with a `-` of its own gets a hash behind it.
+//! Its name is the project's path with `-` for each separator, as Claude Code names its folders.
+//! With this alone `/a/b-c` and `/a-b/c` have one name (TV-30), so a path with `-` gets a hash.
 
 /// A file's name has at most 255 bytes, and the hash takes nine.
 const LONGEST: usize = 200;
 
-/// `path` is absolute: the root of the git repository, else the folder itself.
+/// Returns the name. `path` is absolute: the root of the git repository, else the folder itself.
 pub fn project_id(path: &str) -> String {
     let is_separator = |letter: char| letter == '/' || (cfg!(windows) && "\\:".contains(letter));
     let trimmed = path.trim_end_matches(is_separator);
@@ -20,7 +20,7 @@ pub fn project_id(path: &str) -> String {
     format!("{}-{:08x}", &name[..end], hash(trimmed))
 }
 
-/// FNV-1a, which stays the same in every version and on every system.
+/// Computes FNV-1a, which stays the same in every version and on every system.
 fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,5 +1,5 @@
-//! tvine's view of a session (TV): the JSON of `status.json`, which also goes to its socket as
-//! one line. Its three words are a projection of our states (X3).
+//! The format of tvine (TV): the JSON of `status.json`, which is also sent to its socket as one
+//! line. Its three words are a projection of Turnbridge's states (X3).
 
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ struct Status<'a> {
     cwd: Option<&'a str>,
 }
 
-/// TV-2: what tvine shows for a state.
+/// Returns tvine's word for a state (TV-2).
 pub const fn tvine_status(state: State) -> &'static str {
     match state {
         State::Working => "Busy",
@@ -33,7 +33,7 @@ pub const fn tvine_status(state: State) -> &'static str {
     }
 }
 
-/// The JSON to publish after `event`, without a line end. `None`: nothing to say (X4).
+/// Returns the JSON to publish after `event`, without a line end; `None` if there is none (X4).
 pub fn tvine_message(session: &Session, event: &Event, tvine_session_id: &str) -> Option<String> {
     let is_idle_notice = matches!(event.kind, EventKind::Notified { kind: NotificationKind::Idle });
     if is_idle_notice && session.state() != State::Completed {

@@ -1,8 +1,8 @@
-//! Several machines may use one Slack app: whose a thread is, what a person is told about a reply in
-//! it, and how often each machine asks for the replies of its own threads.
+//! Shares one Slack app among machines: which machine a thread belongs to, whether the user is told
+//! about a reply in it, and how often each machine polls its own threads.
 //!
-//! Slack gives an event to one socket of the app, chosen at random. So a machine may hear a reply for
-//! another one, and may not hear its own. It is silent about the former, and asks for the latter.
+//! Slack sends an event to one socket of the app, chosen at random. So a machine may receive a
+//! reply for another one, and miss its own. It ignores the former, and polls for the latter.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use std::time::Duration;
 use crate::slack::machine_wire::{clean_name, is_machine_id};
 use crate::slack::slack_ts::SlackTs;
 
-/// The first message of a thread, as Slack was asked for it.
+/// The first message of a thread, as fetched from Slack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parent {
-    /// There is none, or it is not by our bot, or no message of Turnbridge.
+    /// It does not exist, or is not by the app's bot, or is no message of Turnbridge.
     NotOurs,
-    /// Our bot has posted it from this machine. `None`: a 0.1 did, and did not say from where.
+    /// The app's bot posted it from this machine. `None`: a 0.1 did, without naming the machine.
     Ours { machine: Option<String>, name: Option<String>, notice: Option<String> },
 }
 
 impl Parent {
-    /// The id of the notice that the machine `own` has posted it for; `None` if another one has, or
-    /// it does not say.
+    /// Returns the id of the notice for which the machine `own` posted it. Returns `None` if
+    /// another machine did, or the message does not name one.
     pub fn notice_of(&self, own: &str) -> Option<&str> {
         let Parent::Ours { machine, notice, .. } = self else { return None };
         let id = notice.as_deref().filter(|_| machine.as_deref() == Some(own))?;
@@ -32,16 +32,16 @@ impl Parent {
 /// What to do with a reply in a thread that has no route here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is this machine's: the person is told that the thread leads nowhere (any more).
+    /// The thread is this machine's: the user is told that it has no session (any more).
     Tell,
-    /// It is another machine's, which asks for it. Nothing is said.
+    /// The thread is another machine's, which polls for the reply. This machine posts no message.
     Elsewhere { machine: Option<String>, name: Option<String> },
-    /// This machine is posting the thread right now: its route will be there in a moment.
+    /// This machine is posting the thread at the moment: its route follows.
     Wait,
 }
 
 impl Verdict {
-    /// For the log.
+    /// Returns the word for the log.
     pub const fn word(&self) -> &'static str {
         match self {
             Verdict::Tell => "no_route",
@@ -51,8 +51,8 @@ impl Verdict {
     }
 }
 
-/// `is_alone`: nothing speaks for another machine. `is_on_its_way` says of a notice's id whether it is
-/// still being delivered from here.
+/// Decides which machine a thread belongs to. `is_alone`: there is no sign of another machine.
+/// `is_on_its_way` returns whether the notice with an id is still being delivered from here.
 pub fn whose(
     parent: &Parent,
     own: &str,
@@ -72,18 +72,18 @@ pub fn whose(
     }
 }
 
-/// The machines that have posted by the app lately.
+/// The machines that have posted with the app recently.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machines(BTreeMap<String, Seen>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     pub name: String,
-    /// Its newest message, by Slack's clock.
+    /// The time of its newest message, by Slack's clock.
     pub last: SlackTs,
 }
 
-/// A machine that has posted nothing for so long takes no part any more.
+/// The time after which a machine without messages no longer counts.
 const LATELY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 impl Machines {
@@ -99,8 +99,8 @@ impl Machines {
         }
     }
 
-    /// Forgets machines that were quiet while another one posted. Slack's clock alone counts: with
-    /// our own, which may be ahead, a machine would believe itself alone.
+    /// Removes machines that were quiet while another one posted. Only Slack's clock counts: by its
+    /// own clock, if that is ahead, a machine would believe itself alone.
     pub fn forget_old(&mut self) {
         let newest = self.0.values().map(|seen| seen.last).max();
         self.0.retain(|_, seen| newest.is_none_or(|newest| seen.last >= newest.minus(LATELY)));
@@ -115,14 +115,14 @@ impl Machines {
     }
 }
 
-/// What is known of who else is there.
+/// The known signs of other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Company {
-    /// Machines besides this one, by their messages.
+    /// The number of machines besides this one, by their messages.
     pub other_machines: usize,
-    /// Sockets of the app besides this machine's, as Slack counted them when it said hello.
+    /// The number of the app's sockets besides this machine's, as counted in Slack's hello.
     pub other_listeners: usize,
-    /// This machine has a socket.
+    /// Whether this machine has a socket.
     pub is_connected: bool,
 }
 
@@ -136,12 +136,12 @@ impl Company {
         Company { other_machines: machines.others(own), other_listeners, is_connected }
     }
 
-    /// Nothing speaks for another machine.
+    /// Returns whether there is no sign of another machine.
     pub fn is_alone(&self) -> bool {
         self.other_machines == 0 && self.other_listeners == 0
     }
 
-    /// A socket brings every reply: nobody else could get it.
+    /// Returns whether the socket receives every reply: no other machine could receive it.
     pub fn hears_all(&self) -> bool {
         self.is_alone() && self.is_connected
     }
@@ -151,23 +151,23 @@ impl Company {
     }
 }
 
-/// Slack allows an app some 50 calls of a method a minute in a workspace, for all machines together.
+/// Slack allows an app some 50 calls of a method per minute and workspace, for all machines.
 const SHARE: Duration = Duration::from_millis(1_200);
 const SHORTEST: Duration = Duration::from_secs(3);
-/// Where a socket brings every reply, asking only finds out that another machine has come.
+/// Where a socket receives every reply, polling only detects that another machine has come.
 const RELAXED: Duration = Duration::from_secs(15);
 
-/// How often the newest threads are looked at.
+/// Returns how often the newest threads are polled.
 pub fn look_every(company: &Company) -> Duration {
     if company.hears_all() { RELAXED } else { SHORTEST.max(share(company)) }
 }
 
-/// How often this machine may call a method.
+/// Returns how often this machine may call a method.
 pub fn share(company: &Company) -> Duration {
     SHARE * u32::try_from(company.machines()).unwrap_or(u32::MAX)
 }
 
-/// How often all threads are looked at, however old.
+/// Returns how often all threads are polled, however old.
 pub fn sweep_every(company: &Company) -> Duration {
     if company.hears_all() { Duration::from_secs(15 * 60) } else { Duration::from_secs(5 * 60) }
 }
@@ -194,7 +194,7 @@ mod tests {
             (ours(Some(OWN)), false, false, Verdict::Tell),
             (ours(Some(OWN)), true, true, Verdict::Wait),
             (ours(Some(OTHER)), false, false, other.clone()),
-            // The other one was never heard of before.
+            // The other machine was unknown before.
             (ours(Some(OTHER)), true, true, other),
             (ours(None), false, false, unnamed),
             (ours(None), true, false, Verdict::Tell),

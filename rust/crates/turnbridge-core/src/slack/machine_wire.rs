@@ -1,6 +1,6 @@
-//! `machine.json`: by which name this machine is known among all that use the same Slack app. The id
-//! stands in the metadata of every message that is posted from here, so that another machine which
-//! hears a reply to it knows whose it is.
+//! `machine.json`: the name of this machine among all that use the same Slack app. The metadata of
+//! every message posted from here contains the id. So another machine which receives a reply to it
+//! can identify the thread's machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +9,15 @@ pub struct Machine {
     pub version: u32,
     /// 128 random bits in hexadecimal, made once.
     pub id: String,
-    /// The host's name, for people.
+    /// The host's name, for display.
     pub name: String,
 }
 
-/// Longer host names are cut.
+/// The limit of a name; longer host names are cut.
 const NAME: usize = 64;
 
 impl Machine {
-    /// `None` for an id that is not one.
+    /// Returns `None` if the id is invalid.
     pub fn new(id: String, host: &str) -> Option<Machine> {
         is_machine_id(&id).then(|| Machine { version: 1, id, name: clean_name(host) })
     }
@@ -31,8 +31,8 @@ pub fn is_machine_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The first label of a host name, without anything that a terminal or a page could take for more
-/// than letters. Also for names that come from Slack.
+/// Returns the first label of a host name with letters, digits, `-` and `_` only, so that a
+/// terminal or a page cannot interpret it. Also used for names from Slack.
 pub fn clean_name(host: &str) -> String {
     let label = host.trim().split('.').next().unwrap_or_default();
     let is_plain = |letter: &char| letter.is_alphanumeric() || matches!(letter, '-' | '_');

@@ -1,11 +1,11 @@
-//! `slack-threads.jsonl`: one line for each change of `thread_marks`, oldest first.
+//! The file format of `slack-threads.jsonl`: a line per change of `thread_marks`, oldest first.
 
 use serde::{Deserialize, Serialize};
 
 use crate::slack::slack_ts::SlackTs;
 use crate::slack::thread_marks::{MarkChange, ThreadKey};
 
-/// Exactly one of `begun`, `since`, `taken` and `read_to` is there; the latter two with their thread.
+/// Contains exactly one of `begun`, `since`, `taken` and `read_to`; the latter two with a thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ impl MarkLine {
         }
     }
 
-    /// `None` for a line that says nothing, or what only a newer version understands.
+    /// Returns the change; `None` if the line is empty, or only a newer version understands it.
     pub fn change(&self) -> Option<MarkChange> {
         let ts = |text: &Option<String>| SlackTs::parse(text.as_deref()?);
         if let Some(wanted) = ts(&self.begun) {

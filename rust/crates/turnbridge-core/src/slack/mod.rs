@@ -1,5 +1,5 @@
-//! Slack's side of a conversation: texts of any length as messages and back, whose message counts as a
-//! reply, how far each thread was read, and which machine owns a thread. No call is made here.
+//! Slack's side of a conversation: texts of any length as messages and back, which messages count
+//! as replies, how far each thread was read, and which machine owns a thread. It makes no calls.
 
 pub mod listening;
 pub mod machine_wire;

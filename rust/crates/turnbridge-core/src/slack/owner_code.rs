@@ -1,10 +1,10 @@
-//! The words by which the set-up knows its user in Slack: whoever writes what only the terminal
-//! shows. Others may guess, so a few wrong guesses make the code void, and a few void codes end
-//! this way of being known.
+//! The code by which the set-up identifies its user in Slack: the user posts the words that only
+//! the terminal shows. Others may guess, so a few wrong guesses make the code void, and a few void
+//! codes end this way of identification.
 
-/// Guesses at one code.
+/// The limit of wrong guesses at one code.
 const WRONG_AT_MOST: u32 = 5;
-/// Codes.
+/// The limit of codes.
 const CODES_AT_MOST: u32 = 3;
 
 #[derive(Debug)]
@@ -14,16 +14,16 @@ pub struct OwnerCode {
     codes: u32,
 }
 
-/// What a message is.
+/// The verdict on a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Right,
-    /// It is no attempt at all.
+    /// It is no attempt.
     Other,
     Wrong,
     /// The code is void; `renew` it.
     Void,
-    /// There is no new code any more.
+    /// The limit of codes is reached.
     Over,
 }
 

@@ -1,4 +1,4 @@
-//! `slack-place.json`: the direct message with the owner, and the workspace that it is in.
+//! The file format of `slack-place.json`: the direct message with the owner, and its workspace.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use crate::slack::reply_check::Workspace;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlackPlace {
     pub version: u32,
-    /// Of which token and user; no secret.
+    /// Identifies the token and the user; no secret.
     pub account: String,
     /// `D…`.
     pub channel: String,
-    /// Absent: Slack was not asked, or named none.
+    /// Absent: not fetched from Slack, or Slack named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

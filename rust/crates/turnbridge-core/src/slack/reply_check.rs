@@ -1,8 +1,8 @@
-//! Whether a message in Slack is a reply that an agent is to be given. Nobody but the configured
-//! user, in the direct messages with them, in a thread of ours, can make an agent run.
+//! Decides whether a Slack message is a reply for an agent. Only the configured user, in the direct
+//! message with them, in a thread of Turnbridge, can make an agent run.
 //!
-//! The order is the order of the requirements: an empty text is nothing at all, before anybody is
-//! asked who wrote it (SLV-45). A stranger gets silence, the owner an answer (SLV-85).
+//! The order is the order of the requirements: an empty text is dropped before its author is
+//! checked (SLV-45). A stranger receives no answer, the owner does (SLV-85).
 
 use crate::ids::is_safe_component;
 use crate::notices::route::Route;
@@ -11,18 +11,18 @@ use crate::replies::reply_wire::Reported;
 use crate::slack::slack_decode::decode;
 use crate::slack::thread_marks::ThreadKey;
 
-/// Whose replies count, and where.
+/// The user whose replies count, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner<'a> {
     pub user_id: &'a str,
-    /// `D…`, as `conversations.open` gave it. `None`: not known yet; any direct message may be it.
+    /// `D…`, from `conversations.open`. `None`: not known yet; any direct message is accepted.
     pub dm_channel: Option<&'a str>,
     pub workspace: Workspace<'a>,
-    /// This machine, as its routes name it. `None`: not known; routes of any machine are ours.
+    /// This machine, as its routes name it. `None`: not known; routes of any machine are accepted.
     pub machine: Option<&'a str>,
 }
 
-/// The workspace of the bot, as far as Slack has told.
+/// The workspace of the bot, as far as Slack has named it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Workspace<'a> {
     pub team_id: Option<&'a str>,
@@ -31,9 +31,9 @@ pub struct Workspace<'a> {
 }
 
 impl Workspace<'_> {
-    /// Whether an event that names these is of another workspace. What Slack does not name is no
-    /// reason to refuse it. An app that is installed for a whole organisation gets the events of all
-    /// its workspaces, or with the organisation in the team's place.
+    /// Returns whether an event that names these is of another workspace. If Slack names no team,
+    /// the event is not foreign. An app that is installed for a whole organisation receives the
+    /// events of all its workspaces, or with the organisation in the team's place.
     fn is_foreign(&self, team_id: Option<&str>, enterprise_id: Option<&str>) -> bool {
         let (Some(own), Some(team)) = (self.team_id, team_id) else { return false };
         let of_organisation = |own: &str| enterprise_id == Some(own) || team == own;
@@ -43,16 +43,16 @@ impl Workspace<'_> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checked {
-    /// To be run.
+    /// The reply is to be run.
     Accepted { reply: Reply, route: Route },
-    /// The owner's, but nobody knows for which session: to be told (SLV-85).
+    /// The owner's reply, but its session is not known: the owner receives a message (SLV-85).
     NoRoute(Reply),
-    /// Nothing is said about it, except in the log.
+    /// Only the log mentions it.
     Dropped(Drop),
 }
 
 impl Checked {
-    /// For the log.
+    /// Returns the word for the log.
     pub const fn word(&self) -> &'static str {
         match self {
             Checked::Accepted { .. } => "accepted",
@@ -64,7 +64,7 @@ impl Checked {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drop {
-    /// Something else than a message, or one without its time.
+    /// It is not a message, or a message without its time.
     NoMessage,
     Empty,
     Bot,
@@ -91,10 +91,10 @@ impl Drop {
     }
 }
 
-/// Subtypes of what a person typed: "also send to channel", and a file with words to it (X29).
+/// Subtypes of typed messages: "also send to channel", and a file with a text (X29).
 const TYPED: [&str; 2] = ["thread_broadcast", "file_share"];
 
-/// `reported` is `None` when the payload could not be read. `routes` are oldest first.
+/// Checks a message; `reported` is `None` if it was unreadable. `routes` are oldest first.
 pub fn check_reply(reported: Option<Reported>, owner: Owner<'_>, routes: &[Route]) -> Checked {
     let reply = match check_message(reported, owner) {
         Ok(reply) => reply,
@@ -113,7 +113,7 @@ pub fn check_reply(reported: Option<Reported>, owner: Owner<'_>, routes: &[Route
     }
 }
 
-/// Everything but the thread: whether the owner has written it, to us.
+/// Checks all but the thread's route: whether the owner wrote it in the direct message.
 pub fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<Reply, Drop> {
     let reported = reported.filter(|reported| reported.is_message).ok_or(Drop::NoMessage)?;
     let text = decode(&reported.text.unwrap_or_default());
@@ -143,7 +143,7 @@ pub fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<Rep
     Ok(Reply { event_id: reported.event_id, ..reply })
 }
 
-/// SLV-48. The id becomes an argument; both agents name their sessions by UUIDs.
+/// Returns whether the route's id is a UUID, as both agents' are: it becomes an argument (SLV-48).
 pub fn is_valid(route: &Route) -> bool {
     route.session.resumable().is_some()
 }
@@ -306,7 +306,7 @@ mod tests {
             vec![route("codex", "last")],
             vec![other("D2", "1700000000.000100")],
             vec![other("D1", "1700000000.0001")],
-            // What was written last counts.
+            // The last line counts.
             vec![route("claude", ID), route("rm", ID)],
         ] {
             assert_eq!(with(&routes).word(), "no_route", "{routes:?}");

@@ -1,8 +1,8 @@
-//! Slack's `text` back into what a person typed. Slack escapes `& < >` and writes mentions, channels
-//! and links between angle brackets, in code too; everything else is as typed and stays so. Nothing
-//! is trimmed: a prompt may begin and end with whatever its author liked.
+//! Decodes Slack's `text` into the text that the user typed. Slack escapes `& < >` and writes
+//! mentions, channels and links between angle brackets, in code too; all other text is as typed and
+//! stays unchanged. White space is not trimmed: a prompt may begin and end with it.
 //!
-//! The `blocks` of a message hold the same text in another form and are not looked at (SLV-43).
+//! The `blocks` of a message contain the same text in another form and are ignored (SLV-43).
 
 /// Decodes once: `&amp;lt;` was typed as `&lt;` and must not become `<`.
 pub fn decode(text: &str) -> String {
@@ -11,7 +11,7 @@ pub fn decode(text: &str) -> String {
     while let Some(at) = rest.find('<') {
         push_unescaped(&mut decoded, &rest[..at]);
         rest = &rest[at..];
-        // A form holds no other `<`. To look no further than the next bracket keeps this linear.
+        // A form contains no other `<`. Searching only to the next bracket keeps this linear.
         let next = memchr::memchr2(b'<', b'>', &rest.as_bytes()[1..]).map(|at| at + 1);
         let end = next.filter(|end| rest.as_bytes()[*end] == b'>');
         let form = end.map(|end| (&rest[1..end], end + 1));
@@ -20,7 +20,7 @@ pub fn decode(text: &str) -> String {
                 decoded.push_str(&typed);
                 rest = &rest[length..];
             }
-            // Slack escapes what is typed, so this is nothing that it means by brackets.
+            // Slack escapes typed text, so this is no form of Slack's.
             None => {
                 decoded.push('<');
                 rest = &rest[1..];
@@ -31,7 +31,7 @@ pub fn decode(text: &str) -> String {
     decoded
 }
 
-/// `None`: no form that Slack writes.
+/// Returns the typed text of a form, or `None` if Slack writes no such form.
 fn read_form(inside: &str) -> Option<String> {
     let (target, label) = match inside.split_once('|') {
         Some((target, label)) => (unescaped(target), Some(unescaped(label))),
@@ -48,12 +48,12 @@ fn read_form(inside: &str) -> Option<String> {
     }
 }
 
-/// Names come with and without their sign.
+/// Adds the sign to a name that may have it.
 fn with_sign(sign: char, name: &str) -> String {
     if name.starts_with(sign) { name.to_owned() } else { format!("{sign}{name}") }
 }
 
-/// `!here`, `!subteam^ID`, `!date^…`: what a client would show.
+/// Returns the text that a client shows for `!here`, `!subteam^ID`, `!date^…`.
 fn read_special(name: &str, label: Option<String>) -> String {
     match name.split_once('^') {
         None if ["here", "channel", "everyone"].contains(&name) => format!("@{name}"),
@@ -62,15 +62,15 @@ fn read_special(name: &str, label: Option<String>) -> String {
     }
 }
 
-/// A scheme and a colon.
+/// Returns whether the target begins with a scheme and a colon.
 fn is_link(target: &str) -> bool {
     let Some((scheme, _)) = target.split_once(':') else { return false };
     scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
-/// Slack makes links of addresses that were typed without a scheme; those come back as typed. A link
-/// with words of its own keeps both, because the agent needs the address.
+/// Returns a link's text. Slack makes links of addresses typed without a scheme; those become the
+/// typed address again. A link with another label keeps both, because the agent needs the address.
 fn read_link(target: &str, label: Option<String>) -> String {
     let Some(label) = label else { return target.to_owned() };
     let bare = |text: &str| {
@@ -87,7 +87,7 @@ fn unescaped(text: &str) -> String {
     unescaped
 }
 
-/// In one go from left to right, which is "`&amp;` last, once".
+/// Decodes in one pass from left to right, which equals "`&amp;` last, once".
 fn push_unescaped(decoded: &mut String, mut text: &str) {
     const ENTITIES: [(&str, char); 3] = [("&lt;", '<'), ("&gt;", '>'), ("&amp;", '&')];
     while let Some(at) = text.find('&') {
@@ -130,7 +130,7 @@ mod tests {
         check("<mailto:a@b.c|a@b.c>", "a@b.c");
         check("<tel:+4912|+4912>", "+4912");
         check("<https://example.com|the docs>", "the docs (https://example.com)");
-        // What it looks like is not where it leads.
+        // The label differs from the address.
         check("<https://evil.example|bank.example>", "bank.example (https://evil.example)");
     }
 
@@ -152,7 +152,7 @@ mod tests {
         check("<https://example.com", "<https://example.com");
     }
 
-    /// Time in proportion to the square of the length would be minutes for each of them.
+    /// Time quadratic in the length would be minutes for each of them.
     #[test]
     fn many_brackets_that_are_never_closed_take_time_in_proportion() {
         for text in ["<".repeat(2_000_000), format!("{}>", "<a".repeat(2_000_000))] {
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Slack's own encoding of plain text, undone: whatever was typed.
+    /// Slack's own encoding of plain text is undone, for any text.
     #[test]
     fn decoding_undoes_slacks_encoding() {
         let pieces = [

@@ -1,5 +1,5 @@
-//! The time of a message by Slack's clock, which also is its name in a channel: `1700000000.000100`.
-//! A number with decimals, and never a float.
+//! The time of a message by Slack's clock, which also is its name in a channel:
+//! `1700000000.000100`. It is a number with decimals, never a float.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,13 +22,13 @@ impl SlackTs {
         Some(SlackTs { seconds: seconds.parse().ok()?, nanos })
     }
 
-    /// From a clock that counts microseconds since 1970.
+    /// Converts a clock that counts microseconds since 1970.
     pub fn from_micros(micros: i64) -> SlackTs {
         let micros = u64::try_from(micros).unwrap_or_default();
         SlackTs { seconds: micros / 1_000_000, nanos: (micros % 1_000_000) as u32 * 1_000 }
     }
 
-    /// So much earlier, but not before 1970.
+    /// Returns the time earlier by `span`, but not before 1970.
     pub fn minus(self, span: Duration) -> SlackTs {
         let own = Duration::new(self.seconds, self.nanos);
         let earlier = own.saturating_sub(span);
@@ -36,7 +36,7 @@ impl SlackTs {
     }
 }
 
-/// With six decimals, as Slack writes it.
+/// Writes six decimals, as Slack does.
 impl fmt::Display for SlackTs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.nanos % 1_000 {

@@ -1,5 +1,5 @@
-//! `daemon.json`: what the running daemon says of itself, for `turnbridge daemon status` and the
-//! doctor. Whether it runs is told by its lock alone.
+//! The file format of `daemon.json`: the running daemon's status, for the doctor and for
+//! `turnbridge daemon status`. Only its lock shows whether it runs.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::ids::ChannelName;
 pub struct DaemonStatus {
     pub version: u32,
     pub pid: u32,
-    /// Of the executable.
+    /// The version of the executable.
     pub program_version: String,
     pub started_at: String,
     pub channels: BTreeMap<ChannelName, ChannelStatus>,
     /// Why the config file is not in force; absent: it is.
     pub config_problem: Option<ConfigProblem>,
-    /// Absent: a 0.1 does not tell.
+    /// Absent: a 0.1 does not write it.
     pub board: Option<BoardStatus>,
 }
 
@@ -32,16 +32,16 @@ impl DaemonStatus {
     }
 }
 
-/// How people's replies on one channel reach this machine.
+/// How the user's replies on one channel reach this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelStatus {
     pub listener: ListenerStatus,
-    /// How replies are asked for; absent while none are wanted, and of a 0.1.
+    /// How replies are polled for; absent while none are wanted, and of a 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replies: Option<RepliesStatus>,
 }
 
-/// The file. Slack's status lies where 0.1 has it.
+/// The file. Slack's status is in the same fields as in 0.1.
 #[derive(Serialize, Deserialize)]
 struct DaemonFile {
     version: u32,
@@ -101,17 +101,17 @@ impl From<DaemonStatus> for DaemonFile {
     }
 }
 
-/// What is wrong with the config file as it is now.
+/// The error in the config file in its present state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigProblem {
     pub error: String,
     pub hint: String,
-    /// The config that was read before goes on; otherwise there is none.
+    /// The config that was read before stays in force; otherwise there is none.
     pub is_older_in_force: bool,
 }
 
 impl ConfigProblem {
-    /// In a few words, without the cause.
+    /// Returns the effect in a few words, without the cause.
     pub const fn effect(&self) -> &'static str {
         match self.is_older_in_force {
             true => "the old one stays",
@@ -127,34 +127,34 @@ pub enum BoardStatus {
     Served {
         port: u16,
     },
-    /// It is tried again every 30 seconds.
+    /// It is retried every 30 seconds.
     NotServed {
-        /// As the config says; 0: any that is free.
+        /// The port in the config; 0: any free one.
         port: u16,
         error: String,
     },
 }
 
-/// Who else uses the app, and how this machine gets its own replies.
+/// Which machines use the app, and how this machine receives its own replies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepliesStatus {
-    /// By the messages of the last seven days; this one first.
+    /// The machines by the messages of the last seven days; this one first.
     pub machines: Vec<MachineStatus>,
-    /// Sockets of the app, this machine's too, as far as Slack has told.
+    /// The app's sockets, this machine's too, as far as Slack has reported them.
     pub listeners: u32,
-    /// Slack allows no more sockets of the app: this machine has none.
+    /// Slack's limit of the app's sockets is reached: this machine has none.
     pub too_many_listeners: bool,
-    /// How often replies to the newest threads are asked for.
+    /// How often the newest threads are polled for replies.
     pub asks_every_seconds: u32,
-    /// When all threads were last asked for to the end.
+    /// When all threads were last polled to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caught_up_at: Option<String>,
-    /// Why they cannot be asked for; it is tried again.
+    /// Why they cannot be polled; it is retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Messages that were heard and could not be judged yet.
+    /// Received messages that could not be judged yet.
     pub unjudged: u32,
 }
 
@@ -165,12 +165,12 @@ pub struct MachineStatus {
 }
 
 impl RepliesStatus {
-    /// Replies may reach another machine's socket.
+    /// Returns whether replies may reach another machine's socket.
     pub fn has_company(&self) -> bool {
         self.machines.len() > 1 || self.listeners > 1 || self.too_many_listeners
     }
 
-    /// `2 machines (desk, laptop), 3 listeners`.
+    /// Returns a text such as `2 machines (desk, laptop), 3 listeners`.
     pub fn company(&self) -> String {
         let names: Vec<_> = self.machines.iter().map(|machine| machine.name.as_str()).collect();
         let plural = |count: usize, word: &str| match count {
@@ -183,7 +183,7 @@ impl RepliesStatus {
     }
 }
 
-/// The connection by which replies come.
+/// The connection by which replies arrive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ListenerStatus {
@@ -196,7 +196,7 @@ pub enum ListenerStatus {
         since: String,
         num_connections: u32,
     },
-    /// The service has refused us; nothing changes until the user does something.
+    /// The service has refused the connection; only the user can change that.
     Refused {
         error: String,
         hint: Option<String>,

@@ -1,12 +1,12 @@
-//! Which environment variables a process of ours takes from whom. Nothing is read here.
+//! Decides which process's environment variables Turnbridge's processes use. It reads none itself.
 //!
-//! Claude Code puts `env` of a project's settings into its own environment, and so into that of every hook and MCP
-//! server. So what our processes have around them may be a project's choice, while what the agent's process was started
-//! with is the user's.
+//! Claude Code adds `env` of a project's settings to its own environment, and so to that of every
+//! hook and MCP server. So the variables of Turnbridge's processes may be a project's choice, while
+//! those with which the agent's process was started are the user's.
 
 use crate::ids::Agent;
 
-/// Where our files are, and the agents' own.
+/// The folders of Turnbridge's files, and of the agents'.
 pub const FOLDERS: [&str; 8] = [
     "HOME",
     "USERPROFILE",
@@ -18,10 +18,10 @@ pub const FOLDERS: [&str; 8] = [
     "CODEX_HOME",
 ];
 
-/// Whom a connection trusts. With these and a proxy, somebody else reads the tokens.
+/// The trusted certificates. With these and a proxy, another party could read the tokens.
 pub const CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// By way of whom a connection is made.
+/// The proxies of a connection.
 pub const PROXIES: [&str; 8] = [
     "ALL_PROXY",
     "all_proxy",
@@ -33,30 +33,30 @@ pub const PROXIES: [&str; 8] = [
     "no_proxy",
 ];
 
-/// What Windows needs to start a program and to open a connection, and the user's language.
+/// Windows' variables for starting a program and opening a connection, and the user's language.
 const SYSTEM: [&str; 8] =
     ["SystemRoot", "SystemDrive", "windir", "TEMP", "TMP", "LANG", "LC_ALL", "LC_MESSAGES"];
 
-/// All that the notifier gets. It starts no program, so that it needs no PATH.
+/// Returns all variables of the notifier. It starts no program, so that it needs no PATH.
 pub fn for_the_notifier() -> impl Iterator<Item = &'static str> {
     FOLDERS.into_iter().chain(CERTIFICATES).chain(PROXIES).chain(SYSTEM)
 }
 
-/// Whether the user should hear that a project has set this.
+/// Returns whether the user should be told that a project has set this.
 pub fn is_told(name: &str) -> bool {
     [&FOLDERS[..], &CERTIFICATES, &PROXIES].concat().contains(&name)
 }
 
-/// Whether an agent sets this for the one call. Such a value may be a project's all the same, where the agent does not
-/// set it: who uses it has to check it.
+/// Returns whether an agent sets this for the one call. If the agent does not set it, the value may
+/// still be a project's: the caller has to check it.
 pub fn is_of_the_call(name: &str) -> bool {
     let is_agents = name.starts_with("CLAUDE") && name != "CLAUDE_CONFIG_DIR";
-    // The last one is ours, for a program behind us, whose caller may have ended.
+    // The last one is Turnbridge's, for a later program of a chain, whose caller may have ended.
     is_agents
         || ["AI_AGENT", "PLUGIN_ROOT", "PLUGIN_DATA", "TURNBRIDGE_NOTIFY_CHAINED"].contains(&name)
 }
 
-/// Whether a process by this name is an agent: `claude`, `claude.exe`, `codex`, `codex-x86_64-unk`.
+/// Returns whether it is an agent's process: `claude`, `claude.exe`, `codex`, `codex-x86_64-unk`.
 pub fn is_agent(process_name: &str) -> bool {
     let name = process_name.to_ascii_lowercase();
     Agent::ALL.into_iter().any(|agent| name.starts_with(agent.as_str()))

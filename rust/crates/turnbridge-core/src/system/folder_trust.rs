@@ -1,9 +1,9 @@
-//! Decides whether a file or folder of ours can be acted on: whoever can write to it could have put there what is in it,
-//! for example a reply that an agent then runs. For Unix; nothing is read here.
+//! Decides whether Turnbridge may act on its file or folder: a user with write access could have
+//! put there, for example, a reply that an agent then runs. For Unix; it reads no file itself.
 
 use std::fmt;
 
-/// What the system says of a path.
+/// The owner and the permissions of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     pub owner: u32,
@@ -12,35 +12,36 @@ pub struct Access {
     pub mode: u32,
 }
 
-/// Who we are.
+/// The user and group of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     pub user: u32,
     pub group: u32,
-    /// In a user namespace, which shows `NOBODY` for everybody that it does not know.
+    /// In a user namespace, which shows `NOBODY` for all users that it does not know.
     pub is_in_namespace: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Ours alone.
+    /// Turnbridge's file or folder.
     Own,
-    /// A link on the way to what is ours. Everybody may write to links, as their mode says nothing.
+    /// A link on the path to it. The mode of a link has no meaning.
     Link,
-    /// A folder above: whoever can write to it can put another one in place of ours.
+    /// A folder above: a user who can write to it can replace Turnbridge's folder.
     Above,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Danger {
-    /// It is this user's.
+    /// It belongs to this user.
     OtherOwner(u32),
-    /// By its group, or all. The mode, without the kind of file.
+    /// Its group, or all users, can write to it. The mode, without the kind of file.
     Writable(u32),
 }
 
 const ROOT: u32 = 0;
-/// Whom a user namespace shows for everybody that it does not know, root among them. Elsewhere it is a user like others.
+/// The user that a user namespace shows for all users that it does not know, root among them.
+/// Outside a namespace it is a user like others.
 pub const NOBODY: u32 = 65_534;
 
 const STICKY: u32 = 0o1000;

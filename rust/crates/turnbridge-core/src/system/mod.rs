@@ -1,5 +1,5 @@
-//! The machine around us: service managers, WSL, the daemon's note of itself, environment variables, who
-//! may write to our folders, and what `turnbridge setup` says.
+//! The machine: service managers, WSL, the daemon's status file, environment variables, the
+//! permissions of Turnbridge's folders, and the texts of `turnbridge setup`.
 
 pub mod daemon_wire;
 pub mod environment_rules;

@@ -1,7 +1,8 @@
-//! Which files are old enough to be removed, on a machine whose clock may be wrong. Pure.
+//! Decides which files are old enough to be removed, on a machine whose clock may be wrong. Pure.
 //!
-//! A clock that jumps ahead makes every file look old. So a file goes only when Turnbridge has also
-//! looked for old files several times, a day or more apart, since the file was last written.
+//! A clock that jumps ahead makes every file look old. So a file's age alone does not remove it:
+//! Turnbridge must also have looked for old files several times since it was last written, a day or
+//! more apart.
 
 use std::time::Duration;
 
@@ -9,22 +10,22 @@ use crate::timestamp::Timestamp;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Looks that must lie between the last change of a file and its removal.
+/// The number of looks between the last change of a file and its removal.
 const LOOKS: usize = 3;
 
-/// A look for old files that is due.
+/// A due look for old files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
-    /// The times of the last looks, this one included, oldest first: what is to be remembered.
+    /// The times of the last looks, this one included, oldest first: the caller stores them.
     pub looks: Vec<Timestamp>,
-    /// Sessions and turns that nothing has touched since go.
+    /// Sessions and turns without a change since are removed.
     pub before: Timestamp,
-    /// Temporary files that are older than this go.
+    /// Temporary files that are older than this are removed.
     pub leftovers_before: Timestamp,
 }
 
 /// Plans the next look after those at `looks`. Returns `None` if the last was within a day. Looks
-/// that lie in the future were made by a clock that was ahead, and do not count.
+/// in the future were made by a clock that was ahead, and do not count.
 pub fn next_look(looks: &[Timestamp], now: Timestamp) -> Option<Look> {
     let mut looks: Vec<_> = looks.iter().copied().filter(|at| *at <= now).collect();
     looks.sort();
@@ -43,13 +44,13 @@ pub fn next_look(looks: &[Timestamp], now: Timestamp) -> Option<Look> {
 }
 
 impl Look {
-    /// Returns whether nothing can be old enough yet: there were too few looks before.
+    /// Returns whether no file can be old enough yet: there were too few looks before.
     pub fn is_idle(&self) -> bool {
         self.looks.len() <= LOOKS
     }
 }
 
-/// A line for each look.
+/// Writes a line for each look.
 pub fn write_looks(looks: &[Timestamp]) -> String {
     looks.iter().map(|at| format!("{at}\n")).collect()
 }
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn a_clock_that_jumps_ahead_makes_nothing_old() {
         let mut looks = vec![day(98), day(99), day(100)];
-        // It stands in the year 2038 for some days.
+        // The clock is in the year 2038 for some days.
         for (now, before) in [(25_000, 98), (25_001, 99), (25_002, 100)] {
             let look = next_look(&looks, day(now)).unwrap();
             assert_eq!(look.before, day(before));
@@ -100,7 +101,7 @@ mod tests {
             let look = after(looks, 100).unwrap();
             assert!(look.before < day(-1_000_000) && look.is_idle(), "{looks:?}");
         }
-        // And who looks seldom keeps files for longer.
+        // And rare looks keep files for longer.
         let look = after(&[10, 50, 90], 130).unwrap();
         assert!(look.before == day(10) && !look.is_idle());
     }

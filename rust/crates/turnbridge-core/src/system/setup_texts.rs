@@ -1,5 +1,5 @@
-//! What `turnbridge setup` says, in both languages, and what can be done about a problem that it
-//! meets. Values stand in the places `{0}`, `{1}`.
+//! The texts of `turnbridge setup` in both languages, and its advice for each problem. Values
+//! replace `{0}`, `{1}`.
 
 use crate::text::catalogue::{catalogue, filled};
 use crate::text::spoken_text::Language;
@@ -152,7 +152,7 @@ catalogue! {
     CodexQuestion:
         "Codex のターンを Turnbridge に知らせるため、`{0}` に `notify` を設定しますか？",
         "Set `notify` in `{0}`, so that Codex tells Turnbridge of its turns?";
-    /// {0}: what is there.
+    /// {0}: the present value.
     CodexHasNotify:
         "Codex にはすでに `notify` があります：`{0}`",
         "Codex has a `notify` already: `{0}`";
@@ -162,7 +162,7 @@ catalogue! {
     CodexWithoutNotify:
         "Codex のターンは、デーモンが rollout ファイルからも読み取ります。",
         "The daemon sees Codex's turns in its rollout files too.";
-    /// From Windows. {0}: their names.
+    /// On Windows. {0}: their names.
     WslDistributions:
         "WSL のディストリビューション：{0}。その中のエージェントには `turnbridge hooks apply --wsl 名前` を使います（docs/wsl.md）。",
         "Distributions of WSL: {0}. For agents in one of them: `turnbridge hooks apply --wsl NAME` (docs/wsl.md).";
@@ -367,13 +367,13 @@ catalogue! {
 }
 
 impl SetupText {
-    /// With values in their places.
+    /// Returns the text with the values in their places.
     pub fn filled(self, language: Language, values: &[&str]) -> String {
         filled(self.text(language), values)
     }
 }
 
-/// What to do about an error code of Slack's. `needed` is the scope that it names.
+/// Returns the advice for an error code of Slack's. `needed` is the scope in Slack's answer.
 pub fn slack_advice(code: &str, needed: Option<&str>) -> SetupText {
     match code {
         "not_allowed_token_type" => SetupText::MixedUpAdvice,

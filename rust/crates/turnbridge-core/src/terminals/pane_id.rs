@@ -1,27 +1,27 @@
-//! The name of a terminal pane, the same for a hook, a shell and a host that look at it.
+//! The name of a terminal pane, the same for a hook, a shell and a host.
 //!
 //! Each terminal counts its own panes, so a name begins with the program's: `tmux:/tmp/s:%3`,
-//! `kitty:1`. What runs inside of a terminal inherits its variables, so the innermost program that
-//! is known counts: two panes of tmux in one window of kitty have one `KITTY_WINDOW_ID`.
+//! `kitty:1`. A program inside a terminal inherits its variables, so the innermost known program
+//! counts: two panes of tmux in one window of kitty have one `KITTY_WINDOW_ID`.
 
 use std::fmt;
 
 use super::terminal_table::{TERMINALS, Terminal};
 
-/// No terminal's own name is longer, paths of sockets included.
+/// The limit of a name. No terminal's own name is longer, paths of sockets included.
 const MAX_LENGTH: usize = 512;
 
-/// A pane's name, as its terminal gives it.
+/// A pane's name from its terminal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PaneId(String);
 
 impl PaneId {
-    /// For a name that has been checked, or is our own.
+    /// Builds a name that has been checked, or is Turnbridge's own.
     pub fn new(id: impl Into<String>) -> PaneId {
         PaneId(id.into())
     }
 
-    /// What somebody else gives as a name: one line of printable characters that is no option.
+    /// Parses a name from outside: one line of printable characters that is no option.
     pub fn parse(text: &str) -> Option<PaneId> {
         let is_name = !text.is_empty()
             && text.len() <= MAX_LENGTH
@@ -35,7 +35,7 @@ impl PaneId {
         &self.0
     }
 
-    /// Whether `given` is what the terminal itself calls the pane: `%3` for `tmux:/tmp/s:%3`.
+    /// Returns whether `given` is the terminal's own name of the pane: `%3` for `tmux:/tmp/s:%3`.
     pub fn is_called(&self, given: &str) -> bool {
         self.0.strip_suffix(given).is_some_and(|before| before.ends_with(':'))
     }
@@ -47,27 +47,27 @@ impl fmt::Display for PaneId {
     }
 }
 
-/// Control characters, and those that turn the direction of what follows on a screen.
+/// Matches control characters, and those that change the direction of text on a screen.
 fn is_unprintable(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Set by `turnbridge run` to the `TVINE_SESSION_ID` that it has set itself: such an id names no pane.
+/// Set by `turnbridge run` to its own `TVINE_SESSION_ID`: such an id names no pane.
 pub const OWN_SESSION: &str = "TURNBRIDGE_RUN";
 
-/// The pane that an environment belongs to.
+/// Returns the pane that an environment belongs to.
 pub fn pane_of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<PaneId> {
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let tmux = variable("TMUX_PANE").map(|pane| {
-        // `socket,pid,session`: two servers count alike.
+        // `socket,pid,session`: two servers may have equal numbers.
         let socket = variable("TMUX").and_then(|tmux| tmux.rsplitn(3, ',').nth(2));
         joined("tmux", socket, pane)
     });
     let zellij = variable("ZELLIJ_PANE_ID")
         .map(|pane| joined("zellij", variable("ZELLIJ_SESSION_NAME"), pane));
     let name = match (tmux, zellij) {
-        // Nobody tells which of them runs inside of the other.
+        // No variable shows which of them runs inside the other.
         (Some(tmux), Some(zellij)) => Some(format!("{tmux}+{zellij}")),
         (tmux, zellij) => tmux.or(zellij),
     };
@@ -89,8 +89,8 @@ fn joined(program: &str, within: Option<&str>, pane: &str) -> String {
     }
 }
 
-/// What `--pane` means: a name that is known, or the end of exactly one that is (`%3`); else a new
-/// name. `None` when it cannot be one.
+/// Resolves the value of `--pane`: a known name, or the end of exactly one (`%3`); else a new name.
+/// Returns `None` if it cannot be a name.
 pub fn resolve<'a>(given: &str, known: impl IntoIterator<Item = &'a PaneId>) -> Option<PaneId> {
     let given = PaneId::parse(given)?;
     let mut called: Vec<&PaneId> = Vec::new();

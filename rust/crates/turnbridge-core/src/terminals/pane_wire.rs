@@ -1,5 +1,5 @@
-//! `panes.json`: what launches have told of panes, kept for whoever looks next. What cannot be
-//! read of it is left out: a pane that is forgotten is bound again by its next launch.
+//! The file format of `panes.json`: the reported launches in panes, for the next reader. Unreadable
+//! entries are skipped: a pane without an entry is bound again by its next launch.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ struct File {
     version: u32,
     #[serde(default)]
     panes: Vec<PaneEntry>,
-    /// Threads of Codex that have been seen, and would be given to another pane if they were not
-    /// remembered.
+    /// The Codex threads that have been seen. Without this list they would be assigned to another
+    /// pane.
     #[serde(default)]
     seen: Vec<SeenThread>,
 }
@@ -33,7 +33,7 @@ struct PaneEntry {
     env: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output_stopped_at: Option<String>,
-    /// The thread of Codex that it shows.
+    /// The Codex thread that it shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     thread: Option<String>,
     /// It waits for a new one.
@@ -45,7 +45,7 @@ struct PaneEntry {
 struct MarkerEntry {
     at: String,
     folder: PathBuf,
-    /// `resume` without a name: it may go on with an old thread.
+    /// `resume` without a name: it may continue an old thread.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     may_be_old: bool,
 }
@@ -79,7 +79,7 @@ pub fn write_panes(panes: &Panes) -> Vec<u8> {
     let entry = |(id, launched): (&PaneId, &Launched)| {
         let (thread, marker) = match states.get(id) {
             Some(Pane::Bound(thread)) => (Some(thread.as_str().to_owned()), None),
-            // A folder that is no text cannot be written, and no rollout could name it.
+            // A folder that is no UTF-8 cannot be written, and no rollout could name it.
             Some(Pane::Waiting(marker)) if marker.folder.to_str().is_some() => {
                 (None, Some(marker_entry(marker)))
             }

@@ -1,18 +1,19 @@
-//! Lists the terminals and host applications that we know, with their environment variables. It is the only
-//! place that does: hooks, panes and the runner of replies go by it. How a terminal is told something is in
+//! The table of the known terminals and host applications, with their environment variables. It is
+//! the only one: hooks, panes and the runner of replies use it. The calls of a terminal are in
 //! `terminal_calls`.
 
 /// The environment variables of one terminal.
 #[derive(Debug)]
 pub struct Terminal {
-    /// The names of its panes begin with this: `kitty:1`.
+    /// The prefix of the names of its panes: `kitty:1`.
     pub name: &'static str,
-    /// The variable that names a pane alone. `None` if the terminal names none, or needs more than one variable
-    /// (`pane_id`).
+    /// The variable that alone names a pane. `None` if the terminal names none, or needs more than
+    /// one variable (`pane_id`).
     pub pane: Option<&'static str>,
-    /// Hooks keep these: how to find the pane again, and how to reach the terminal that has it.
+    /// The variables that hooks store: they identify the pane, and reach its terminal.
     kept: &'static [Variable],
-    /// Hooks drop these. An agent that we start elsewhere must not inherit them either.
+    /// The variables that hooks drop. Agents that Turnbridge starts elsewhere must not inherit them
+    /// either.
     dropped: &'static [Variable],
 }
 
@@ -25,9 +26,9 @@ enum Variable {
 
 use Variable::{Named, Prefix};
 
-/// Terminals that show panes by themselves, the innermost first: a host application may have been started from
-/// a shell in another terminal, whose variables its panes have, too. Behind them the multiplexers, which run
-/// inside of any of these, and the terminals that name no pane.
+/// Terminals that show panes themselves, the innermost first: a host application may have been
+/// started from a shell in another terminal, whose variables its panes have, too. After them the
+/// multiplexers, which run inside any of these, and the terminals that name no pane.
 pub static TERMINALS: [Terminal; 13] = [
     row("kawaii", Some("KAWAII_PANE_ID"), &[Prefix("KAWAII_")], &[]),
     row("tvine", Some("TVINE_SESSION_ID"), &[Prefix("TVINE_")], &[]),
@@ -51,7 +52,7 @@ pub static TERMINALS: [Terminal; 13] = [
     row("alacritty", None, &[], &[Named("ALACRITTY_WINDOW_ID")]),
     row("apple", None, &[], &[Named("TERM_SESSION_ID")]),
     row("vscode", None, &[], &[Prefix("VSCODE_")]),
-    // What many terminals set.
+    // Variables that many terminals set.
     row(
         "any",
         None,
@@ -83,7 +84,7 @@ pub fn is_kept(name: &str) -> bool {
     TERMINALS.iter().flat_map(|terminal| terminal.kept).any(|variable| variable.is(name))
 }
 
-/// Returns whether the variable speaks of the terminal that a process was started in. `name` is in capitals.
+/// Returns whether the variable describes a process's terminal. `name` is in capitals.
 pub fn is_of_a_terminal(name: &str) -> bool {
     let mut variables =
         TERMINALS.iter().flat_map(|terminal| terminal.kept.iter().chain(terminal.dropped));
@@ -106,7 +107,7 @@ mod tests {
         }
     }
 
-    /// Returns the variables by which panes are named and found, without those of any other purpose.
+    /// Returns the variables by which panes are named and found, without those for other purposes.
     fn asked_for() -> BTreeSet<String> {
         let asked = RefCell::new(BTreeSet::new());
         let ask = |set: Option<(&str, &str)>| {
@@ -117,7 +118,7 @@ mod tests {
             (Pane::of(variable), pane_of(variable))
         };
         assert_eq!(ask(None), (None, None));
-        // Some are asked for only if another one has a value.
+        // Some are read only if another one has a value.
         let first = asked.borrow().clone();
         for name in &first {
             for value in ["1", "%1"] {
@@ -136,7 +137,7 @@ mod tests {
         for name in asked {
             assert!(is_kept(&name) && is_of_a_terminal(&name), "{name}");
         }
-        // By these an agent would reach the terminal of whoever started the daemon.
+        // By these an agent would reach the terminal from which the daemon was started.
         for name in ["ZELLIJ", "ZELLIJ_SESSION_NAME", "WEZTERM_UNIX_SOCKET", "KITTY_LISTEN_ON"] {
             assert!(is_kept(name) && is_of_a_terminal(name), "{name}");
         }

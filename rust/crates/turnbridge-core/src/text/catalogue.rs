@@ -1,4 +1,4 @@
-//! How sentences for people are kept: each once, in both languages, as one line of a catalogue.
+//! Stores texts for users: each once, in both languages, as one line of a catalogue.
 
 /// Makes an enum of texts. `{0}`, `{1}` … in a text are places for values (`filled`).
 macro_rules! catalogue {
@@ -24,7 +24,7 @@ macro_rules! catalogue {
 
 pub(crate) use catalogue;
 
-/// Puts values into their places.
+/// Replaces the places by values.
 pub(crate) fn filled(text: &str, values: &[&str]) -> String {
     let mut rest = text;
     let mut whole = String::with_capacity(text.len());
@@ -56,7 +56,7 @@ pub(crate) mod tests {
         assert_eq!(filled("none", &["a"]), "none");
     }
 
-    /// What holds for a text in both languages.
+    /// Checks the rules for a text in both languages.
     #[track_caller]
     pub fn check(japanese: &str, english: &str) {
         assert!(japanese.contains(crate::text::spoken_text::is_japanese), "{english}");

@@ -1,14 +1,14 @@
-//! What changes between two texts, line by line, for people who are asked whether it may.
+//! Computes the difference of two texts, line by line, for users who confirm a change.
 //!
-//! The unified form that everybody knows. Between the first and the last line that differ, the
-//! longest common subsequence is found by a table; where that would be huge, all of it is shown as
-//! replaced.
+//! The output has the unified format. Between the first and the last line that differ, a table
+//! finds the longest common subsequence; if the table would be huge, all of these lines are shown
+//! as replaced.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const CONTEXT: usize = 3;
-/// Cells of the table: 16 MiB.
+/// The limit of the table's cells: 16 MiB.
 const LARGEST: usize = 4 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ enum Step {
     Add,
 }
 
-/// Empty when the texts are equal.
+/// Returns the difference; empty if the texts are equal.
 pub fn diff(name: &str, before: &str, after: &str) -> String {
     if before == after {
         return String::new();
@@ -30,7 +30,7 @@ pub fn diff(name: &str, before: &str, after: &str) -> String {
     let mut start = 0;
     let mut at = (0, 0);
     while let Some(hunk) = next_hunk(&steps, start) {
-        // Only kept lines lie between two hunks.
+        // All lines between two hunks are kept ones.
         at = (at.0 + hunk.start - start, at.1 + hunk.start - start);
         start = hunk.end;
         at = write_hunk(&mut shown, &steps[hunk], at, (&old, &new));
@@ -50,7 +50,7 @@ fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
 }
 
 fn middle(old: &[&str], new: &[&str]) -> Vec<Step> {
-    // Lines are compared as numbers: they may be long, and begin alike.
+    // Lines are compared as numbers: they may be long, with equal beginnings.
     let mut numbers = BTreeMap::new();
     let lines: Vec<usize> = (old.iter().chain(new))
         .map(|line| {
@@ -63,7 +63,7 @@ fn middle(old: &[&str], new: &[&str]) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut x, mut y) = (0, 0);
     if (old.len() + 1).saturating_mul(width) <= LARGEST {
-        // How many lines the rests behind (x, y) have in common.
+        // The number of common lines of the two rests after (x, y).
         let mut common = vec![0_u32; (old.len() + 1) * width];
         for at in (0..old.len() * width).rev().filter(|at| at % width != new.len()) {
             common[at] = match old[at / width] == new[at % width] {
@@ -88,7 +88,7 @@ fn middle(old: &[&str], new: &[&str]) -> Vec<Step> {
     steps
 }
 
-/// The next changes with what stands around them; two whose surroundings meet are one hunk.
+/// Returns the next changes with their context; two whose contexts meet are one hunk.
 fn next_hunk(steps: &[Step], start: usize) -> Option<std::ops::Range<usize>> {
     let is_change = |step: &Step| *step != Step::Keep;
     let first = start + steps[start..].iter().position(is_change)?;
@@ -110,7 +110,7 @@ fn write_hunk(
 ) -> (usize, usize) {
     let count_without = |other| steps.iter().filter(|step| **step != other).count();
     let (removed, added) = (count_without(Step::Add), count_without(Step::Remove));
-    // An empty side is named by the line before it.
+    // An empty side has the number of the line before it.
     let (from, to) = (x + usize::from(removed > 0), y + usize::from(added > 0));
     let _ = writeln!(shown, "@@ -{from},{removed} +{to},{added} @@");
     for step in steps {

@@ -1,6 +1,6 @@
-//! Which known name somebody may have meant by one that is not known.
+//! Finds the known name that the user may have meant by an unknown one.
 
-/// The known name that is nearest, or `None` if none is near: at most one letter in three is wrong.
+/// Returns the nearest known name, or `None` if none is near: at most one letter in three is wrong.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let found = known.iter().map(|known| (distance(name, known), *known)).min()?;
     let (wrong, nearest) = found;
@@ -8,14 +8,14 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     (wrong * 3 <= length).then_some(nearest)
 }
 
-/// How many letters have to be put in, taken out, replaced, or swapped with their neighbour. Upper and
-/// lower case, and `-` and `_`, count as the same.
+/// Returns the number of letters to insert, delete, replace, or swap with their neighbour. It
+/// ignores case, and `-` equals `_`.
 fn distance(a: &str, b: &str) -> usize {
     let letters = |text: &str| -> Vec<char> {
         text.chars().flat_map(char::to_lowercase).map(|c| if c == '-' { '_' } else { c }).collect()
     };
     let (a, b) = (letters(a), letters(b));
-    // A name is never that long, and the time is in proportion to the product.
+    // No name is that long, and the time grows with the product of the lengths.
     if a.len().max(b.len()) > 64 {
         return usize::MAX / 4;
     }

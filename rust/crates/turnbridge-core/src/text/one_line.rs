@@ -1,17 +1,16 @@
-//! A prompt as it is shown: in one line for tables and lists, and without the notes that Claude Code
-//! writes to itself.
+//! Shows a prompt in one line for tables and lists, and without Claude Code's internal notes.
 
 use crate::text::visible_text::visible_line;
 
-/// White space becomes single blanks, and what terminals must not get is shown as an escape
-/// (`visible_text`).
+/// Returns the text with white space as single blanks, and with unsafe characters for terminals as
+/// escapes (`visible_text`).
 pub fn one_line(text: &str) -> String {
     let text = shown_prompt(text);
     visible_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
-/// The prompt in its own words. The note by which Claude Code begins a turn when a background task has
-/// ended is nobody's words: its summary stands for it.
+/// Returns the prompt as shown. Claude Code begins a turn with an internal note when a background
+/// task has ended: its summary replaces it.
 pub fn shown_prompt(text: &str) -> &str {
     summary_of_task_notification(text).map(str::trim).filter(|it| !it.is_empty()).unwrap_or(text)
 }

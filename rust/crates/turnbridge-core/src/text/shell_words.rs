@@ -1,5 +1,5 @@
-//! Words for a POSIX shell, and for programs that split a line into words as one does. No other module quotes for
-//! such a shell.
+//! Quotes words for a POSIX shell, and for programs that split a line into words as one does. No
+//! other module quotes for such a shell.
 
 use crate::text::visible_text::visible_line;
 
@@ -8,9 +8,10 @@ pub fn shell_words(argv: &[String]) -> String {
     argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the text as one word of a shell. Words without special characters stay as they are, so that a line is easy to
-/// read and options look like options. `=` counts as special, but for the options `--name=value`: zsh replaces `=name` by
-/// the path of a program, and a line that begins with `name=value` sets a variable.
+/// Returns the text as one word of a shell. Words without special characters are unchanged, so that
+/// a line is easy to read and options look like options. `=` counts as special, but for the options
+/// `--name=value`: zsh replaces `=name` by the path of a program, and a line that begins with
+/// `name=value` sets a variable.
 pub fn shell_word(text: &str) -> String {
     let is_option = text.starts_with("--");
     let is_plain =
@@ -21,14 +22,15 @@ pub fn shell_word(text: &str) -> String {
     single_quoted(text)
 }
 
-/// Returns the text in single quotes, in which a shell takes every character as it is.
+/// Returns the text in single quotes, in which a shell interprets no character.
 pub fn single_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Like `shell_words`, for a line that a person reads in a terminal, copies and runs. What a terminal would act on, or
-/// nobody would see, is written as an escape in `$'…'`. bash, zsh and ksh know this form. dash, and programs that split
-/// words by themselves, do not; so they get `shell_words`.
+/// Quotes like `shell_words`, for a line that a user reads in a terminal, copies and runs.
+/// Characters that a terminal would interpret, or that are invisible, are escapes in `$'…'`. bash,
+/// zsh and ksh know this form. dash, and programs that split words themselves, do not; they get
+/// `shell_words`.
 pub fn visible_shell_words(argv: &[String]) -> String {
     argv.iter().map(|word| visible_shell_word(word)).collect::<Vec<_>>().join(" ")
 }
@@ -52,7 +54,7 @@ fn in_escapes(c: char) -> String {
 mod tests {
     use super::*;
 
-    /// Text, as a program gets it, and as a person does.
+    /// A text, its word for a program, and its word for a user.
     const WORDS: [(&str, &str, &str); 18] = [
         ("/usr/bin/x-1_2.3", "/usr/bin/x-1_2.3", "/usr/bin/x-1_2.3"),
         ("a@b:c%d+e,f", "a@b:c%d+e,f", "a@b:c%d+e,f"),

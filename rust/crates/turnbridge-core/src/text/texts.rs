@@ -1,7 +1,7 @@
-//! Every sentence that Turnbridge itself says in a thread, in both languages.
+//! The texts that Turnbridge itself posts in a thread, in both languages.
 //!
-//! The Japanese ones are fixed to the letter (SLV-12, 30, 59, 72, 84–86) as far as a requirement
-//! gives them. What the Stop gate tells the agent is not here: it is never translated.
+//! The Japanese ones are fixed to the letter (SLV-12, 30, 59, 72, 84–86) where a requirement
+//! contains them. The Stop gate's text for the agent is not here: it is never translated.
 
 use crate::ids::Agent;
 use crate::notices::notice::{Cause, Notice};
@@ -13,7 +13,7 @@ pub use crate::text::spoken_text::Language;
 use crate::timestamp::time_text;
 
 impl Language {
-    /// From `LANG` and its like (`ja_JP.UTF-8`), or a name as Windows gives it (`ja-JP`).
+    /// Reads `LANG` or a similar variable (`ja_JP.UTF-8`), or a Windows name (`ja-JP`).
     pub fn from_locale(locale: &str) -> Language {
         let language = locale.split(['_', '-', '.', '@']).next().unwrap_or_default();
         if ["ja", "jpn", "japanese"].iter().any(|name| language.eq_ignore_ascii_case(name)) {
@@ -25,7 +25,7 @@ impl Language {
 }
 
 catalogue! {
-    /// What is said in a thread.
+    /// A text in a thread.
     Text
     /// The parent of a thread whose prompt is not known (SLV-30).
     PromptMissing:
@@ -47,11 +47,11 @@ catalogue! {
     EndedAt:
         "終了時刻",
         "Ended at";
-    /// What the set-up asks an agent to try the whole way (SLV-12, SLV-87).
+    /// The prompt with which the set-up tests the whole path (SLV-12, SLV-87).
     TestPrompt:
         "「【Turnbridge 本番同等テスト】このメッセージはテスト実行です。」と言ってください",
         "Please say: \"[Turnbridge end-to-end test] This message is a test run.\"";
-    /// How a message about an error begins (SLV-59); see `log_location`.
+    /// The beginning of a message about an error (SLV-59); see `log_location`.
     LogLocation:
         "ログの場所:",
         "Log file:";
@@ -101,7 +101,7 @@ catalogue! {
         "Waiting for you";
 }
 
-/// SLV-72, and which turn it was (X49): nothing else leads to its answer.
+/// Returns the text of SLV-72 with the turn's facts (X49): no other source leads to its answer.
 pub fn answer_missing(language: Language, notice: &Notice) -> String {
     let project = notice.cwd.as_deref().and_then(folder_name);
     let ended_at = time_text(notice.created_at);
@@ -117,12 +117,12 @@ pub fn answer_missing(language: Language, notice: &Notice) -> String {
     std::iter::once(missing).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// SLV-59, with the file it speaks of.
+/// Returns the text of SLV-59 with the path of the log.
 pub fn log_location(language: Language, path: &str) -> String {
     format!("{} {path}", Text::LogLocation.text(language))
 }
 
-/// SLV-59, and a line that says what went wrong (X28).
+/// Returns the text of SLV-59, and a line with the error (X28).
 pub fn problem(language: Language, cause: Cause, log: &str) -> String {
     let text = match cause {
         Cause::ReportUnreadable => Text::ReportUnreadable,
@@ -132,7 +132,7 @@ pub fn problem(language: Language, cause: Cause, log: &str) -> String {
     format!("{}\n{}", log_location(language, log), text.text(language))
 }
 
-/// A sentence, and a line that says why, if that is known (SLV-86).
+/// Returns a sentence, and a line with the reason, if known (SLV-86).
 pub fn with_reason(language: Language, sentence: &str, reason: Option<&str>) -> String {
     match (language, reason) {
         (_, None) => sentence.to_owned(),
@@ -141,7 +141,7 @@ pub fn with_reason(language: Language, sentence: &str, reason: Option<&str>) -> 
     }
 }
 
-/// The reason that `with_reason` adds to a failed or interrupted run; `code` is the exit code or the signal.
+/// Returns the reason of a failed or interrupted run; `code` is the exit code or the signal.
 pub fn failure_reason(
     language: Language,
     agent: Option<Agent>,
@@ -172,7 +172,7 @@ fn refused(language: Language) -> String {
     ThreadMessage::Refused.sentence(language).unwrap_or_default().to_owned()
 }
 
-/// `kind` is Claude's word for the error, as in `rate_limit`.
+/// Returns the text of a failed turn. `kind` is Claude's word for the error, such as `rate_limit`.
 pub fn turn_failed(language: Language, kind: Option<&str>) -> String {
     with_code(language, Text::TurnFailed, kind)
 }
@@ -197,10 +197,10 @@ mod tests {
     use crate::text::catalogue::tests::check;
     use crate::timestamp::Timestamp;
 
-    /// The texts as the requirements give them, before the product's name.
+    /// The texts in the requirements, before the product's name.
     const REQUIRED: &str = include_str!("../../testdata/fixed_texts_ja.txt");
 
-    /// One by the number at the head of its paragraph.
+    /// Returns the text with this number at the head of its paragraph.
     fn required(number: &str) -> String {
         let mut texts = REQUIRED.split("\n\n");
         let text = texts.find_map(|text| text.strip_prefix(number)?.strip_prefix('\n'));

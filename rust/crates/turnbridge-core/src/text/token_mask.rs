@@ -1,9 +1,9 @@
-//! Slack's tokens in texts that are shown or logged. A token of ours is kept in a type that never
-//! prints it; this is for other texts that may hold one: a key of a config, an error of a program.
+//! Masks Slack's tokens in shown or logged texts. Turnbridge's own have a type that never prints
+//! them; this is for other texts that may contain one: a key of a config, an error of a program.
 
 use std::borrow::Cow;
 
-/// Replaces what looks like a token of Slack by its kind and `***`: `xoxb-***`.
+/// Replaces text that looks like a Slack token by its kind and `***`: `xoxb-***`.
 pub fn without_tokens(text: &str) -> Cow<'_, str> {
     let mut clean = String::new();
     let mut copied = 0;
@@ -25,7 +25,7 @@ pub fn without_tokens(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// How long `xoxb-`, `xoxp-`, `xapp-` and their like are, if a text begins with one.
+/// Returns the length of `xoxb-`, `xoxp-`, `xapp-` or similar at the beginning of the text.
 fn kind_length(text: &str) -> Option<usize> {
     match text.as_bytes() {
         [b'x', b'o', b'x', kind, b'-', ..] if kind.is_ascii_alphanumeric() => Some(5),

@@ -1,25 +1,24 @@
-//! Text of people, models, projects and other programs, made safe to show in a terminal.
+//! Makes text of users, models, projects and other programs safe to show in a terminal.
 //!
-//! Terminals act on control characters, and some characters change what a person sees without
-//! being seen: they reverse the direction of what follows, or hide text. Each of them is shown as
-//! an escape such as `\u202e`. JSON has the same escapes, so a JSON text that is shown like this
-//! means what it meant. What scripts and emoji need stays: a joiner between letters of Arabic or
-//! Indic scripts, or between two emoji, and a variation selector behind a character that has
-//! variants.
+//! Terminals interpret control characters, and some invisible characters change the visible text:
+//! they reverse the direction of the text after them, or hide text. Each of them is shown as an
+//! escape such as `\u202e`. JSON has the same escapes, so a JSON text keeps its meaning. Characters
+//! that scripts and emoji need stay: a joiner between letters of Arabic or Indic scripts, or
+//! between two emoji, and a variation selector after a character that has variants.
 
 use std::borrow::Cow;
 
-/// Line ends and tabs stay.
+/// Returns the text made safe; line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     replaced(text, |c| matches!(c, '\n' | '\t').then_some(c))
 }
 
-/// One line: line ends, tabs and other controls that are white space become blanks.
+/// Returns one safe line: line ends, tabs and other white-space controls become blanks.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     replaced(text, |c| c.is_whitespace().then_some(' '))
 }
 
-/// Every character that must not be shown as it is becomes what `replace` says, else an escape.
+/// Replaces every unsafe character by the result of `replace`, else by an escape.
 fn replaced(text: &str, replace: impl Fn(char) -> Option<char>) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(text);
@@ -50,14 +49,14 @@ fn push_escape(shown: &mut String, c: char) {
     }
 }
 
-/// England, Scotland and Wales. Other texts of tag characters are hidden texts.
+/// England, Scotland and Wales. Other sequences of tag characters are hidden texts.
 const FLAGS: [&str; 3] = [
     "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
     "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
     "\u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
 ];
 
-/// Whether a terminal shows it, or it belongs to its neighbours in an ordinary text.
+/// Returns whether a terminal shows it, or it belongs to its neighbours in an ordinary text.
 fn is_plain(before: Option<char>, c: char, after: Option<char>) -> bool {
     match c {
         ' '..='~' => true,
@@ -76,7 +75,7 @@ fn is_plain(before: Option<char>, c: char, after: Option<char>) -> bool {
     }
 }
 
-/// Controls of direction and format, line separators, and what has no width and no ink.
+/// Matches controls of direction and format, line separators, and characters without width and ink.
 fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -85,7 +84,7 @@ fn is_unseen(c: char) -> bool {
         | '\u{13430}'..='\u{13455}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Letters of scripts whose spelling has joiners: Arabic and its kin, Indic ones, Mongolian.
+/// Matches letters of scripts with joiners: Arabic and related, Indic ones, Mongolian.
 fn joins(c: char) -> bool {
     c != '\u{61c}'
         && matches!(c,
@@ -94,7 +93,7 @@ fn joins(c: char) -> bool {
             | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }
 
-/// What may have the form of a picture.
+/// Matches characters that may have the form of a picture.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '#' | '*' | '0'..='9' | '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2100}'..='\u{2bff}'
@@ -128,10 +127,11 @@ mod tests {
             ("\u{202e}cod.exe\u{2066}\u{200f}\u{61c}", r"\u202ecod.exe\u2066\u200f\u061c"),
             ("a\u{200b}\u{feff}\u{2060}c\u{ad}\u{3164}", r"a\u200b\ufeff\u2060c\u00ad\u3164"),
             ("\u{2028}\u{2029}\u{e0041}", r"\u2028\u2029\udb40\udc41"),
-            // A blank of Braille, a note head without ink, and the ends of Egyptian format controls.
+            // A blank of Braille, a note head without ink, and the ends of Egyptian format
+            // controls.
             ("\u{2800}\u{1d159}", r"\u2800\ud834\udd59"),
             ("\u{13430}\u{13455}", r"\ud80d\udc30\ud80d\udc55"),
-            // Joiners and selectors where they have nothing to do.
+            // Joiners and selectors without a function.
             ("a\u{200d}b\u{200c}\u{fe0f}\u{e0101}", r"a\u200db\u200c\ufe0f\udb40\udd01"),
             ("葛\u{e0100}\u{e0100}", "葛\u{e0100}\\udb40\\udd00"),
             ("क\u{200d}\u{200d}", "क\u{200d}\\u200d"),

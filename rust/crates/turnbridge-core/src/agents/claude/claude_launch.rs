@@ -1,12 +1,12 @@
-//! What a command line of Claude Code asks for, as far as whoever starts it may add something: a
-//! session's id, a plugin (TV-6, X34). The options are those of Claude Code 2.1.
+//! Parses a command line of Claude Code, to find whether its starter may add a session's id or a
+//! plugin (TV-6, X34). The options are those of Claude Code 2.1.
 
 use crate::ids::is_uuid;
 
-/// What can be added to the command line without changing what it does.
+/// The additions to the command line that do not change its effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Additions {
-    /// It begins a new session, and says nothing of its id.
+    /// It begins a new session, and does not name its id.
     pub session_id: bool,
     /// It runs a session at all.
     pub plugin: bool,
@@ -35,7 +35,7 @@ const SUBCOMMANDS: [&str; 20] = [
     "rc",
 ];
 
-/// These take the next word, whatever it is.
+/// Options that take the next word as their value, even if it begins with a dash.
 const VALUE_OPTIONS: [&str; 25] = [
     "--agent",
     "--agents",
@@ -64,7 +64,7 @@ const VALUE_OPTIONS: [&str; 25] = [
     "--system-prompt-file",
 ];
 
-/// These take every word up to the next option.
+/// Options that take every word up to the next option.
 const GREEDY: [&str; 9] = [
     "--add-dir",
     "--allowedTools",
@@ -77,7 +77,7 @@ const GREEDY: [&str; 9] = [
     "--tools",
 ];
 
-/// The session is another one, or is named elsewhere.
+/// Options by which the session is another one, or has an id already.
 const NAMES_SESSION: [&str; 11] = [
     "--session-id",
     "--resume",
@@ -92,10 +92,10 @@ const NAMES_SESSION: [&str; 11] = [
     "--cloud",
 ];
 
-/// It says something and ends.
+/// Options that print information and end.
 const INFORMATIVE: [&str; 4] = ["-h", "--help", "-v", "--version"];
 
-/// `arguments` are those behind the program's name.
+/// Returns the possible additions. `arguments` are those after the program's name.
 pub fn additions(arguments: &[&str]) -> Additions {
     let mut names_session = false;
     let mut first_word = None;
@@ -127,7 +127,7 @@ pub fn additions(arguments: &[&str]) -> Additions {
     Additions { session_id: is_session && !names_session, plugin: is_session }
 }
 
-/// The id of the session that the command line runs, when it is named there and stays the same.
+/// Returns the id of the session that the command line runs, if it names one that stays the same.
 pub fn named_session<'a>(arguments: &[&'a str]) -> Option<&'a str> {
     let options = arguments.split(|word| *word == "--").next().unwrap_or_default();
     if options.contains(&"--fork-session") {
@@ -142,7 +142,7 @@ pub fn named_session<'a>(arguments: &[&'a str]) -> Option<&'a str> {
     apart.chain(options.iter().filter_map(|word| joined(word))).find(|id| is_uuid(id))
 }
 
-/// `-pc`, `-rID`: several short options in one word, or one with its value.
+/// Matches `-pc` and `-rID`: several short options in one word, or one with its value.
 fn is_short_group(word: &str) -> bool {
     let letters = word.strip_prefix('-').unwrap_or_default();
     !letters.starts_with('-') && letters.trim_start_matches('p').starts_with(['c', 'r'])

@@ -1,9 +1,9 @@
-//! Claude Code's own note of a running process, `sessions/<pid>.json` in its config folder.
+//! Reads Claude Code's note of a running process, `sessions/<pid>.json` in its config folder.
 //!
-//! Undocumented, so its absence means nothing. It tells what no hook tells: that the user
-//! interrupted a turn (status `idle` behind our last event), approved a dialog (`busy`), has one open
-//! for which no hook was called (`waiting`), or that what was typed during a turn runs now (still `busy`).
-//! Seen with 2.1.197 and 2.1.326: times in milliseconds, `procStart` a string with field 22 of
+//! It is undocumented, so its absence means nothing. It reports what has no hook: the user
+//! interrupted a turn (status `idle` after the last event) or approved a dialog (`busy`), a dialog
+//! without a hook is open (`waiting`), or text typed during a turn runs now (still `busy`). Seen
+//! with 2.1.197 and 2.1.326: times in milliseconds, `procStart` a string with field 22 of
 //! `/proc/<pid>/stat`, no status in `-p`; `shell` is idle with a background command running.
 
 use std::time::Duration;
@@ -34,17 +34,17 @@ impl ProcessFile {
     }
 }
 
-/// What `waitingFor` says of a dialog that the agent needs an answer to: about a tool call, a form or a
-/// question, network access from the sandbox, a call of a teammate, a goal (2.1.326). It also speaks of
-/// panels that the user has opened (`dialog open`).
+/// The values of `waitingFor` for a dialog that the agent needs an answer to: about a tool call, a
+/// form or a question, network access from the sandbox, a call of a teammate, a goal (2.1.326).
+/// Other values are panels that the user has opened (`dialog open`).
 const DIALOGS: [&str; 5] =
     ["permission prompt", "input needed", "sandbox request", "worker request", "goal proposal"];
 
-/// Claude does not wait for its StopFailure hook before it notes `idle`, and notes `busy` up to
-/// a tenth of a second around the hook of a dialog: younger than this, a status proves nothing.
+/// The age from which a status counts. Claude does not wait for its StopFailure hook before it
+/// notes `idle`. It notes `busy` up to a tenth of a second around the hook of a dialog.
 const SETTLED: Duration = Duration::from_millis(400);
 
-/// What the note tells of `run` beyond its hooks, and since when.
+/// Returns what the note reports of `run` beyond its hooks, and since when.
 pub fn observe_claude_process(
     note: &[u8],
     session_id: &SessionId,
@@ -67,16 +67,16 @@ pub fn observe_claude_process(
         "idle" | "shell" if at > run.last_at && is_in_turn(run) => {
             Observation::Happened(EventKind::Interrupted, at)
         }
-        // Others of the session may have acted since the approval, so it is the dialog's own
-        // time that counts.
+        // Other processes of the session may have acted since the approval, so only the dialog's
+        // time counts.
         "busy" if last_dialog.is_some_and(|opened| at > opened) => {
             Observation::Happened(EventKind::DialogsClosed, at.max(run.last_at))
         }
-        // It does not become idle between the two turns.
+        // Its status does not become idle between the two turns.
         "busy" if is_about_to_go_on(run, now) => {
             Observation::Happened(EventKind::TurnStarted, run.last_at)
         }
-        // Of a session at rest too: a message from another one is held, a background agent asks.
+        // Also for a session at rest: a message from another one is held, a background agent asks.
         "waiting" if at > run.last_at && run.state() != State::WaitingUser => {
             let is_dialog = file.waiting_for.is_some_and(|what| DIALOGS.contains(&what.as_str()));
             match is_dialog {
@@ -88,19 +88,20 @@ pub fn observe_claude_process(
     }
 }
 
-/// Whether the terminal of the process shows something else than this session of its. With `←` Claude Code 2.1.326 moves
-/// the session to the background, where it goes on by another id, and shows the list of agents: what is typed there
-/// begins a session, or goes to the one that the user has opened from it. No hook is called, and the old id stays `idle`.
+/// Returns whether the process's terminal shows something other than this session. With `←` Claude
+/// Code 2.1.326 moves the session to the background, where it continues under another id, and shows
+/// the list of agents. Text typed there begins a session, or belongs to the one that the user has
+/// opened from the list. No hook is called, and the old id stays `idle`.
 pub fn shows_something_else(note: &[u8], session_id: &SessionId, process: ProcessKey) -> bool {
     let Ok(file) = serde_json::from_slice::<ProcessFile>(note) else { return false };
-    // Start times are written in another way on other systems.
+    // Start times have another format on other systems.
     let is_it =
         file.is_of(process) || file.pid == process.pid && file.session_id == session_id.as_str();
     let is_waiting = file.status.is_some_and(|status| status == "waiting");
     is_it && (is_waiting || file.parked_job_id.is_some())
 }
 
-/// A turn has ended or was interrupted, and something was typed during it that the agent has not read.
+/// Returns whether a turn has ended or was interrupted before the agent read all its additions.
 fn is_about_to_go_on(run: &Run, now: Timestamp) -> bool {
     let is_interrupted = run.activity == Activity::Completed(Some(Detail::Interrupted));
     (run.turn.is_over || is_interrupted)
@@ -115,7 +116,7 @@ fn is_in_turn(run: &Run) -> bool {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Observation {
-    /// There is no note of this run, or it says nothing that the hooks did not.
+    /// There is no note of this run, or it reports no more than the hooks.
     Nothing,
     Happened(EventKind, Timestamp),
 }
@@ -164,7 +165,7 @@ mod tests {
         assert!(shows("s", ProcessKey { start: 1, ..own }, parked));
         assert!(shows("s", own, r#""waiting","waitingFor":"dialog open""#));
         assert!(!shows("s", own, r#""idle""#) && !shows("s", own, r#""shell""#));
-        // Another process had its number, or there is no note.
+        // Another process had its pid, or there is no note.
         assert!(!shows("other", ProcessKey { start: 1, ..own }, parked));
         assert!(!shows_something_else(b"", &SessionId::parse("s").unwrap(), own));
     }
@@ -182,7 +183,7 @@ mod tests {
         let closed =
             Observation::Happened(EventKind::DialogsClosed, Timestamp::from_millis(10_100));
         assert_eq!(observe(&waiting, "busy", 10_100, 11_000), closed);
-        // Approved before the last event, which was another's.
+        // Approved before the last event, which was another process's.
         let closed = Observation::Happened(EventKind::DialogsClosed, waiting.last_at);
         assert_eq!(observe(&waiting, "busy", 9_600, 11_000), closed);
         for (run, status, at, now) in [
@@ -190,7 +191,7 @@ mod tests {
             (&waiting, "busy", 9_400, 11_000),
             (&waiting, "waiting", 10_100, 11_000),
             (&completed, "idle", 10_100, 11_000),
-            // Older than our last event: from the turn before.
+            // Older than the last event: from the turn before.
             (&working, "idle", 9_999, 11_000),
             // Too young: the StopFailure hook may be on its way.
             (&working, "idle", 10_700, 11_000),
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(observe(&addition(false), "busy", 9_000, 10_100), Observation::Nothing);
         assert_eq!(observe(&addition(false), "idle", 9_000, 11_000), Observation::Nothing);
         assert_eq!(observe(&addition(true), "busy", 9_000, 11_000), Observation::Nothing);
-        // Esc: what was typed is run at once.
+        // Esc: the typed text runs immediately.
         let interrupted = |is_read| {
             let mut run = addition(is_read);
             run.turn.is_over = false;

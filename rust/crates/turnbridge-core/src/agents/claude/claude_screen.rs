@@ -1,24 +1,24 @@
-//! What Claude Code shows in its terminal, as text: whether what is typed there becomes a prompt.
+//! Reads Claude Code's screen as text, to find whether typed text becomes a prompt.
 //!
-//! No hook and no file tells that the user has begun a shell command (`!`), reads the transcript
-//! (Ctrl-O), has a menu open (`/model`) or looks at the list of agents, where a text begins another
-//! session. Only the screen does. What is not known counts as not ready.
+//! No hook and no file reports that the user has begun a shell command (`!`), reads the transcript
+//! (Ctrl-O) or has a menu open (`/model`). Nor do they report the list of agents, where a text
+//! begins another session. Only the screen shows these. An unknown screen counts as not ready.
 
-/// The input line, when what is typed into it becomes a prompt of the session.
+/// The input line, if text typed into it becomes a prompt of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input<'a> {
     /// Its first line: a draft, or a proposal of Claude's, which looks the same.
     pub text: &'a str,
-    /// A draft was put aside with Ctrl-S. Pressed once more it would bring that one back, or replace it.
+    /// A draft is stashed by Ctrl-S. A second Ctrl-S would restore it, or replace it.
     pub has_draft_aside: bool,
 }
 
 impl Input<'_> {
-    /// It lies between two rules, and begins with a sign of its own.
+    /// Finds the input line: between two rules, with its own sign at the beginning.
     pub fn on(screen: &str) -> Option<Input<'_>> {
         let lines: Vec<&str> = screen.lines().collect();
         let is_rule = |line: &str| line.starts_with("──");
-        // A status line of the user's may have a rule of its own below.
+        // A status line of the user's may contain a rule below it.
         let last = lines.iter().rposition(|line| is_rule(line))?;
         let first = lines[..last]
             .windows(2)
@@ -33,8 +33,9 @@ impl Input<'_> {
     }
 }
 
-/// Whether the screen shows nothing but the rest of a long text in the input line, whose first line has
-/// left it at the top. Does not tell what becomes of it: that has to be known from before it was pasted.
+/// Returns whether the screen shows only the rest of a long input text, whose first line has left
+/// it at the top. It does not show whether the text becomes a prompt: the caller must know that
+/// from before it was pasted.
 pub fn is_filled_by_input(screen: &str) -> bool {
     let lines: Vec<&str> = screen.lines().collect();
     let Some(rule) = lines.iter().position(|line| line.starts_with("──")) else { return false };
@@ -42,9 +43,10 @@ pub fn is_filled_by_input(screen: &str) -> bool {
     rule > 1 && lines[1..rule].iter().all(|line| line.starts_with("  "))
 }
 
-/// Its own input line looks like that of a session, and a text there begins another one. It is known by what stands
-/// above (`1 awaiting input · 0 working · 2 completed`), which a small pane or 2.1.326 does not show, by the words in the
-/// empty line, and by the keys that are named below it: Enter creates, opens or returns.
+/// Returns whether it is the list of agents. Its input line looks like a session's, but a text
+/// there begins another session. Its signs are the counts above, which a small pane or 2.1.326
+/// omits (`1 awaiting input · 0 working · 2 completed`), the words in the empty line, and the keys
+/// below it: Enter creates, opens or returns.
 fn is_list_of_agents(lines: &[&str], text: &str, below: &[&str]) -> bool {
     let counts = |line: &&str| line.contains(" awaiting input · ") && line.contains(" working · ");
     let keys = |line: &&str| {

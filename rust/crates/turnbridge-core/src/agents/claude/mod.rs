@@ -1,4 +1,4 @@
-//! Claude Code: its command line, its settings, its transcript, the note of its process, and its screen.
+//! Claude Code: its command line, its settings, its transcript, its process note, and its screen.
 
 pub mod claude_launch;
 pub mod claude_process_wire;

@@ -1,13 +1,13 @@
-//! Tells from Claude's settings files whether its sandbox is on.
+//! Reads from Claude's settings files whether its sandbox is on.
 //!
-//! Pure: the contents of the files come in, highest layer first. The first layer that holds a
-//! boolean `sandbox.enabled` decides (CVI-6..12; the managed and project layers because the real
-//! Claude Code honours them). JSON is strict, as for Claude, which ignores a file with comments;
-//! a byte order mark is allowed.
+//! Pure: the contents of the files are arguments, highest layer first. The first layer with a
+//! boolean `sandbox.enabled` decides (CVI-6..12; the managed and project layers because Claude Code
+//! honours them). JSON is strict, as for Claude, which ignores a file with comments; a byte order
+//! mark is allowed.
 
 use crate::scan::json_scan::{Field, Found, Keep, Scanner, Step};
 
-/// Where a settings file stands, highest first.
+/// The layer of a settings file, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     Managed,
@@ -29,12 +29,12 @@ impl Layer {
     }
 }
 
-/// What one file says.
+/// The value in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerValue {
     Enabled,
     Disabled,
-    /// The file says nothing, and why.
+    /// The file has no value, and why.
     Silent(Silence),
 }
 
@@ -64,19 +64,19 @@ const FIELDS: &[Field] = &[
     Field { path: &[Step::Key("sandbox"), Step::Key("enabled")], keep: Keep::Scalar(16) },
 ];
 
-/// What the contents of a settings file say of `sandbox.enabled`.
+/// Returns the value of `sandbox.enabled` in the contents of a settings file.
 pub fn sandbox_value(contents: &[u8]) -> LayerValue {
     let contents = contents.strip_prefix(b"\xef\xbb\xbf").unwrap_or(contents);
     let mut scanner = Scanner::new(FIELDS);
     let Ok(captures) = scanner.feed(contents).and_then(|()| scanner.finish()) else {
         return LayerValue::Silent(Silence::NotJson);
     };
-    // The scanner does not look closely at what it skips; Claude's parser does.
+    // The scanner does not validate the values that it skips; Claude's parser does.
     let is_strict = serde_json::from_slice::<serde::de::IgnoredAny>(contents).is_ok();
     if !is_strict || std::str::from_utf8(contents).is_err() {
         return LayerValue::Silent(Silence::NotJson);
     }
-    // Of duplicate keys the last counts: a second `sandbox` forgets the first one's `enabled`.
+    // Of duplicate keys the last counts: a second `sandbox` replaces the first one's `enabled`.
     let mut value = LayerValue::Silent(Silence::NotSet);
     for capture in captures {
         value = match (capture.field, capture.found) {
@@ -89,8 +89,8 @@ pub fn sandbox_value(contents: &[u8]) -> LayerValue {
     value
 }
 
-/// The position of the layer that decides, and whether the sandbox is on. Nothing set: off, so
-/// that the check runs (CVI-11).
+/// Returns the position of the layer that decides, and whether the sandbox is on. If no layer sets
+/// it, it is off, so that the check runs (CVI-11).
 pub fn decide_sandbox(layers: &[LayerValue]) -> (Option<usize>, bool) {
     let decides = |value: &LayerValue| !matches!(value, LayerValue::Silent(_));
     let position = layers.iter().position(decides);
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(sandbox_value(b"{\"x\":\"\xff\"}"), Silent(Silence::NotJson));
     }
 
-    /// CVI-12: on or not on, and nothing else.
+    /// CVI-12: the only results are on and not on.
     #[test]
     fn cvi_6_to_11_the_highest_layer_that_says_something_decides() {
         let check = |words: &str, expected: (Option<usize>, bool)| {

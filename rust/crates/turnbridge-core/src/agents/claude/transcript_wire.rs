@@ -1,5 +1,5 @@
-//! Reads the end of a Claude transcript (JSONL). Never the whole of it: transcripts grow to
-//! gigabytes, and what we ask about is in the last lines. Unknown lines are skipped.
+//! Reads the end of a Claude transcript (JSONL), never the whole: transcripts grow to gigabytes,
+//! and the wanted records are in the last lines. Unknown lines are skipped.
 
 use serde::Deserialize;
 
@@ -34,15 +34,15 @@ struct Block {
     text: Option<String>,
 }
 
-/// When the user last interrupted a turn, if the end of the transcript tells of it. `tail` may
-/// begin and end in the middle of a line.
+/// Returns when the user last interrupted a turn, if the tail contains it. `tail` may begin and end
+/// in the middle of a line.
 pub fn last_interruption(tail: &str) -> Option<Timestamp> {
     tail.lines().rev().filter(|line| line.contains(INTERRUPTED)).find_map(interruption)
 }
 
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-/// Claude's own record, not somebody's words: a user record whose text block begins with it.
+/// Matches Claude's own record, not a quotation: a user record whose text block begins with it.
 fn interruption(line: &str) -> Option<Timestamp> {
     let line: Line = serde_json::from_str(line).ok()?;
     let Some(Content::Blocks(blocks)) = line.message.and_then(|message| message.content) else {

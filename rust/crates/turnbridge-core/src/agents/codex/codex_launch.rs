@@ -1,9 +1,10 @@
-//! What a command line of Codex starts: its terminal interface, or something that ends by itself.
+//! Parses a command line of Codex: whether it starts the interface, or a program that ends by
+//! itself.
 //!
-//! For binding a pane to a session only, never evidence of a state (KT-57). The options are those
-//! of Codex 0.166.0; what takes a value must be known, or the value is taken for a subcommand.
+//! It only binds a pane to a session, and is never evidence of a state (KT-57). The options are
+//! those of Codex 0.166.0; the value of an unknown option is taken for a subcommand.
 
-/// A command line, as far as a pane has to know it.
+/// A command line, with the facts that a pane needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Launch {
     /// Whether it may stay in the terminal as Codex's own interface.
@@ -13,8 +14,7 @@ pub struct Launch {
     /// The session that it continues under the same id: `resume ID` (KT-67). A fork is a new one
     /// (KT-68).
     pub session_id: Option<String>,
-    /// Where it is told to work (`-C`, `--cd`), as it was typed: perhaps relative to the shell's
-    /// own folder.
+    /// Its working directory (`-C`, `--cd`), as typed: it may be relative to the shell's folder.
     pub directory: Option<String>,
 }
 
@@ -35,7 +35,7 @@ const VALUE_OPTIONS: [&str; 13] = [
 ];
 /// The same, short: `-m gpt-5`, `-mgpt-5`.
 const SHORT_VALUE_OPTIONS: &str = "cimpsCa";
-/// These take every word up to the next option.
+/// Options that take every word up to the next option.
 const GREEDY: [&str; 2] = ["--image", "-i"];
 const INFORMATIVE: [&str; 4] = ["-h", "--help", "-V", "--version"];
 
@@ -79,7 +79,7 @@ const ALIASES: [(&str, &str); 4] =
     [("e", "exec"), ("a", "apply"), ("cloud-tasks", "cloud"), ("p", "proto")];
 const TUI_SUBCOMMANDS: [&str; 3] = ["resume", "fork", "agents"];
 
-/// `None` when the first word is not Codex (KT-59).
+/// Parses a command line. Returns `None` if the first word is not Codex (KT-59).
 pub fn classify(argv: &[&str]) -> Option<Launch> {
     let (program, arguments) = argv.split_first()?;
     is_codex(program).then(|| classify_arguments(arguments))
@@ -100,8 +100,8 @@ fn classify_arguments(arguments: &[&str]) -> Launch {
         };
     }
     let Some((position, name)) = words.subcommand() else {
-        // One bare word that is no subcommand may be one of a later version (KT-64); a prompt
-        // has several, or stands behind `--` (X14).
+        // One bare word that is no subcommand may be one of a later version (KT-64); a prompt has
+        // several words, or follows `--` (X14).
         let is_prompt = |word: &&str| word.contains(char::is_whitespace);
         let tui = words.plain.is_empty() || words.plain.iter().any(is_prompt);
         return Launch {
@@ -121,16 +121,16 @@ fn classify_arguments(arguments: &[&str]) -> Launch {
 
 #[derive(Default)]
 struct Words<'a> {
-    /// What is neither an option nor an option's value, up to `--`.
+    /// The words that are neither an option nor an option's value, up to `--`.
     plain: Vec<&'a str>,
     is_informative: bool,
     has_prompt_behind_dashes: bool,
-    /// The last one: a subcommand's own goes before the one that stands in front of it.
+    /// The last one: a subcommand's own overrides the one before it.
     directory: Option<&'a str>,
 }
 
 impl Words<'_> {
-    /// The first that is one, wherever it stands: Codex takes it even behind a prompt.
+    /// Returns the first subcommand, in any position: Codex accepts it even after a prompt.
     fn subcommand(&self) -> Option<(usize, String)> {
         self.plain.iter().enumerate().find_map(|(position, word)| {
             let alias = ALIASES.iter().find(|(alias, _)| alias == word).map(|(_, name)| *name);
@@ -163,7 +163,7 @@ fn words<'a>(arguments: &[&'a str]) -> Words<'a> {
     words
 }
 
-/// Of `-C DIR`, `-CDIR`, `-C=DIR`, `--cd DIR` and `--cd=DIR`.
+/// Returns the value of `-C DIR`, `-CDIR`, `-C=DIR`, `--cd DIR` and `--cd=DIR`.
 fn directory<'a>(option: &'a str, next_word: Option<&'a str>) -> Option<&'a str> {
     match option {
         "-C" | "--cd" => next_word,
@@ -174,7 +174,7 @@ fn directory<'a>(option: &'a str, next_word: Option<&'a str>) -> Option<&'a str>
     }
 }
 
-/// Not when the value is in the same word.
+/// Returns whether the next word is the option's value: not if the value is in the same word.
 fn takes_next_word(option: &str) -> bool {
     match option.strip_prefix('-') {
         Some(short) if !short.starts_with('-') => {

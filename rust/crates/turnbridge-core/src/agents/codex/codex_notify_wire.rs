@@ -1,5 +1,5 @@
-//! What Codex tells its `notify` program of a turn: one JSON object, as the last argument (SLV-56..58).
-//! Recorded from Codex 0.98 and 0.166: `testdata/codex/notify`.
+//! The report of a turn that Codex passes to its `notify` program: one JSON object, as the last
+//! argument (SLV-56..58). Recorded from Codex 0.98 and 0.166: `testdata/codex/notify`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,34 +11,34 @@ use crate::ids::is_uuid;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnReport {
     pub thread_id: String,
-    /// A UUID. Versions before about 0.100 count from 0 in every process: that names nothing.
+    /// A UUID. Versions before about 0.100 count from 0 in every process, which identifies no turn.
     pub turn_id: Option<String>,
     pub cwd: Option<String>,
     pub answer: Option<String>,
-    /// Codex gives each new thread its title by a turn of its own.
+    /// The turn is the one by which Codex gives a new thread its title.
     pub is_title: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     Turn(TurnReport),
-    /// Something else than the end of a turn (SLV-57): nothing is wrong.
+    /// A report of another kind than the end of a turn (SLV-57): no error.
     Other,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
-    /// Whatever calls us, it is not Codex.
+    /// The caller is not Codex.
     NoReport,
-    /// The id of the thread is missing, or none.
+    /// The id of the thread is missing or invalid.
     NoThread,
 }
 
-/// `codex-notify.json`: the program that the user had for this before Turnbridge.
+/// `codex-notify.json`: the user's `notify` program before Turnbridge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chain {
     pub version: u32,
-    /// As it stood in `notify =`; the JSON is added behind it.
+    /// As in `notify =`; the JSON is added as the last argument.
     pub argv: Vec<String>,
 }
 
@@ -50,8 +50,8 @@ pub fn read_report(json: &[u8]) -> Result<Report, Unreadable> {
         return Ok(Report::Other);
     }
     let thread_id = text("thread-id").filter(|id| is_uuid(id)).ok_or(Unreadable::NoThread)?;
-    // All that the user has said in the thread; the last is this turn's. Otherwise it is nobody's
-    // source (SLV-61): the rollout is.
+    // All texts of the user in the thread; the last is this turn's. It serves no other purpose
+    // (SLV-61): the source of the prompt is the rollout.
     let messages = value["input-messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last = messages.last().and_then(Value::as_str);
     Ok(Report::Turn(TurnReport {
@@ -117,7 +117,7 @@ mod tests {
             let json = format!(r#"{{"type":"agent-turn-complete","thread-id":"{id}"}}"#);
             assert_eq!(read(&json), Err(Unreadable::NoThread), "{id}");
         }
-        // What is of the wrong type is absent.
+        // A field of the wrong type is absent.
         let json = r#"{"type":"agent-turn-complete","cwd":7,"input-messages":"x","turn-id":[],
             "thread-id":"01a1e18e-2062-79f1-b187-979e8f997b9c","last-assistant-message":{}}"#;
         let Ok(Report::Turn(report)) = read(json) else { panic!() };

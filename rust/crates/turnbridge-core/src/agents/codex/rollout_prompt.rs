@@ -1,15 +1,15 @@
-//! What the user typed to begin a turn, from the lines of its rollout (SLV-60). They may be only the
-//! end of the file: the cost of asking must not grow with the thread.
+//! Finds the prompt that began a turn in the lines of its rollout (SLV-60). They may be only the
+//! end of the file, so that the cost does not grow with the thread.
 
 use crate::agents::codex::rollout_wire::{Line, Record};
 use crate::timestamp::Timestamp;
 
-/// Feed it lines in their order; `finish` tells.
+/// A search that takes lines in their order; `finish` returns the result.
 #[derive(Debug, Default)]
 pub struct PromptSearch {
-    /// The turn that is asked for; without one, the last.
+    /// The wanted turn; if `None`, the last.
     wanted: Option<String>,
-    /// The turn that the lines are in, as far as they have told.
+    /// The turn that the lines are in, as far as they name it.
     current: Option<String>,
     found: Option<Prompt>,
 }
@@ -17,7 +17,7 @@ pub struct PromptSearch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     pub text: String,
-    /// When it was said: tells turns apart that have no name.
+    /// When it was typed: distinguishes turns without a name.
     pub at: Option<Timestamp>,
 }
 
@@ -31,7 +31,7 @@ impl PromptSearch {
             Record::TaskStarted { turn_id, .. } => {
                 self.current = turn_id;
                 if self.current.is_some() && self.current == self.wanted {
-                    // What was said before belongs to a turn before.
+                    // Text before this belongs to an earlier turn.
                     self.found = None;
                 }
             }
@@ -49,7 +49,7 @@ impl PromptSearch {
         }
     }
 
-    /// The last that the user said in the turn.
+    /// Returns the user's last text in the turn.
     pub fn finish(self) -> Option<Prompt> {
         self.found
     }
@@ -87,7 +87,7 @@ mod tests {
             [started("a"), said("a", "one"), started("b"), said("b", "two"), said("b", "steer")];
         let lines: Vec<_> = lines.iter().map(String::as_str).collect();
         assert_eq!(prompt_of(&lines, Some("b")).as_deref(), Some("steer"));
-        // The next turn has begun before anybody asked.
+        // The next turn has begun before the search.
         assert_eq!(prompt_of(&lines, Some("a")).as_deref(), Some("one"));
         assert_eq!(prompt_of(&lines, None).as_deref(), Some("steer"));
         assert_eq!(prompt_of(&lines, Some("c")), None);

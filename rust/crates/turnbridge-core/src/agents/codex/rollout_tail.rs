@@ -1,5 +1,5 @@
-//! What the end of a rollout says of its thread now: how the last turn stands, who has started it,
-//! and who decides about the agent's requests.
+//! Reads the present state of a thread from the end of its rollout: the state of the last turn, who
+//! started it, and who decides about the agent's requests.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::timestamp::Timestamp;
 /// A file's time can be a little ahead of the time that its writer reads.
 const TICK: Duration = Duration::from_millis(500);
 
-/// How the last turn of a thread stands.
+/// The state of a thread's last turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LastTurn {
     Open {
-        /// `user`, `exec`, `queue` or a client's own word. Versions before 0.162 do not say it, nor do
-        /// reviews and compactions.
+        /// `user`, `exec`, `queue` or a client's own word. Versions before 0.162 do not record it,
+        /// nor do reviews and compactions.
         trigger: Option<String>,
         at: Option<Timestamp>,
     },
@@ -23,7 +23,7 @@ pub enum LastTurn {
     Aborted,
 }
 
-/// Returns `None` if the lines hold no beginning and no end of a turn.
+/// Returns `None` if the lines contain no beginning and no end of a turn.
 pub fn last_turn(lines: impl DoubleEndedIterator<Item = Line>) -> Option<LastTurn> {
     lines.rev().find_map(|line| match line.record {
         Record::TaskStarted { trigger, .. } => Some(LastTurn::Open { trigger, at: line.at }),
@@ -33,18 +33,18 @@ pub fn last_turn(lines: impl DoubleEndedIterator<Item = Line>) -> Option<LastTur
     })
 }
 
-/// Why the Codex that has a thread open must not be given a reply now (0.166 and 0.169).
+/// Why the Codex that has a thread open must not receive a reply now (0.166 and 0.169).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
-    /// A `codex exec` runs its turn: it would begin what is queued at its own end, and abort it. Or nothing
-    /// says who runs the turn, as in a review and before 0.162.
+    /// A `codex exec` runs its turn: it would begin a queued reply at its own end, and abort it. Or
+    /// the record does not name who runs the turn, as in a review and before 0.162.
     Exec,
-    /// The last turn was aborted. `codex queue` says that it has the reply, and Codex starts it only
-    /// after the next prompt that is typed there.
+    /// The last turn was aborted. `codex queue` reports that it has the reply, but Codex starts it
+    /// only after the next prompt that is typed there.
     Aborted,
 }
 
-/// For a thread that a Codex has had open since then.
+/// Returns the obstacle in a thread that a Codex has had open since `open_since`.
 pub fn obstacle(last_turn: &LastTurn, open_since: Option<Timestamp>) -> Option<Obstacle> {
     match last_turn {
         LastTurn::Open { trigger, .. } => {
@@ -56,12 +56,12 @@ pub fn obstacle(last_turn: &LastTurn, open_since: Option<Timestamp>) -> Option<O
     }
 }
 
-/// Returns whether the last turn of a thread runs that a Codex has had open since then.
+/// Returns whether the last turn runs in a thread that a Codex has had open since `open_since`.
 pub fn is_running(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
     matches!(last_turn, LastTurn::Open { .. }) && !is_left(last_turn, open_since)
 }
 
-/// Returns whether the last turn is open, and older than that: whoever ran it was killed.
+/// Returns whether the last turn is open, and older than `open_since`: its process was killed.
 pub fn is_left(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
     match last_turn {
         LastTurn::Open { at, .. } => {
@@ -71,8 +71,8 @@ pub fn is_left(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
     }
 }
 
-/// Who decides about the requests of the last turn (`user`, `auto_review`). A turn keeps what it began
-/// with; the thread's settings count only where no turn says it. Returns `None` if nothing does.
+/// Returns who decides about the last turn's requests (`user`, `auto_review`), if recorded. A turn
+/// keeps its first value; the thread's settings count only if no turn records one.
 pub fn approvals_reviewer(lines: impl DoubleEndedIterator<Item = Line>) -> Option<String> {
     let mut of_thread = None;
     for line in lines.rev() {

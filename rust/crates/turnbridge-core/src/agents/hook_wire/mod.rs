@@ -1,9 +1,9 @@
-//! A hook's payload as it arrives on stdin, and its meaning as an `Event`. Codex has taken over
-//! Claude Code's format; where the two differ, it is said.
+//! Parses a hook's payload from stdin and interprets it as an `Event`. Codex uses Claude Code's
+//! format; comments mark the differences.
 //!
-//! The payload is scanned while it streams in; only the fields below are kept. Unknown events
-//! and fields are skipped. A field of the wrong type counts as absent and is reported.
-//! Field by field: recorded from Claude Code 2.1.197 and Codex 0.166.0, `testdata/*/hooks`.
+//! The payload is scanned while it streams in; only the fields below are kept. Unknown events and
+//! fields are skipped. A field of the wrong type counts as absent and is reported. The fields are
+//! recorded from Claude Code 2.1.197 and Codex 0.166.0, `testdata/*/hooks`.
 
 use crate::agents::agent_differences::TurnIdField;
 use crate::agents::hook_table::HookEventName;
@@ -19,7 +19,7 @@ use crate::session::event::{
 use crate::timestamp::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Nothing that a person types or a model says is longer; more is cut, and reported.
+/// The limit of a text. No typed text or answer is longer; a longer one is cut, and reported.
 const LONG: Keep = Keep::Scalar(16 << 20);
 const PATH: Keep = Keep::Scalar(32 << 10);
 const SHORT: Keep = Keep::Scalar(1 << 10);
@@ -56,13 +56,13 @@ wanted_fields! {
     CallResponse: SHORT, [Key("tool_calls"), Each, Key("tool_response")];
 }
 
-/// The mode in which nobody is asked.
+/// The mode in which the user is not asked.
 const BYPASS: &str = "bypassPermissions";
 
-/// What a PermissionRequest means that no dialog follows: the agent goes on.
+/// The meaning of a PermissionRequest that no dialog follows: the agent continues.
 const UNASKED: EventKind = EventKind::Notified { kind: NotificationKind::Other };
 
-/// A payload under way. Feed it chunk by chunk, then `finish`.
+/// A payload being read: chunk by chunk, then `finish`.
 pub struct HookReader(Scanner);
 
 /// A whole payload, not yet interpreted.
@@ -84,7 +84,7 @@ impl HookReader {
     }
 }
 
-/// What the shell knows of the call besides its payload.
+/// The facts of a hook call that are not in its payload.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     pub agent: Agent,
@@ -93,16 +93,16 @@ pub struct CallContext {
     pub host: Host,
 }
 
-/// Why a payload that is JSON is no event of ours.
+/// Why a JSON payload is no event for Turnbridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable {
-    /// An event that is not ours; nothing is wrong.
+    /// An event that Turnbridge does not register; no error.
     OtherEvent,
     /// `hook_event_name` or `session_id` is missing, of the wrong type, or unsafe.
     Invalid(&'static str),
 }
 
-/// The event, and what was wrong with fields that it could do without.
+/// Returns the event, and the names of optional fields that are wrong.
 pub fn interpret(
     payload: HookPayload,
     context: CallContext,
@@ -138,14 +138,14 @@ pub fn interpret(
     Ok((event, fields.problems))
 }
 
-/// Returns whether a dialog may follow for which it has to be known who decides about the request.
+/// Returns whether a dialog may follow, which depends on who decides about the request.
 pub fn needs_reviewer(event: &Event) -> bool {
     event.session.agent.omits_the_reviewer()
         && event.name == HookEventName::PermissionRequest.as_str()
         && matches!(event.kind, EventKind::DialogOpened { .. })
 }
 
-/// The event of a request that `reviewer` decides about: a dialog opens for the user alone.
+/// Returns the event of a request that `reviewer` decides about: a dialog opens only for the user.
 pub fn reviewed_by(event: Event, reviewer: Option<&str>) -> Event {
     match reviewer {
         Some(reviewer) if reviewer != "user" && needs_reviewer(&event) => {
@@ -194,7 +194,7 @@ fn event_kind(
         HookEventName::PostToolBatch => {
             EventKind::ToolBatchEnded { speaks: fields.refused_speaks(at, prompt_id) }
         }
-        // Of `claude -p` nobody is asked: what no hook allows is refused.
+        // `claude -p` asks no user: it refuses a request that no hook allows.
         HookEventName::PermissionRequest if context.host.is_run_by_sdk() => UNASKED,
         HookEventName::PermissionRequest
             if agent.asks_hooks_alone_when_bypassing() && mode == Some(BYPASS) =>
@@ -246,7 +246,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// The last one counts, as with every JSON parser that Claude uses.
+    /// Returns the last one, which counts, as with every JSON parser that Claude uses.
     fn last(&mut self, wanted: Wanted) -> Option<Found> {
         let is_it = |capture: &Capture| capture.field == wanted as usize;
         let position = self.captures.iter().rposition(is_it)?;
@@ -320,7 +320,7 @@ impl Fields {
         self.elements(Wanted::TaskStatus).into_iter().filter(running).map(describe).collect()
     }
 
-    /// Speak calls of the batch. Those that ran have had their own event; the caller keeps
+    /// Returns the speak calls of the batch. Calls that ran had their own event; the caller keeps
     /// these only if there was none.
     fn refused_speaks(&self, at: Timestamp, prompt_id: Option<&str>) -> Vec<SpeakCall> {
         let is_speak = |element: &u32| {

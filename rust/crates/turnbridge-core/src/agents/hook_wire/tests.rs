@@ -71,7 +71,7 @@ fn a_notification_that_claude_needs_an_answer_is_an_open_dialog() {
     }
 }
 
-/// The files in `testdata/AGENT/hooks…`: a folder for each version of the agent that was recorded.
+/// The files in `testdata/AGENT/hooks…`: a folder for each recorded version of the agent.
 fn recordings(agent: Agent) -> Vec<PathBuf> {
     let folder = format!("{}/testdata/{agent}", env!("CARGO_MANIFEST_DIR"));
     let entries =
@@ -81,7 +81,7 @@ fn recordings(agent: Agent) -> Vec<PathBuf> {
     versions.flat_map(entries).collect()
 }
 
-/// Returns the name of its event if it is one of ours.
+/// Returns the name of its event if Turnbridge registers it.
 #[track_caller]
 fn check_recording(agent: Agent, path: &Path) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
@@ -236,7 +236,7 @@ fn a_request_of_codex_that_nobody_is_asked_about_opens_no_dialog() {
     let (event, _) = parse_of(Agent::Codex, &payload.to_string()).unwrap();
     assert_eq!(event.kind, EventKind::Notified { kind: NotificationKind::Other });
     assert!(!needs_reviewer(&event));
-    // A question is the user's, whoever reviews; and Claude's own dialogs are none of this.
+    // A question is always the user's; and Claude's own dialogs do not matter here.
     let question = include_str!("../../../testdata/codex/hooks/PreToolUse-request_user_input.json");
     let (event, _) = parse_of(Agent::Codex, question).unwrap();
     assert_eq!(reviewed_by(event.clone(), Some("auto_review")), event);

@@ -1,7 +1,7 @@
-//! Looks for speech in the current turn of a Claude transcript, from its end backwards.
+//! Finds speech in the current turn of a Claude transcript, from its end backwards.
 //!
-//! For turns that the hooks did not see from their beginning; otherwise the session file knows.
-//! Sub-agents write transcripts of their own, so what they say is not here.
+//! It serves turns that the hooks did not see from their beginning; otherwise the session file has
+//! the speech. Sub-agents write their own transcripts, so their speech is not here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use crate::scan::json_scan::{Capture, Captures, Field, Found, Keep, Step, wanted
 use Step::{Each, Key};
 
 const SHORT: Keep = Keep::Scalar(512);
-/// More of an answer than is needed to know it again.
+/// More of an answer than its recognition needs.
 const LONG: Keep = Keep::Scalar(4 << 10);
 
 wanted_fields! {
@@ -32,17 +32,17 @@ wanted_fields! {
     ResultPartText: SHORT, [Key("message"), Key("content"), Each, Key("content"), Each, Key("text")];
 }
 
-/// What the end of a transcript tells of the turn under way.
+/// The facts at the end of a transcript about the current turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TurnTail {
     pub speech: Option<SpeakOutcome>,
-    /// The turn's first record is in it: there is no need to read further back.
+    /// The tail contains the turn's first record: no need to read further back.
     pub reaches_start: bool,
-    /// The turn's last answer is in it: Claude has written everything.
+    /// The tail contains the turn's last answer: Claude has written the whole turn.
     pub has_answer: bool,
 }
 
-/// Which turn is meant: the one that is about to end.
+/// Identifies the turn that is about to end.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnKey<'a> {
     pub prompt_id: Option<&'a str>,
@@ -50,10 +50,10 @@ pub struct TurnKey<'a> {
     pub answer: Option<&'a str>,
 }
 
-/// `tail` may begin in the middle of a line, and end in the middle of one.
+/// Reads the end of a transcript. `tail` may begin and end in the middle of a line.
 pub fn read_turn_tail(tail: &[u8], turn: TurnKey<'_>) -> TurnTail {
     let mut seen = TurnTail::default();
-    // Read backwards, a call's result comes before the call.
+    // In backward order, a call's result comes before the call.
     let mut results = Results::new();
     let mut is_last_text = true;
     for line in tail.split(|byte| *byte == b'\n').rev() {
@@ -85,7 +85,7 @@ pub fn read_turn_tail(tail: &[u8], turn: TurnKey<'_>) -> TurnTail {
 }
 
 impl TurnKey<'_> {
-    /// Claude hands over the answer without the blanks around it.
+    /// Compares without surrounding white space, which Claude removes from the answer.
     fn is_answer(&self, (text, is_whole): (&str, bool)) -> bool {
         let answer = self.answer.unwrap_or_default().trim();
         let text = text.trim();
@@ -93,14 +93,14 @@ impl TurnKey<'_> {
     }
 }
 
-/// A speech that was heard outweighs an attempt.
+/// Adds an outcome. A completed speech outweighs an attempt.
 fn note_speech(speech: &mut Option<SpeakOutcome>, found: Option<SpeakOutcome>) {
     if *speech != Some(SpeakOutcome::Spoken) {
         *speech = found.or(*speech);
     }
 }
 
-/// By the id of the call; what is noted first counts.
+/// The outcomes by the id of the call; the first entry counts.
 type Results = BTreeMap<String, Option<SpeakOutcome>>;
 
 struct Record(Captures);
@@ -119,7 +119,7 @@ impl Record {
         record.filter(|record| !record.is_on(Wanted::IsSidechain))
     }
 
-    /// And whether it is all of it.
+    /// Returns the last text, and whether it is complete.
     fn last_text(&self) -> Option<(&str, bool)> {
         self.found(Wanted::BlockText).last().and_then(|capture| match &capture.found {
             Found::Text { text, whole } => Some((text.as_str(), *whole)),
@@ -134,8 +134,9 @@ impl Record {
         }
     }
 
-    /// What a person said or typed, or a command that began the turn; not what Claude put in:
-    /// tool results, bodies of skills, feedback of hooks, summaries of a compaction.
+    /// Returns whether the record is a user's text, or a command that began the turn; not an
+    /// insertion of Claude: tool results, bodies of skills, feedback of hooks, summaries of a
+    /// compaction.
     fn is_prompt(&self) -> bool {
         !self.is_on(Wanted::IsMeta)
             && !self.is_on(Wanted::IsCompactSummary)
@@ -148,7 +149,7 @@ impl Record {
         name.and_then(|rest| rest.split("</command-name>").next()).is_some_and(is_speak_prompt)
     }
 
-    /// What came of this record's speak calls, as far as their results are known.
+    /// Returns the outcome of this record's speak calls, as far as their results are known.
     fn spoken(&self, results: &Results) -> Option<SpeakOutcome> {
         let mut speech = None;
         let skills = self.texts_by_element(Wanted::BlockSkill);
@@ -163,7 +164,7 @@ impl Record {
         speech
     }
 
-    /// The calls that have ended here, and what came of each if it was speech.
+    /// Stores the outcomes of the calls that end in this record, as if each were speech.
     fn note_results(&self, results: &mut Results) {
         let is_true = |capture: &&Capture| capture.found == Found::Bool(true);
         let errors = self.found(Wanted::ResultIsError).filter(is_true);

@@ -5,7 +5,7 @@ const MCP: &str = include_str!("../../../testdata/claude/transcripts/mcp.jsonl")
 const COMMAND: &str = include_str!("../../../testdata/claude/transcripts/cmd.jsonl");
 const BLOCKED: &str = include_str!("../../../testdata/claude/transcripts/stop_exit2.jsonl");
 
-/// A recorded transcript in which the probe plugin is ours.
+/// A recorded transcript in which Turnbridge's plugin replaces the probe plugin.
 fn ours(recorded: &str) -> String {
     recorded
         .replace("probe:greet", "turnbridge:speak")
@@ -54,8 +54,7 @@ fn a_call_without_its_result_is_no_speech_yet() {
 
 #[test]
 fn only_the_turn_under_way_counts() {
-    // What was said in the turn before is not looked at, whether this turn has a prompt there
-    // or not.
+    // Speech in the turn before is ignored, whether this turn has a prompt there or not.
     let two = format!("{}{BLOCKED}", ours(SKILL));
     let seen = read(&two, BLOCKED_PROMPT, "second");
     assert_eq!(seen, TurnTail { speech: None, reaches_start: true, has_answer: true });
@@ -107,7 +106,7 @@ fn a_command_of_the_user_begins_a_turn_under_the_old_prompt_id() {
     let until = transcript.find("next prompt").unwrap();
     let seen = read(&transcript[..until], "0009878c-60dc-4c37-b1b3-f340e08beb9f", "bang answer.");
     assert_eq!(seen, TurnTail { speech: None, reaches_start: true, has_answer: true });
-    // Spoken before it is not spoken in it.
+    // Speech before it does not count.
     let at = transcript[..transcript.find("<bash-input>").unwrap()].rfind('\n').unwrap() + 1;
     let call = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Skill","input":{"skill":"cvi:speak"}}]}}"#;
     let result = r#"{"type":"user","promptId":"0009878c-60dc-4c37-b1b3-f340e08beb9f","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}"#;
@@ -127,7 +126,7 @@ fn any_bytes_at_all_are_read_to_an_end() {
     assert!(read_turn_tail(noise, TurnKey { prompt_id: None, answer: None }).reaches_start);
 }
 
-/// Time in proportion to the square of the calls would be minutes.
+/// Time quadratic in the number of calls would be minutes.
 #[test]
 fn very_many_calls_in_one_message_take_time_in_proportion() {
     let list = |each: &dyn Fn(usize) -> String| (0..50_000).map(each).collect::<Vec<_>>().join(",");

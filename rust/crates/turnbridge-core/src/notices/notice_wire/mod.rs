@@ -1,5 +1,5 @@
-//! A notice on its way: what is to be told (`outbox/<id>.json`, written once), and how far it has
-//! come on one channel (`outbox/<id>.<channel>.progress`, replaced before and after every call).
+//! The file formats of delivery: the notice (`outbox/<id>.json`, written once) and its progress on
+//! one channel (`outbox/<id>.<channel>.progress`, replaced before and after every call).
 
 use serde::{Deserialize, Serialize};
 
@@ -82,13 +82,13 @@ struct MessageFile {
     markdown: Option<String>,
 }
 
-/// Returns `None` if it is not whole, has no usable id, or a newer version has written it.
+/// Reads a notice. Returns `None` if it is not whole, has no usable id, or is of a newer version.
 pub fn read_notice(bytes: &[u8]) -> Option<Notice> {
     let file: NoticeFile = serde_json::from_slice(bytes).ok()?;
     let is_readable = file.version <= VERSION && is_notice_id(&file.id);
     let kind = NoticeKind::parse(&file.kind).filter(|_| is_readable)?;
     let mut destinations = destinations_of(file.channels.as_deref());
-    // What is said in a thread is said on one channel.
+    // A notice in a thread has one channel.
     destinations[0].thread = file.thread.map(|thread| {
         let ThreadFile { channel, thread_ts, after_ts } = thread;
         ThreadPlace { channel, thread_ts, after_ts }
@@ -112,7 +112,7 @@ pub fn write_notice(notice: &Notice) -> Vec<u8> {
     to_json(&notice_file(notice))
 }
 
-/// The notice as programs are shown it: as it stands in its file.
+/// Returns the notice as JSON for other programs, the same as in its file.
 pub fn notice_json(notice: &Notice) -> impl Serialize + use<> {
     notice_file(notice)
 }
@@ -142,7 +142,7 @@ fn notice_file(notice: &Notice) -> NoticeFile {
     }
 }
 
-/// Returns each channel once, and Slack alone if none is named that can be a channel.
+/// Returns each channel once, and Slack alone if no name is a valid channel.
 fn destinations_of(names: Option<&[String]>) -> Vec<Destination> {
     let mut named = Vec::new();
     for name in names.unwrap_or_default().iter().filter_map(|name| ChannelName::parse(name)) {
@@ -162,8 +162,8 @@ fn channel_names(notice: &Notice) -> Option<Vec<String>> {
     (names != [ChannelName::SLACK.as_str()]).then_some(names)
 }
 
-/// The channels of a notice, from the first bytes of its file: they stand before what people and models
-/// said. Returns `None` if the file is not as `write_notice` writes it.
+/// Returns the channels of a notice, from the first bytes of its file: they precede the texts of
+/// the user and the model. Returns `None` if the file is not as `write_notice` writes it.
 pub fn channels_in(head: &[u8]) -> Option<Vec<ChannelName>> {
     let (_, rest) = created_at_and_rest(head)?;
     let destinations = match rest.strip_prefix(b",\"channels\":") {
@@ -178,8 +178,8 @@ pub fn channels_in(head: &[u8]) -> Option<Vec<ChannelName>> {
     Some(destinations.into_iter().map(|destination| destination.channel).collect())
 }
 
-/// When a notice was made, from the first bytes of its file: what people and models said comes
-/// after it. Returns `None` if they do not tell.
+/// Returns when a notice was made, from the first bytes of its file, which precede the texts of the
+/// user and the model. Returns `None` if they contain no time.
 pub fn created_at_in(head: &[u8]) -> Option<Timestamp> {
     let (created_at, _) = created_at_and_rest(head)?;
     Timestamp::parse(std::str::from_utf8(created_at).ok()?)
@@ -192,7 +192,7 @@ fn created_at_and_rest(head: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&head[start..start + length], &head[start + length + 1..]))
 }
 
-/// Returns `None` if it is not whole. Whether a newer version has written it is asked before.
+/// Returns `None` if it is not whole. The caller has checked that no newer version wrote it.
 pub fn read_progress(bytes: &[u8]) -> Option<Progress> {
     let file: ProgressFile = serde_json::from_slice(bytes).ok()?;
     let message = |MessageFile { text, markdown }| Message { text, markdown };
@@ -232,7 +232,7 @@ pub fn write_progress(progress: &Progress) -> Vec<u8> {
     })
 }
 
-/// The message as programs are shown it: as it stands in the file.
+/// Returns the message as JSON for other programs, the same as in the file.
 pub fn message_json(message: &Message) -> impl Serialize + use<> {
     message_file(message)
 }
@@ -242,7 +242,7 @@ fn message_file(message: &Message) -> MessageFile {
     MessageFile { text, markdown }
 }
 
-/// A struct of strings and numbers always serialises; an empty file would read as absent.
+/// Serialises a struct, which always succeeds; an empty file would read as absent.
 fn to_json(file: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(file).unwrap_or_default()
 }

@@ -89,7 +89,7 @@ fn a_notice_of_every_kind_reads_back_as_the_same_notice() {
     assert_eq!(kinds, [true; 5]);
 }
 
-/// As 0.1.0 wrote them: with words where others have a session.
+/// The format of 0.1.0: with words where others have a session.
 #[test]
 fn what_is_told_of_no_session_is_written_to_the_letter() {
     let problem = Notice::problem(Cause::ChainFailed, NOW);
@@ -99,7 +99,7 @@ fn what_is_told_of_no_session_is_written_to_the_letter() {
     insta::assert_snapshot!(written(&word), @r#"{"version":1,"id":"w","kind":"word","created_at":"2023-11-14T22:13:20.000000Z","tool":"","session_id":"","answers":["No."],"thread":{"channel":"D1","thread_ts":"1.0","after_ts":"2.5"}}"#);
 }
 
-/// A newer version may have queued it; it is delivered, and its route names the session again.
+/// A newer version may have queued it; it is delivered, and its route names the session unchanged.
 #[test]
 fn an_agent_that_is_not_known_and_an_id_that_is_not_safe_are_kept_as_they_stand() {
     for (agent, id) in [("gemini", "s"), ("claude", "../x")] {
@@ -147,7 +147,7 @@ fn progress(text: &str) -> Progress {
     read_progress(text.as_bytes()).unwrap()
 }
 
-/// It had no pauses yet.
+/// That version had no pauses.
 #[test]
 fn progress_of_0_1_0_is_read_and_written_with_what_came_to_it() {
     let file = PROGRESS_OF_0_1_0.trim_end();

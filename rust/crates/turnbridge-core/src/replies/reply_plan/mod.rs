@@ -1,10 +1,10 @@
-//! What is to be done next with the replies that have come in. Looks at what their files say, and
-//! at nothing else: whoever asks may have been started a moment ago, after any kill.
+//! Plans the next steps of the replies in the inbox. It uses only the state in their files, because
+//! the caller may have just started, after a kill at any moment.
 //!
-//! The rules: a reply is run at most once, and one that was not run is never forgotten without a
-//! word in its thread. Not claimed → it runs. Claimed → never again. Claimed, and nobody alive who
-//! could write down its end → evidence of the end is looked for, and what that says is told
-//! (`run_end`). Replies of one session run one at a time, in order.
+//! The rules: a reply is run at most once, and a reply that was not run is never dropped without a
+//! message in its thread. Not claimed → it runs. Claimed → never again. Claimed, and no live
+//! process that could record its end → its thread receives the result of the evidence (`run_end`).
+//! Replies of one session run one at a time, in order.
 
 use crate::agents::codex::rollout_tail::Obstacle;
 use crate::agents::resume::{self, Live};
@@ -13,14 +13,14 @@ use crate::replies::reply::Reply;
 use crate::replies::run_result::{Outcome, RunResult};
 use crate::replies::thread_message::ThreadMessage;
 
-/// A reply that is not finished, and how far it has come.
+/// An unfinished reply, and its progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pending {
     pub reply: Reply,
     pub progress: Progress,
-    /// What its thread was told about it.
+    /// The messages about it that its thread has received.
     pub told: Vec<ThreadMessage>,
-    /// What was about to be said when whoever said it was killed: it may have arrived.
+    /// The message that a killed process was about to post: it may have arrived.
     pub telling: Option<ThreadMessage>,
 }
 
@@ -29,7 +29,7 @@ impl Pending {
         &self.reply.id
     }
 
-    /// Whether it was written after `other`. Two clocks are not compared: then it is not.
+    /// Returns whether it was written after `other`. Returns false for two different clocks.
     fn is_later_than(&self, other: &Pending) -> bool {
         let written = self.reply.written().zip(other.reply.written());
         written.is_some_and(|(own, other)| own > other)
@@ -39,7 +39,7 @@ impl Pending {
         self.told.contains(&message)
     }
 
-    /// Returns `None` if the thread was told so before.
+    /// Returns the step that posts the message, or `None` if the thread has received it.
     fn tell(&self, message: ThreadMessage) -> Option<Step> {
         (!self.was_told(message)).then(|| Step::Tell(self.id().to_owned(), message))
     }
@@ -51,28 +51,28 @@ impl Pending {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// Nobody has claimed it.
+    /// No process has claimed it.
     Waiting,
-    /// Its runner lives, or the agent that it started does.
+    /// Its runner lives, or the agent that the runner started.
     Running,
-    /// Its end was asked for, and its runner died before it had ended the agent, which lives.
+    /// A stop was requested, and the runner died before it had ended the agent, which lives.
     Unstopped,
-    /// Claimed; nobody lives who could write down what came of it.
+    /// Claimed; no live process could record its result.
     Lost,
     Ended(RunResult),
 }
 
-/// One thing to do. All of a list may be done, in its order; then ask again. A step that has failed
-/// comes again.
+/// A step of the plan. The caller may do all steps of a list in order, then plans again. A failed
+/// step is planned again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// A receipt is never in one list with the run that it announces (SLV-37).
     Tell(String, ThreadMessage),
-    /// Start a runner. It claims the reply itself.
+    /// Start a runner, which claims the reply.
     Run(String),
     /// End the run of this reply.
     Stop(String),
-    /// Write down what came of a run that died, by the evidence that it has left.
+    /// Record the result of a run that died, from the evidence that it has left.
     FindOut(String),
     Finish(String),
 }
@@ -89,25 +89,25 @@ impl Step {
     }
 }
 
-/// What is known beside the files.
+/// The facts that are not in the files of replies.
 pub struct Surroundings<'a> {
-    /// A runner was started for it that has not ended: it may be about to claim.
+    /// A runner was started for the reply and has not ended: it may be about to claim.
     pub is_launched: &'a dyn Fn(&str) -> bool,
-    /// A person has the session open in a terminal, where a run beside it would not be seen; with
-    /// `Live::Pane`, in one into which nothing can be typed now.
+    /// The user has the session open in a terminal, where a run beside it would not be visible;
+    /// with `Live::Pane`, in a terminal that can receive no input now.
     pub is_open: &'a dyn Fn(&SessionKey) -> bool,
-    /// A reply to it goes into the terminal that has the session open; else a process of its own is
-    /// started for it.
+    /// A reply to the session is typed into the terminal that has it open; otherwise a separate
+    /// process is started.
     pub goes_into_terminal: &'a dyn Fn(&SessionKey) -> bool,
-    /// Why the Codex that has the thread open takes no reply now; `None` for a thread that is free.
+    /// Why the Codex that has the thread open accepts no reply now; `None` if the thread is free.
     pub obstacle: &'a dyn Fn(&SessionKey) -> Option<Obstacle>,
     pub live: Live,
 }
 
-/// `pending` in the order in which they were sent.
+/// Plans the next steps. `pending` is in the order in which the replies were sent.
 pub fn plan(pending: &[Pending], around: &Surroundings<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
-    // Sessions in which a reply stands before the next ones.
+    // The sessions in which an earlier reply precedes the next ones.
     let mut taken: Vec<(&SessionKey, Ahead)> = Vec::new();
     for reply in pending {
         let Some(session) = reply.reply.session() else {
@@ -128,7 +128,7 @@ pub fn plan(pending: &[Pending], around: &Surroundings<'_>) -> Vec<Step> {
     steps
 }
 
-/// Why the next reply of the session has to wait.
+/// Why the session's next reply has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ahead {
     Run,
@@ -136,7 +136,7 @@ enum Ahead {
     Codex(Obstacle),
 }
 
-/// The next step of one reply, and what it leaves the ones behind it to wait for.
+/// Returns the next step of a reply, and the reason for which later ones wait.
 fn next_of(
     reply: &Pending,
     session: &SessionKey,
@@ -165,8 +165,8 @@ fn next_of(
     }
 }
 
-/// SLV-37: the receipt first, and on record, before anything runs. A reply that has waited may go
-/// another way by now than its receipt said: then the other receipt follows before it starts (X40).
+/// Returns the receipt, which is posted and recorded before any run (SLV-37). A reply that has
+/// waited may now run the other way: then the other receipt is posted before it starts (X40).
 fn receipt(reply: &Pending, ahead: Option<Ahead>, goes_into_terminal: bool) -> Option<Step> {
     let (way, other) = match goes_into_terminal {
         true => (ThreadMessage::TerminalReceipt, ThreadMessage::Receipt),
@@ -201,8 +201,8 @@ fn tell_end(reply: &Pending, result: &RunResult) -> Step {
     reply.tell_then_finish(message)
 }
 
-/// A reply that is no prompt: it ends the run of its session that is under way, unless that run's
-/// prompt was written later.
+/// Returns whether the reply is no prompt but a request to end the current run of its session,
+/// unless that run's prompt was written later.
 pub fn is_stop(text: &str) -> bool {
     let text = text.trim();
     text.eq_ignore_ascii_case("stop") || text.eq_ignore_ascii_case("/stop")

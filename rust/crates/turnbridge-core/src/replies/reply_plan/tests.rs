@@ -33,7 +33,7 @@ fn told(mut reply: Pending, told: &[ThreadMessage]) -> Pending {
     reply
 }
 
-/// The steps as `step id`, with nobody launched and no terminal open.
+/// The steps as `step id`, without a launched runner or an open terminal.
 fn steps(pending: &[Pending]) -> String {
     steps_around(pending, &[], false, Live::Run)
 }
@@ -53,7 +53,7 @@ fn steps_around(pending: &[Pending], launched: &[&str], is_open: bool, live: Liv
     names(pending, &around)
 }
 
-/// With an agent idle in its terminal, into which the reply goes.
+/// With an agent idle in its terminal, into which the reply is typed.
 fn steps_beside_terminal(pending: &[Pending]) -> String {
     let around = Surroundings {
         is_launched: &|_| false,
@@ -89,18 +89,18 @@ fn x40_a_reply_that_goes_into_an_open_terminal_gets_the_receipt_that_says_so() {
     assert_eq!(steps_beside_terminal(&[first.clone()]), "TellTerminalReceipt a");
     let received = told(first, &[ThreadMessage::TerminalReceipt]);
     assert_eq!(steps_beside_terminal(std::slice::from_ref(&received)), "Run a");
-    // Its terminal was closed meanwhile, so that a process of its own is started (SLV-84).
+    // Its terminal was closed meanwhile, so that a separate process is started (SLV-84).
     assert_eq!(step_of(&received), "TellReceipt a");
     assert_eq!(step_of(&told(received.clone(), &[ThreadMessage::Receipt])), "Run a");
     // A terminal was opened meanwhile.
     assert_eq!(steps_beside_terminal(&[waiting("a")]), "TellTerminalReceipt a");
-    // Which way one goes that waits for another is seen when it starts.
+    // A reply that waits for another takes its way when it starts.
     let mut waits = received;
     waits.reply.id = "b".into();
     assert_eq!(steps(&[waiting("a"), waits]), "Run a, TellQueued b");
 }
 
-/// X12 takes SLV-55 back.
+/// X12 revokes SLV-55.
 #[test]
 fn replies_of_one_session_run_one_at_a_time_and_those_of_others_beside_them() {
     let mut other = waiting("c");
@@ -113,7 +113,7 @@ fn replies_of_one_session_run_one_at_a_time_and_those_of_others_beside_them() {
     let pending =
         [reply("a", "x", ended(Outcome::Done)), told(waiting("b"), &[ThreadMessage::Queued])];
     assert_eq!(steps(&pending), "Finish a, Run b");
-    // Started, but its claim cannot be seen yet.
+    // Started, but its claim is not visible yet.
     let pending = [waiting("a"), waiting("b")];
     assert_eq!(steps_around(&pending, &["a"], false, Live::Run), "TellQueued b");
 }
@@ -167,7 +167,7 @@ fn a_reply_waits_unclaimed_while_the_codex_that_has_the_thread_would_not_start_i
     // It has another reason to wait, and then none.
     assert_eq!(around(&exec, std::slice::from_ref(&waits)), "TellBehindExec a");
     assert_eq!(around(&|_| None, &[waits]), "Run a");
-    // What runs is let run.
+    // A running reply continues.
     assert_eq!(around(&aborted, &[reply("a", "x", Progress::Running)]), "");
     let queued = reply("a", "x", ended(Outcome::NotBegun));
     assert_eq!(step_of(&queued), "TellNotBegun a");
@@ -187,7 +187,7 @@ fn slv_39_80_how_a_run_ended_is_told_once() {
     let printed = reply("a", "/cost", Progress::Ended(output));
     assert_eq!(step_of(&printed), "TellOutput a");
     assert_eq!(steps(&[told(printed, &[ThreadMessage::Output])]), "Finish a");
-    // Of blank lines no message can be made: it would be refused for ever.
+    // Blank lines make no message: Slack would refuse it every time.
     let blank = RunResult {
         output: Some(" \n".into()),
         ..RunResult::new(Outcome::Done, Timestamp::default())
@@ -237,7 +237,7 @@ fn a_stop_that_is_found_late_does_not_end_a_run_whose_prompt_was_written_after_i
     let late = at(stop(), "1700000000.000100");
     assert_eq!(steps(&[late.clone(), at(run(), "1700000009.000100")]), "TellNothingToStop s");
     assert_eq!(steps(&[at(run(), "1699999999.000100"), late.clone()]), "Stop a, Finish s");
-    // By two clocks nobody can tell which was first, and a run that goes on does more harm.
+    // Two clocks give no order, and a run that continues does more harm.
     let at_once = [at(run(), "1700000000.000100"), late.clone()];
     assert_eq!(steps(&at_once), "Stop a, Finish s");
     assert_eq!(steps(&[late, run()]), "Stop a, Finish s");
@@ -266,7 +266,7 @@ fn with_hold_a_reply_waits_until_the_terminal_has_gone() {
     assert_eq!(at(&held, false, Live::Pane), "Run a, TellQueued b");
 }
 
-/// The files of one reply, the processes around it, and what has really happened.
+/// The files of one reply, the processes around it, and the actual events.
 #[derive(Debug, Clone, Default)]
 struct World {
     is_claimed: bool,
@@ -329,7 +329,7 @@ impl World {
         match self.runner {
             Runner::None => {}
             _ if dice.below(8) == 0 => self.runner = Runner::None,
-            // The lock is held by one; the claim decides.
+            // One process holds the lock; the claim decides.
             Runner::Started if self.is_claimed || self.is_finished => self.runner = Runner::None,
             Runner::Started => (self.is_claimed, self.runner) = (true, Runner::Claimed),
             Runner::Claimed if dice.below(5) == 0 => {
@@ -337,7 +337,7 @@ impl World {
             }
             Runner::Claimed => {
                 assert_eq!(self.agent, ModelAgent::None, "run twice");
-                // The child writes down its name before it becomes the agent.
+                // The child writes its pid before it becomes the agent.
                 (self.agent, self.runner) = (ModelAgent::Starting, Runner::Waiting);
                 self.has_agent_file = true;
             }
@@ -363,7 +363,7 @@ impl World {
         }
     }
 
-    /// Does a step as the daemon does; `false`: it was killed on the way.
+    /// Does a step as the daemon does; returns `false` if it was killed during the step.
     fn act(&mut self, step: &Step, dice: &mut Dice) -> bool {
         if dice.below(6) == 0 {
             return false;
@@ -405,7 +405,7 @@ impl World {
     }
 }
 
-/// X12: whoever is killed at whatever moment.
+/// X12: any process may be killed at any moment.
 #[test]
 fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kills() {
     let mut outcomes = [0; 4];
@@ -421,7 +421,7 @@ fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kill
             if pending.is_empty() {
                 break;
             }
-            // A daemon that was killed does not know what it has started.
+            // A daemon that was killed does not know which processes it has started.
             let knows = dice.below(2) == 0;
             let around = Surroundings {
                 goes_into_terminal: &|_| false,
@@ -475,6 +475,6 @@ fn every_reply_runs_at_most_once_and_its_thread_is_told_the_truth_after_any_kill
             }] += 1;
         }
     }
-    // All of it has happened, so that the rules above were put to the test.
+    // Each outcome has occurred, so that the rules above were tested.
     assert!(outcomes.iter().all(|count| *count > 100), "{outcomes:?}");
 }

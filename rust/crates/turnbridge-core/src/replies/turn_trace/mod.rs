@@ -1,5 +1,5 @@
-//! What became of a prompt, from the agent's own record of its session. Asked after a crash, when
-//! nobody is left who could say so. Only what was said since the run was claimed counts: people say
+//! Searches the agent's record of a session for a prompt and the end of its turn. It runs after a
+//! crash, when no live process knows the end. Only records since the run's claim count: users write
 //! "yes" more than once.
 
 use std::collections::BTreeSet;
@@ -15,23 +15,23 @@ pub enum TurnEnd {
     Ok,
     /// By an error of the model's API.
     Failed,
-    /// Somebody has interrupted it.
+    /// The user interrupted it.
     Interrupted,
 }
 
-/// What the record says of a prompt.
+/// The result of the search for a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trace {
-    /// It is not there.
+    /// The record does not contain the prompt.
     Absent,
-    /// It is there, and its turn has no end. The agent may still be at it.
+    /// The record contains the prompt without an end of its turn. The agent may still be working.
     Open,
-    /// The session went on with something else, and its turn has no end: nobody is at it.
+    /// The session continued with another turn, and this one has no end: no agent works on it.
     Left,
     Ended(TurnEnd),
 }
 
-/// `tail` is the end of a Claude transcript; its first line may be cut.
+/// Searches the end of a Claude transcript; its first line may be cut.
 pub fn in_transcript(tail: &[u8], prompt: &str, since: Timestamp) -> Trace {
     let mut search = TranscriptSearch::new(prompt, since);
     for line in tail.split(|byte| *byte == b'\n') {
@@ -50,7 +50,7 @@ enum Next {
 }
 
 /// Follows the records that descend from the prompt: two processes may write to one transcript, and
-/// their turns then lie between each other.
+/// their turns are then interleaved.
 struct TranscriptSearch<'a> {
     prompt: &'a str,
     since: Timestamp,
@@ -101,7 +101,7 @@ impl<'a> TranscriptSearch<'a> {
         let content = record.pointer("/message/content").or_else(|| record.get("content"));
         let Some(content) = content else { return };
         match text(record, "type") {
-            // `claude -p` writes down what it was given before anything else.
+            // `claude -p` records its prompt before any other record.
             Some("queue-operation") if says(content, self.prompt) => self.trace = Trace::Open,
             Some("user" | "system")
                 if says(content, self.prompt) || is_command(content, self.prompt) =>
@@ -115,7 +115,7 @@ impl<'a> TranscriptSearch<'a> {
     }
 }
 
-/// What a record of the turn says of its end; `None`: nothing.
+/// Returns the turn's state after one of its records; `None` if the record does not change it.
 fn meaning(record: &Value) -> Option<Trace> {
     let content = record.pointer("/message/content").or_else(|| record.get("content"));
     match text(record, "type")? {
@@ -124,7 +124,7 @@ fn meaning(record: &Value) -> Option<Trace> {
         }
         "assistant" => {
             let message = record.get("message")?;
-            // Claude puts one of these behind a turn that was cut off, when it resumes the session.
+            // Claude adds one of these after a turn that was cut off, when it resumes the session.
             if text(message, "model") == Some("<synthetic>") {
                 return None;
             }
@@ -133,14 +133,14 @@ fn meaning(record: &Value) -> Option<Trace> {
                 Some(_) => Some(Trace::Ended(TurnEnd::Ok)),
             }
         }
-        // What a command without a turn has printed.
+        // The output of a command without a turn.
         "user" | "system" if begins_with(content?, "<local-command-stdout>") => {
             Some(Trace::Ended(TurnEnd::Ok))
         }
         "user" if begins_with(content?, "[Request interrupted by user") => {
             Some(Trace::Ended(TurnEnd::Interrupted))
         }
-        // A tool's result, or what a Stop hook said: the turn goes on.
+        // A tool's result, or the feedback of a Stop hook: the turn continues.
         "user" => Some(Trace::Open),
         _ => None,
     }
@@ -150,7 +150,7 @@ fn text<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     object.get(key).and_then(Value::as_str)
 }
 
-/// A content is a text, or a list of blocks of which some are texts.
+/// Returns the texts of a content: it is a text, or a list of blocks of which some are texts.
 fn texts(content: &Value) -> Vec<&str> {
     match content {
         Value::String(text) => vec![text],
@@ -167,7 +167,7 @@ fn begins_with(content: &Value, words: &str) -> bool {
     texts(content).iter().any(|text| text.starts_with(words))
 }
 
-/// How Claude writes down a command: `<command-name>/compact</command-name>` and its arguments.
+/// Matches Claude's record of a command: `<command-name>/compact</command-name>` and its arguments.
 fn is_command(content: &Value, prompt: &str) -> bool {
     let prompt = prompt.trim();
     let (name, arguments) = prompt.split_once(char::is_whitespace).unwrap_or((prompt, ""));
@@ -180,15 +180,15 @@ fn is_command(content: &Value, prompt: &str) -> bool {
         })
 }
 
-/// How a prompt came into its Codex.
+/// How a prompt reached its Codex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Through {
     Anything,
-    /// `codex queue`. A version that does not say who has started a turn may mean this one.
+    /// `codex queue`. A turn of a version that does not name the trigger may match.
     Queue,
 }
 
-/// `tail` is the end of a Codex rollout; its first line may be cut.
+/// Searches the end of a Codex rollout; its first line may be cut.
 pub fn in_rollout(tail: &[u8], prompt: &str, through: Through, since: Timestamp) -> Trace {
     let mut trace = Trace::Absent;
     let mut turn = None;
@@ -218,8 +218,8 @@ impl Through {
     }
 }
 
-/// Agents differ in what they do to the ends of a text, and line ends may have been written as two
-/// characters (SLV-52).
+/// Compares two texts. Agents trim a text differently, and may write line ends as two characters
+/// (SLV-52).
 fn is_same(said: &str, prompt: &str) -> bool {
     let literal = || prompt.replace("\r\n", "\n").replace(['\r', '\n'], "\\n");
     said.trim() == prompt.trim() || said == literal()

@@ -8,7 +8,7 @@ fn since() -> Timestamp {
     Timestamp::parse("2026-01-01T12:00:00.000Z").unwrap()
 }
 
-/// A transcript of records that each descend from the one before.
+/// A transcript of records, each of which descends from the one before.
 fn transcript(records: &[Value]) -> Vec<u8> {
     let mut text = String::from("cut off\"}\n");
     for (number, record) in records.iter().enumerate() {
@@ -64,7 +64,7 @@ fn a_turn_of_claude_ends_by_its_last_record_only() {
     assert_eq!(trace(&[tool(), vec![result()]].concat()), Trace::Open);
     let ended = || [tool(), vec![result(), assistant(Some("end_turn"))]].concat();
     assert_eq!(trace(&ended()), Trace::Ended(TurnEnd::Ok));
-    // A Stop hook has sent the agent on.
+    // A Stop hook has continued the agent.
     let on = [ended(), vec![user("Stop hook feedback:\nx")]].concat();
     assert_eq!(trace(&on), Trace::Open);
     let stopped = user(json!([{"type": "text", "text": "[Request interrupted by user]"}]));
@@ -75,7 +75,7 @@ fn a_turn_of_claude_ends_by_its_last_record_only() {
     assert_eq!(trace(&[user("go on"), error]), Trace::Ended(TurnEnd::Failed));
 }
 
-/// Seen with 2.1.197: the next resume puts words of its own behind a turn that was killed.
+/// Seen with 2.1.197: the next resume adds text after a turn that was killed.
 #[test]
 fn a_later_resume_does_not_end_a_turn_that_was_cut_off() {
     let mut filler = assistant(Some("stop_sequence"));
@@ -159,7 +159,7 @@ fn a_turn_of_codex_ends_by_its_own_record() {
     assert_eq!(trace(""), Trace::Open);
     assert_eq!(search(&said(BEFORE), "go on", Through::Anything), Trace::Absent);
     assert_eq!(search(&said(AFTER), "go", Through::Anything), Trace::Absent);
-    // The same words, typed by the person, are not what was queued.
+    // The same words, typed by the user, are not the queued prompt.
     for (trigger, expected) in [
         (json!("queue"), Trace::Open),
         (Value::Null, Trace::Open),
@@ -174,7 +174,7 @@ fn a_turn_of_codex_ends_by_its_own_record() {
     }
     let complete = line(AFTER, json!({"type": "task_complete", "turn_id": "t"}));
     assert_eq!(trace(&complete), Trace::Ended(TurnEnd::Ok));
-    // How the turn before it ended says nothing of it.
+    // The end of the turn before it does not count.
     let before = complete.clone() + &said(AFTER);
     assert_eq!(search(&before, "go on", Through::Anything), Trace::Open);
     assert_eq!(search(&complete, "go on", Through::Anything), Trace::Absent);

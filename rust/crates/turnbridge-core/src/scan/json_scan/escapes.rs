@@ -1,13 +1,12 @@
-//! Escapes in JSON strings: where one ends, and what the text without them is, also of a string
-//! that was cut at a limit.
+//! Parses escapes in JSON strings, also of a string that was cut at a limit.
 
-/// Whether the last of the backslashes at the end escapes what follows.
+/// Returns whether the last of the backslashes at the end escapes the next byte.
 pub fn ends_in_escape(text: &[u8]) -> bool {
     text.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// The text of a JSON string without its quotes. What is no valid escape stays as it is, and
-/// what is not UTF-8 is replaced: a broken prompt is still worth showing.
+/// Returns the text of a JSON string without its quotes. Invalid escapes stay unchanged, and
+/// invalid UTF-8 is replaced: a broken prompt is still worth showing.
 pub fn unescape(raw: &[u8], whole: bool) -> String {
     let raw = if whole { raw } else { without_cut_end(raw) };
     let text = String::from_utf8_lossy(raw);
@@ -17,8 +16,8 @@ pub fn unescape(raw: &[u8], whole: bool) -> String {
     serde_json::from_str(&format!("\"{text}\"")).unwrap_or_else(|_| text.into_owned())
 }
 
-/// Takes away what the limit cut in two: an escape (up to `\ud83d\ude0`, eleven bytes of a
-/// surrogate pair) or a character. The start of a run of backslashes is always a clean cut.
+/// Removes the part that the limit has split: an escape (up to `\ud83d\ude0`, eleven bytes of a
+/// surrogate pair) or a character. A cut at the start of a run of backslashes is always clean.
 fn without_cut_end(raw: &[u8]) -> &[u8] {
     let tail = raw.len().saturating_sub(12);
     let mut end = raw.len();

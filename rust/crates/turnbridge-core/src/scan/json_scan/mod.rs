@@ -1,10 +1,10 @@
-//! Picks a few scalar fields out of a JSON text that arrives in chunks, skipping the rest.
+//! Reads a few scalar fields from a JSON text that arrives in chunks, and skips the rest.
 //!
-//! A hook payload can carry megabytes of tool output of which we want the session id. Building
-//! a tree would cost as much memory as the payload, and serde_json's reader goes byte by byte;
-//! this runs at memory speed (strings are skipped with memchr) and keeps only what was asked for.
-//! Strict about structure, so that a payload that was cut off is noticed; lenient inside what is
-//! skipped (number grammar, control characters, escapes).
+//! A hook payload can contain megabytes of tool output, of which only fields such as the session id
+//! are wanted. A tree would take as much memory as the payload, and serde_json's reader goes byte
+//! by byte; this scanner runs at memory speed (it skips strings with memchr) and keeps only the
+//! wanted fields. It is strict about structure, so that it detects a cut payload, but lenient
+//! inside skipped values (number grammar, control characters, escapes).
 
 mod escapes;
 
@@ -22,14 +22,14 @@ pub enum Step {
     Each,
 }
 
-/// A value that the caller wants.
+/// A field that the caller wants.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     pub path: &'static [Step],
     pub keep: Keep,
 }
 
-/// A table of wanted fields: `Wanted` names them in their order, `FIELDS` is what a scanner takes.
+/// Makes a table of wanted fields: `Wanted` names them in order, `FIELDS` is the scanner's table.
 macro_rules! wanted_fields {
     ($($name:ident: $keep:expr, [$($step:expr),+];)+) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,22 +47,22 @@ pub(crate) use wanted_fields;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// A scalar; of its raw text at most so many bytes.
+    /// A scalar; the limit is in bytes of its raw text.
     Scalar(usize),
-    /// Of an object or array only a hash of its text: enough to know it again.
+    /// Of an object or array only a hash of its text, to recognise it again.
     Fingerprint,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// A string, unescaped. `whole` is false when it was cut at the field's limit.
+    /// A string, unescaped. `whole` is false if it was cut at the field's limit.
     Text {
         text: String,
         whole: bool,
     },
     Bool(bool),
     Null,
-    /// The digits as they stand.
+    /// The digits, unchanged.
     Number(String),
     /// An object or array where a scalar was wanted.
     Container,
@@ -71,14 +71,14 @@ pub enum Found {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
-    /// Index into the fields that were asked for.
+    /// The index into the wanted fields.
     pub field: usize,
-    /// Position in the innermost array on the way, 0 when there is none.
+    /// The position in the innermost array on the path, 0 if there is none.
     pub element: u32,
     pub found: Found,
 }
 
-/// What was found in a whole text, asked for by field.
+/// The captures in a whole text, by field.
 pub(crate) struct Captures(Vec<Capture>);
 
 impl From<Vec<Capture>> for Captures {
@@ -88,7 +88,7 @@ impl From<Vec<Capture>> for Captures {
 }
 
 impl Captures {
-    /// `None` for what is no JSON.
+    /// Returns `None` if the text is no JSON.
     pub fn read(fields: &'static [Field], text: &[u8]) -> Option<Captures> {
         let mut scanner = Scanner::new(fields);
         scanner.feed(text).and_then(|()| scanner.finish()).ok().map(Captures)
@@ -99,7 +99,7 @@ impl Captures {
         self.0.iter().filter(move |capture| capture.field == field)
     }
 
-    /// Its texts, with their positions in the innermost array.
+    /// Returns the field's texts, with their positions in the innermost array.
     pub fn texts(&self, field: impl Into<usize>) -> impl Iterator<Item = (u32, &str)> {
         self.found(field.into()).filter_map(|capture| match &capture.found {
             Found::Text { text, .. } => Some((capture.element, text.as_str())),
@@ -111,8 +111,8 @@ impl Captures {
         self.texts(field.into()).last().map(|(_, text)| text)
     }
 
-    /// The first text of each element. Whoever needs many of them asks once, because every
-    /// other question goes through all captures.
+    /// Returns the first text of each element. A caller that needs many of them calls this once,
+    /// because every call iterates over all captures.
     pub fn texts_by_element(&self, field: impl Into<usize>) -> BTreeMap<u32, &str> {
         let mut texts = BTreeMap::new();
         for (element, text) in self.texts(field) {
@@ -138,9 +138,9 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// Nesting beyond this is refused; Claude's payloads have less than 20 levels.
+/// The limit of nesting; Claude's payloads have less than 20 levels.
 const MAX_DEPTH: usize = 4_096;
-/// No key that anybody asks for is longer.
+/// The limit of a key; no wanted key is longer.
 const MAX_KEY: usize = 64;
 
 pub struct Scanner {
@@ -148,12 +148,12 @@ pub struct Scanner {
     open: Vec<Container>,
     expect: Expect,
     token: Token,
-    /// Raw text of the key or scalar under way, when it matters.
+    /// The raw text of the current key or scalar, if wanted.
     raw: Vec<u8>,
     whole: bool,
-    /// The fields that the value to come may be, or lead to.
+    /// The fields that the next value may be, or lead to.
     value_mask: u64,
-    /// The container under way whose fingerprint is wanted.
+    /// The current container whose fingerprint is wanted.
     digest: Option<Digest>,
     captures: Vec<Capture>,
     consumed: u64,
@@ -161,7 +161,7 @@ pub struct Scanner {
 
 struct Digest {
     field: usize,
-    /// How many containers are open outside of it.
+    /// The number of open containers outside it.
     depth: usize,
     hash: Xxh3,
 }
@@ -169,7 +169,7 @@ struct Digest {
 #[derive(Clone, Copy)]
 struct Container {
     is_object: bool,
-    /// Which fields lie inside, as far as the path to here tells.
+    /// The fields that may be inside, according to the path so far.
     mask: u64,
     element: u32,
 }
@@ -209,7 +209,7 @@ impl Scanner {
         }
     }
 
-    /// Takes the next chunk. After an error the scanner is of no more use.
+    /// Takes the next chunk. After an error the scanner is unusable.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
         let mut at = 0;
         while at < chunk.len() {
@@ -256,7 +256,7 @@ impl Scanner {
             (_, Expect::Value | Expect::ValueOrEnd) => self.begin_value(byte, at)?,
             _ => return Err(self.malformed(at, "unexpected character")),
         }
-        // A bare token begins with the byte that was just looked at.
+        // A bare token begins with the byte that was just read.
         let taken = !matches!(self.token, Token::Bare { .. });
         Ok(at + usize::from(taken))
     }
@@ -310,7 +310,7 @@ impl Scanner {
             self.token = Token::Text { is_key, keep, escaped: false };
             return at + 1;
         }
-        // Looking for the quote alone, and then back at what stands before it, passes over the
+        // Searching only for the quote, and then backwards for backslashes before it, skips the
         // many `\n` of a tool's output without stopping at each.
         let mut from = at;
         while let Some(length) = memchr::memchr(b'"', &chunk[from..]) {
@@ -340,7 +340,7 @@ impl Scanner {
         let is_bare =
             |byte: &u8| matches!(byte, b'+' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'E');
         let length = chunk[at..].iter().take_while(|byte| is_bare(byte)).count();
-        // Enough of it to tell `true` from `trueish`, and every number that we ask for.
+        // Enough bytes to distinguish `true` from `trueish`, and for every wanted number.
         self.keep_raw(&chunk[at..at + length], 32);
         if at + length < chunk.len() {
             self.end_bare(keep, at + length)?;
@@ -437,7 +437,7 @@ impl Scanner {
         self.open.last().is_some_and(|container| container.is_object)
     }
 
-    /// Keeps of `mask` the fields whose path goes on, from the innermost container, by `step`.
+    /// Keeps the fields of `mask` whose path continues, from the innermost container, by `step`.
     fn narrow(&self, mask: u64, step: impl Fn(Step) -> bool) -> u64 {
         if mask == 0 {
             return 0;
@@ -452,7 +452,7 @@ impl Scanner {
             .fold(0, |narrowed, (index, _)| narrowed | (1 << index))
     }
 
-    /// The field that the value under way is, if its path ends here.
+    /// Returns the field of the current value, if its path ends here.
     fn wanted_here(&self) -> Option<usize> {
         if self.value_mask == 0 {
             return None;

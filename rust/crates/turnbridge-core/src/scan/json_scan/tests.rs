@@ -21,7 +21,7 @@ fn scan(text: &[u8], chunk: usize) -> Result<Vec<Capture>, Malformed> {
     scanner.finish()
 }
 
-/// What a tree parser says of the same fields.
+/// The same fields by a tree parser.
 fn expected(value: &Value) -> Vec<Capture> {
     fn walk(value: &Value, path: &[Step], element: u32, field: usize, out: &mut Vec<Capture>) {
         let Some((step, rest)) = path.split_first() else {
@@ -95,7 +95,7 @@ fn finds_what_a_tree_parser_finds_however_the_text_is_cut() {
     }
 }
 
-/// A small deterministic generator: the tests have no clock and no seed to remember.
+/// A small deterministic generator, with no clock and no random seed.
 struct Dice(u64);
 
 impl Dice {

@@ -1,21 +1,21 @@
-//! Strict JSON (RFC 8259) as a tree that knows where everything stands in the text.
+//! Parses strict JSON (RFC 8259) into a tree with the position of every value in the text.
 //!
-//! For files that are edited by splicing text: nothing is ever written back from the tree, so
-//! numbers, escapes and white space stay as somebody wrote them. One byte order mark is allowed.
-//! Comments and trailing commas are refused with their place: Claude Code ignores a settings file
-//! that has them, silently, and so would ignore what we add to it.
+//! It serves files that are edited by splicing text: the tree is never written back, so numbers,
+//! escapes and white space stay unchanged. One byte order mark is allowed. Comments and trailing
+//! commas are refused with their place: Claude Code silently ignores a settings file that contains
+//! them, and would ignore added hooks too.
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::scan::byte_order_mark::{MARK, SECOND_MARK, split_mark};
 
-/// Deeper than any settings file, shallower than any stack.
+/// The limit of depth: deeper than any settings file, and safe for the stack.
 const DEEPEST: usize = 128;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// From the value's first byte to behind its last.
+    /// From the value's first byte to after its last.
     pub range: Range<usize>,
     pub value: Value,
 }
@@ -47,12 +47,13 @@ impl Member {
 }
 
 impl Node {
-    /// The member that counts: of duplicate keys it is the last. `None` also when this is no object.
+    /// Returns the member that counts: the last of duplicate keys. Returns `None` also if it is no
+    /// object.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.members().iter().rfind(|member| member.key == key).map(|member| &member.value)
     }
 
-    /// Nothing when this is no object.
+    /// Returns the members; empty if this is no object.
     pub fn members(&self) -> &[Member] {
         match &self.value {
             Value::Object(members) => members,
@@ -60,7 +61,7 @@ impl Node {
         }
     }
 
-    /// Nothing when this is no array.
+    /// Returns the elements; empty if this is no array.
     pub fn elements(&self) -> &[Node] {
         match &self.value {
             Value::Array(elements) => elements,
@@ -75,7 +76,7 @@ impl Node {
         }
     }
 
-    /// Where the members or elements stand; nothing for a scalar.
+    /// Returns the ranges of the members or elements; empty for a scalar.
     pub fn child_ranges(&self) -> Vec<Range<usize>> {
         match &self.value {
             Value::Array(elements) => elements.iter().map(|node| node.range.clone()).collect(),
@@ -84,7 +85,7 @@ impl Node {
         }
     }
 
-    /// What it is, for people.
+    /// Returns the kind of value, for error messages.
     pub const fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "null",
@@ -113,7 +114,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// The line and column of a byte.
+/// Returns the line and column of a byte.
 pub fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -140,7 +141,7 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
     })
 }
 
-/// When it fails, `at` is the place.
+/// A parser. After an error `at` is its place.
 struct Parser<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -245,7 +246,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind a member or element: whether another one follows.
+    /// Returns whether another member or element follows the one just read.
     fn goes_on(&mut self, close: u8) -> Result<bool, String> {
         self.skip_blank()?;
         if self.take(close) {
@@ -331,7 +332,7 @@ impl Parser<'_> {
         Ok(plain)
     }
 
-    /// Behind `\u`.
+    /// Reads the digits after `\u`.
     fn unicode_escape(&mut self) -> Result<char, String> {
         let first = self.four_digits()?;
         if (0xd800..0xdc00).contains(&first) && self.bytes[self.at..].starts_with(b"\\u") {

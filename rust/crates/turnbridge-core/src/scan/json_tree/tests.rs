@@ -98,7 +98,7 @@ fn it_does_not_go_deeper_than_it_can() {
     assert_eq!(refused(&nested(100_000)), "more than 128 levels at line 1, column 130");
 }
 
-/// serde_json is as strict; only half surrogates, which JSON allows, are an error to it.
+/// serde_json is as strict; only half surrogates, which JSON allows, are an error there.
 #[test]
 fn it_takes_what_another_strict_parser_takes() {
     let pieces = [

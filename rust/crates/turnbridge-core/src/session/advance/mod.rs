@@ -1,7 +1,7 @@
-//! The one state table: what an event makes of a session. Nothing else decides state.
+//! The state table: how an event changes a session. No other code decides state.
 //!
-//! Pure. Claiming, locks and files are the store's; what an event means is decided here for
-//! Claude's hooks, Codex's rollouts and what observers see alike.
+//! Pure: the store does claims, locks and files. The same table serves Claude's hooks, Codex's
+//! rollouts and observers.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ use crate::session::event::{Event, EventKind, PaneEnd, ProcessKey, SessionSource
 use crate::session::{Activity, Addition, Detail, Ended, Prompt, Run, Session, Turn};
 use crate::timestamp::Timestamp;
 
-/// An event that is older than the last one by up to this came late and is dropped; by more,
-/// the clock was set back, and it counts.
+/// The limit of lateness. An event older than the last one by at most this came late and is
+/// dropped; if it is older by more, the clock was set back, and it counts.
 pub const LATE: Duration = Duration::from_secs(10);
 
-/// Runs kept of one session. A session with more live processes does not exist outside tests.
+/// The limit of runs per session. Outside tests no session has more live processes.
 const MAX_RUNS: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Applied,
-    /// Came late: it changed no state, though what it reports of speech and ends was kept.
+    /// The event came late: it changed no state, but its reports of speech and ends were kept.
     Late,
-    /// It concerns no process that could change: a sub-agent of a session that we do not know,
-    /// something of one that has ended.
+    /// The event concerns no process that could change: a sub-agent of an unknown session, or an
+    /// event of a process that has ended.
     Ignored,
 }
 
@@ -38,7 +38,7 @@ pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
     }
     let before = (run.state(), run.detail().cloned());
     let order = order_of(run, event);
-    // What the agent itself did, and when: only that moves its activity and its clock.
+    // Only in-time events of the agent itself move its activity and its clock.
     let is_its_own = order == Order::InTime && event.agent_id.is_none();
     note_speaks(&mut run.turn, event);
     track_dialogs(run, event, order);
@@ -48,8 +48,8 @@ pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
         note_end(run, event);
     }
     let has_changed = before != (run.state(), run.detail().cloned());
-    // A sub-agent that changes nothing is no sign of life of its parent either: after Esc a
-    // background agent may go on for long.
+    // A sub-agent that changes no state is no sign of life of its parent: after Esc a background
+    // agent may run on for long.
     if !has_changed && !is_its_own {
         let effect = if order == Order::Late { Effect::Late } else { Effect::Applied };
         return (session, effect);
@@ -77,8 +77,9 @@ pub(crate) enum Order {
     Late,
 }
 
-/// A goodbye is never late: nothing that its process said before can follow it. Nor is the end of
-/// the turn that is open, or the prompt of the next one: if they are older, the clock was set back.
+/// Returns the order of an event. The end of a run is never late: no earlier event of its process
+/// can follow it. Nor is the end of the open turn, or the next prompt: if older, the clock was set
+/// back.
 fn order_of(run: &Run, event: &Event) -> Order {
     let is_goodbye = matches!(
         event.kind,
@@ -92,7 +93,7 @@ fn order_of(run: &Run, event: &Event) -> Order {
     }
 }
 
-/// Returns whether the event ends the open turn, or begins another one after its end, by the ids.
+/// Returns whether the event ends the open turn, or begins another after its end, by ids.
 fn is_next_of_turn(turn: &Turn, event: &Event) -> bool {
     let Some(id) = event.facts.prompt_id.as_ref().filter(|_| event.agent_id.is_none()) else {
         return false;
@@ -106,8 +107,8 @@ fn is_next_of_turn(turn: &Turn, event: &Event) -> bool {
     }
 }
 
-/// Returns whether the event names another turn than the one that is known: the hook of its prompt
-/// was killed, or never ran.
+/// Returns whether the event names a turn other than the known one: the hook of its prompt was
+/// killed, or did not run.
 pub fn is_other_turn(turn: &Turn, event: &Event) -> bool {
     let ids = (&turn.prompt_id, &event.facts.prompt_id);
     event.session.agent.ends_turns_as_they_began()
@@ -127,7 +128,8 @@ pub fn is_addition(run: &Run, event: &Event) -> bool {
         && !run.turn.is_over
 }
 
-/// The end of a Codex turn is told by its Stop hook and by its rollout; the first counts.
+/// Returns whether this end was reported before. A Codex turn's Stop hook and rollout both report
+/// it; the first counts.
 fn is_told_again(run: &Run, event: &Event) -> bool {
     let is_end = matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. });
     is_end && run.turn.is_over && run.activity != Activity::Working && is_same_turn(run, event)
@@ -138,8 +140,8 @@ fn is_same_turn(run: &Run, event: &Event) -> bool {
     event.session.agent.names_turns_once() && id.is_some() && run.turn.prompt_id == *id
 }
 
-/// The run that the event belongs to, made when it is new. `None`: the event concerns no run
-/// that could change (a sub-agent revives nobody, the dead do not die twice).
+/// Returns the event's run, and adds it if it is new. Returns `None` if the event concerns no run
+/// that could change: a sub-agent revives no run, and an ended run does not end twice.
 fn run_of(session: &mut Session, event: &Event) -> Option<usize> {
     let known = session.runs.iter().position(|run| run.process == event.process);
     match known {
@@ -153,7 +155,7 @@ fn run_of(session: &mut Session, event: &Event) -> Option<usize> {
     }
 }
 
-/// After its end a process speaks of the session again only when the user came back to it.
+/// Returns whether the event revives an ended run: only if the user came back to its session.
 fn can_revive(event: &Event) -> bool {
     event.agent_id.is_none()
         && matches!(
@@ -208,12 +210,12 @@ fn merge_facts(session: &mut Session, event: &Event) {
     merge(&mut session.model, &facts.model);
 }
 
-/// What the agent is doing after an event of its own.
+/// Returns the agent's activity after one of its events.
 fn next_activity(run: &Run, event: &Event) -> Activity {
     let completed = |detail| Activity::Completed(Some(detail));
     match &event.kind {
         EventKind::SessionStarted { source: SessionSource::Fresh } => Activity::Completed(None),
-        // Compaction in the middle of a turn: the turn goes on.
+        // Compaction during a turn: the turn continues.
         EventKind::SessionStarted { source: SessionSource::Compact } => match run.activity {
             Activity::Working => Activity::Working,
             Activity::Completed(_) => Activity::Completed(None),
@@ -257,7 +259,7 @@ fn begin_turn(run: &mut Run, event: &Event) {
             return;
         }
         EventKind::ToolStarting { .. } => return begin_unasked(run, event),
-        // What was typed before goes to the agent with the results of these tools.
+        // The agent receives the earlier additions with the results of these tools.
         EventKind::ToolBatchEnded { .. } => {
             return run.turn.additions.iter_mut().for_each(|addition| addition.is_read = true);
         }
@@ -286,7 +288,7 @@ fn begin_turn(run: &mut Run, event: &Event) {
     run.background_tasks.clear();
 }
 
-/// The first and the last few are as good as hundreds.
+/// The limit of stored additions: the first and the last few are enough.
 const MOST_ADDITIONS: usize = 16;
 
 fn add(turn: &mut Turn, prompt: &str, event: &Event) {
@@ -300,8 +302,8 @@ fn add(turn: &mut Turn, prompt: &str, event: &Event) {
     }
 }
 
-/// A turn whose prompt no hook tells of: it was typed while the turn before ran, and that one's hook
-/// was called for it. That one has ended, or was interrupted.
+/// Begins a turn whose prompt no hook reports, because it was typed during the turn before, and the
+/// hook was called for that turn. That turn has ended, or was interrupted.
 fn begin_unasked(run: &mut Run, event: &Event) {
     let has_ended = run.turn.is_over || run.turn.has_unread();
     if has_ended && is_other_turn(&run.turn, event) {
@@ -317,7 +319,7 @@ fn next_turn(turn: &Turn, event: &Event, ended_at: Timestamp) -> Turn {
     Turn { prompt_id: event.facts.prompt_id.clone(), prompt, started_at, ..Turn::default() }
 }
 
-/// It has begun by itself (`TurnStarted`), and this prompt is its own.
+/// Returns whether the turn began with `TurnStarted`, so that the next prompt is its prompt.
 fn is_awaiting_prompt(run: &Run) -> bool {
     let turn = &run.turn;
     run.activity == Activity::Working
@@ -354,9 +356,9 @@ fn note_end(run: &mut Run, event: &Event) {
     }
 }
 
-/// A turn that ends twice was continued by a Stop hook, or it is another one that began without
-/// a prompt of its own (`!command`), and then the last prompt is not its prompt. Nor is it when the
-/// turn that ends has another id.
+/// Begins a turn whose end is its first event. A turn that ends twice was continued by a Stop hook,
+/// or it is another turn that began without a prompt (`!command`); the last prompt is not that
+/// turn's prompt. The same holds if the turn that ends has another id.
 fn begin_without_prompt(run: &mut Run, event: &Event, is_continued: bool) {
     let (turn, ended_at) = (&mut run.turn, run.last_at);
     let is_other = is_other_turn(turn, event);
@@ -371,8 +373,7 @@ fn begin_without_prompt(run: &mut Run, event: &Event, is_continued: bool) {
     }
 }
 
-/// What the second registration of an event adds: only the plugin's own hook knows of the
-/// plugin.
+/// Adds the facts of an event's second registration: only the plugin's hook knows of the plugin.
 pub fn note_twin(session: &mut Session, event: &Event) {
     if let Some(run) = session.runs.iter_mut().find(|run| run.process == event.process) {
         note_host(run, event);
@@ -388,8 +389,8 @@ fn note_host(run: &mut Run, event: &Event) {
     run.host.plugin = plugin;
 }
 
-/// Speech is kept even from an event that came late: parallel tools finish in any order, and
-/// the Stop gate must not ask for what was done. A sub-agent's speech is not the agent's.
+/// Stores speech, also from a late event: parallel tools finish in any order, and the Stop gate
+/// must not ask for speech that has happened. A sub-agent's speech is not the agent's.
 fn note_speaks(turn: &mut Turn, event: &Event) {
     if event.agent_id.is_some() {
         return;
@@ -397,7 +398,8 @@ fn note_speaks(turn: &mut Turn, event: &Event) {
     match &event.kind {
         EventKind::ToolEnded { speak: Some(call), .. } => turn.speaks.push(call.clone()),
         EventKind::ToolBatchEnded { speaks } => {
-            // The batch repeats the calls that ran; only those that nothing else told of are new.
+            // The batch repeats the calls that ran: they are new only if no other event reported
+            // them.
             let told = turn.speaks.iter().any(|call| call.outcome != SpeakOutcome::Refused);
             if !told {
                 turn.speaks.extend(speaks.iter().cloned());
@@ -405,7 +407,7 @@ fn note_speaks(turn: &mut Turn, event: &Event) {
         }
         _ => {}
     }
-    // The first few and the last few are as good as thousands.
+    // The first few and the last few are enough.
     if turn.speaks.len() > 16 {
         turn.speaks.remove(8);
     }
@@ -425,8 +427,8 @@ fn drop_old_runs(session: &mut Session) {
     }
 }
 
-/// The runs other than the caller's own whose process the caller should look for: one that was
-/// killed never said goodbye.
+/// Returns the runs other than the caller's whose process the caller should check: a killed process
+/// reported no end.
 pub fn runs_to_check(session: &Session, own: ProcessKey) -> Vec<ProcessKey> {
     let unknown = |process: &ProcessKey| *process != ProcessKey::UNKNOWN && *process != own;
     session.live_runs().map(|run| run.process).filter(unknown).collect()

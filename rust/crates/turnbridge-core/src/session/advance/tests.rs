@@ -1,6 +1,6 @@
-//! The table, driven by recorded payloads: `check("SessionStart.startup UserPromptSubmit …")`
-//! prints the state after each. `+7s` lets time pass, `@2` makes the next events come from
-//! another process, `~3s` makes the next event that much older than the one before.
+//! Tests the table with recorded payloads: `check("SessionStart.startup UserPromptSubmit …")`
+//! prints the state after each. `+7s` lets time pass, `@2` makes the next events come from another
+//! process, `~3s` makes the next event that much older than the one before.
 
 use super::*;
 use crate::agents::hook_wire::{CallContext, HookReader, interpret};
@@ -227,8 +227,8 @@ fn idle_and_unknown_notifications_change_nothing_kt_41_x4() {
 
 #[test]
 fn a_late_notification_never_overrides_a_newer_event_kt_42() {
-    // The dialog opened six seconds before its notification: a tool that ran since then has
-    // ended it, a tool that ran before has not.
+    // The dialog opened six seconds before its notification: a tool that ran since then has ended
+    // it, a tool that ran before has not.
     insta::assert_snapshot!(states(
         "UserPromptSubmit PermissionRequest.Bash +5.9s PostToolUse.Bash +0.1s
          Notification.permission_prompt
@@ -355,7 +355,7 @@ fn two_dialogs_of_one_batch_are_both_waited_for() {
     assert!(driver.session.runs[0].calls.is_empty());
 }
 
-/// The same file twice: the requests cannot be told apart, the calls can.
+/// The same file twice: the requests cannot be distinguished, the calls can.
 #[test]
 fn two_equal_calls_have_a_dialog_each() {
     let mut driver = run("UserPromptSubmit");
@@ -428,7 +428,7 @@ fn a_dialog_counts_in_whatever_order_parallel_hooks_arrive() {
     driver.read("PostToolUse", "in");
     let (session, effect) = advance(driver.session.clone(), &request);
     assert_eq!((session.state(), effect), (State::WaitingUser, Effect::Applied));
-    // But one whose call is over says nothing any more.
+    // But a request whose call has ended changes nothing any more.
     driver.read("PostToolUse", "out");
     let (session, effect) = advance(driver.session.clone(), &request);
     assert_eq!((session.state(), effect), (State::Working, Effect::Late));
@@ -523,7 +523,7 @@ fn kt_44_56_a_returned_prompt_and_a_closed_pane_end_the_run_that_was_shown_there
     PromptReturned → stopped
     SessionEnd.other → stopped
     ");
-    // A run elsewhere goes on.
+    // A run in another process continues.
     let driver = run("SessionStart.startup UserPromptSubmit @2 SessionStart.resume PromptReturned");
     assert_eq!(driver.session.state(), State::Working);
     let ended = driver.session.runs.iter().filter_map(|run| run.ended.as_ref());
@@ -602,7 +602,7 @@ fn the_end_of_the_open_turn_is_never_late_nor_is_the_next_prompt() {
     assert_eq!(driver.session.state(), State::Completed);
     let end = driver.event("Stop");
     assert_eq!(advance(driver.session.clone(), &end).1, Effect::Late);
-    // An older turn's end that comes late does not end the one that runs.
+    // A late end of an older turn does not end the running one.
     let driver = run("UserPromptSubmit PreToolUse.Bash ~5s");
     let mut end = driver.event("Stop");
     end.facts.prompt_id = Some("before".to_owned());
@@ -622,7 +622,7 @@ fn a_turn_whose_prompt_nobody_saw_has_no_other_turns_prompt() {
         assert_eq!((turn.prompt_id.as_deref(), &turn.prompt), (Some("other"), &None), "{word}");
         assert_eq!((turn.started_at, turn.is_over), (None, true));
     }
-    // Codex names turns otherwise: a review starts one and completes another.
+    // Codex names turns differently: a review starts one and completes another.
     let mut driver = run_of(Agent::Codex, "UserPromptSubmit");
     let mut end = driver.event("Stop");
     end.facts.prompt_id = Some("other".to_owned());
@@ -651,7 +651,7 @@ fn speech_of_the_turn_is_kept_even_from_a_late_event() {
         let speaks = &driver.session.runs[0].turn.speaks;
         speaks.iter().map(|call| call.outcome.as_str()).collect::<Vec<_>>().join(" ")
     };
-    // The recordings call another plugin's speak; see hook_wire's tests for ours.
+    // The recordings call another plugin's speak; hook_wire's tests call Turnbridge's.
     assert_eq!(speaks("UserPromptSubmit PostToolUse.mcp__plugin_probe_voice__speak"), "");
     let mut driver = run("UserPromptSubmit PreToolUse.Bash");
     let mut event = driver.event("PostToolUse.Skill");
@@ -727,7 +727,7 @@ fn what_a_later_hook_finds_around_it_is_what_is_known_of_the_run() {
     event.host = Some(Host { entrypoint: Some("cli".into()), ..Host::default() });
     let (session, _) = advance(driver.session.clone(), &event);
     assert!(session.runs[0].host.is_interactive());
-    // An observer has nothing to say of it.
+    // An observer reports no host.
     event.host = None;
     assert!(advance(session, &event).0.runs[0].host.is_interactive());
 }
@@ -757,7 +757,7 @@ fn spoken_in(driver: &mut Driver, prompt_id: &str) {
     driver.session = advance(driver.session.clone(), &event).0;
 }
 
-/// The hook of the new turn's prompt was killed: what was spoken in it is known by its id.
+/// The hook of the new turn's prompt was killed: its speech is recognised by its id.
 #[test]
 fn a_turn_that_is_known_by_its_end_alone_keeps_its_own_speech_and_no_other() {
     let stop = |driver: &Driver, id: &str| {
@@ -818,7 +818,7 @@ fn a_blocked_stop_leaves_the_turn_open_and_remembers_that_it_was_blocked() {
     let ended = driver.session.runs[0].turn.clone();
     assert_eq!((driver.session.state(), ended.is_over), (State::Completed, true));
     assert_eq!(ended.prompt, turn.prompt);
-    // What follows without a prompt is another turn, and has not been reminded.
+    // Events that follow without a prompt belong to another turn, which has not been reminded.
     driver.session = advance(driver.session.clone(), &blocked(&driver)).0;
     let next = driver.session.runs[0].turn.clone();
     assert_eq!((next.prompt, next.is_reminded, next.is_over), (None, true, false));
@@ -893,7 +893,7 @@ fn codex_hooks_tell_of_a_permission_request_and_of_an_interrupt() {
     ");
 }
 
-/// The request says why, besides what the call says.
+/// The request has a reason in addition to the call's input.
 #[test]
 fn a_permission_request_of_codex_belongs_to_the_call_with_its_command() {
     let mut driver = run_of(Agent::Codex, "UserPromptSubmit");
@@ -924,13 +924,13 @@ fn a_codex_turn_ends_once_whichever_road_tells_it() {
     let driver = run_of(Agent::Codex, "UserPromptSubmit Stop +0.5s");
     let (session, effect) = advance(driver.session.clone(), &driver.event("Stop"));
     assert_eq!((session, effect), (driver.session, Effect::Ignored));
-    // Another hook has sent the agent on: the same turn ends anew, and keeps its prompt.
+    // Another hook has continued the agent: the same turn ends again, and keeps its prompt.
     let driver = run_of(Agent::Codex, "UserPromptSubmit Stop PreToolUse-Bash Stop");
     assert_eq!(driver.session.detail(), Some(&Detail::Ok));
     assert!(driver.session.runs[0].turn.prompt.is_some());
 }
 
-/// The prompt of an addition, as Claude Code 2.1.326 sends it: with the id of the turn that runs.
+/// The prompt of an addition, as Claude Code 2.1.326 sends it: with the id of the running turn.
 fn typed(driver: &mut Driver, text: &str) {
     driver.now = driver.now.plus(Duration::from_secs(1));
     let mut event = driver.event("UserPromptSubmit");
@@ -952,7 +952,7 @@ fn live_8_what_is_typed_while_a_turn_runs_is_an_addition_to_it() {
     assert_eq!((&turn.prompt, turn.started_at), (&before.prompt, before.started_at));
     assert_eq!(turn.additions.len(), 1);
     assert!(turn.has_unread());
-    // It says nothing of the dialog that is open.
+    // It does not close the open dialog.
     assert_eq!(driver.session.state(), State::WaitingUser);
     driver.step("PostToolUse.Bash");
     driver.step("PostToolBatch");
@@ -1004,7 +1004,7 @@ fn live_8_what_the_agent_has_not_read_is_the_prompt_of_the_next_turn() {
         driver
     };
     let prompt = Some(Prompt::head_of("one more thing\nand another"));
-    // No hook tells of its beginning. The first tool does, or the end, by their new id.
+    // No hook reports its beginning. The first tool does, or the end, by their new id.
     for word in ["PreToolUse.Bash", "Stop", "StopFailure.server_error"] {
         let mut driver = ended();
         let at = driver.now;
@@ -1015,7 +1015,7 @@ fn live_8_what_the_agent_has_not_read_is_the_prompt_of_the_next_turn() {
         assert_eq!((turn.prompt_id.as_deref(), &turn.prompt), (Some("next"), &prompt), "{word}");
         assert_eq!(turn.started_at, Some(at), "{word}");
     }
-    // After Esc it is run at once, whether anybody has seen the Esc or not.
+    // After Esc it runs immediately, whether an observer has seen the Esc or not.
     for seen in [&["Interrupted"][..], &[]] {
         for word in ["PreToolUse.Bash", "Stop", "StopFailure.server_error"] {
             let mut driver = run("SessionStart.startup UserPromptSubmit");
@@ -1030,12 +1030,12 @@ fn live_8_what_the_agent_has_not_read_is_the_prompt_of_the_next_turn() {
             assert_eq!(found, (Some("next"), &prompt), "{word} after {seen:?}");
         }
     }
-    // Or Claude's own note, before either.
+    // Or Claude's process note reports it first.
     let mut driver = ended();
     driver.step("TurnStarted");
     assert_eq!(driver.session.state(), State::Working);
     assert_eq!(turn_of(&driver).prompt, prompt);
-    // A long one is not known here: it is looked up in the transcript.
+    // A long one is not known here: the transcript has it.
     let mut driver = run("SessionStart.startup UserPromptSubmit");
     typed(&mut driver, &"long ".repeat(1_000));
     assert_eq!((turn_of(&driver).has_unread(), turn_of(&driver).next_prompt()), (true, None));

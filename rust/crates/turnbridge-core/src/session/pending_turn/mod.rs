@@ -1,7 +1,7 @@
-//! A turn whose end a hook has seen, as it stands in `pending/` until the hook has done all of
-//! its work. A hook that is killed, or that does not get the session's lock, leaves it there, and
-//! whoever changes the session next completes it. Completing twice changes nothing: the notice
-//! and the record have the same id both times.
+//! A turn whose end a hook has seen: it stays in `pending/` until the hook has finished its work. A
+//! hook that is killed, or that does not get the session's lock, leaves it there; the next process
+//! that changes the session completes it. Completion is idempotent: the notice and the record have
+//! the same id both times.
 
 use crate::ids::SessionKey;
 use crate::session::Session;
@@ -11,11 +11,11 @@ use crate::session::turn_record::TurnRecord;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingTurn {
-    /// The hook process that works on it.
+    /// The hook process that works on the turn.
     pub writer: ProcessKey,
     /// The agent's process.
     pub agent: ProcessKey,
-    /// The hash of the payload, and the registration that got it: see `claim`.
+    /// The hash of the payload; `origin` is the registration that received it: see `claim`.
     pub payload: u64,
     pub origin: String,
     /// The event's name.
@@ -27,10 +27,10 @@ pub struct PendingTurn {
     pub record: TurnRecord,
 }
 
-/// What is left to do for a pending turn.
+/// The work that is left for a pending turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completion {
-    /// It was done before its file could be removed, or the other registration did it.
+    /// All work was done before the file could be removed, or the other registration did it.
     Done,
     /// Make the notice and the record, unless they exist; apply the event, if there is one.
     Complete { event: Option<Box<Event>> },
@@ -45,8 +45,8 @@ impl PendingTurn {
         Claim { payload: self.payload, origin: self.origin.clone() }
     }
 
-    /// Decides what is left to do, and counts the event in the session's claims. The session is
-    /// saved last of all, so a claim that stands in its file means that everything is done.
+    /// Returns the work that is left, and counts the event in the session's claims. The session is
+    /// saved last, so a claim in its file means that all work is done.
     pub fn complete(&self, session: &mut Session) -> Completion {
         if session.claims.holds(&self.claim()) {
             if !self.is_blocked_in_vain(session) {
@@ -58,8 +58,8 @@ impl PendingTurn {
         Completion::Complete { event: self.event_for(session).map(Box::new) }
     }
 
-    /// Returns whether the gate has noted that it holds this turn, and the hook died before it
-    /// could say so: the agent took that for a yes, and the turn has ended.
+    /// Returns whether the gate has recorded that it holds this turn, and the hook died before its
+    /// exit code: the agent took that for permission, and the turn has ended.
     fn is_blocked_in_vain(&self, session: &Session) -> bool {
         let run = session.run(self.agent);
         run.is_some_and(|run| {
@@ -67,7 +67,7 @@ impl PendingTurn {
         })
     }
 
-    /// The event, if the session has not come further since.
+    /// Returns the event, if the session has not advanced since.
     fn event_for(&self, session: &Session) -> Option<Event> {
         let at = self.record.ended_at?;
         let run = session.run(self.agent);
@@ -103,8 +103,8 @@ impl PendingTurn {
         })
     }
 
-    /// Returns whether `record` is the record of this turn. Where a turn is named once, a rollout
-    /// may have been the first to tell of its end.
+    /// Returns whether `record` is the record of this turn. Where an agent names a turn once, a
+    /// rollout may have reported its end first.
     pub fn is_recorded_by(&self, record: &TurnRecord) -> bool {
         let is_same_id = record.notice_id.is_some() && record.notice_id == self.record.notice_id;
         let is_same_turn = self.record.turn_id.is_some() && record.turn_id == self.record.turn_id;

@@ -60,7 +60,7 @@ fn a_turn_is_completed_once_and_ends_the_state_that_it_ended() {
     };
     let mut session = advance(session, &event).0;
     assert_eq!(session.state(), State::Completed);
-    // The file stands there still, because its remover was killed too.
+    // The file still exists, because the process that removes it was killed too.
     assert_eq!(pending(2).complete(&mut session), Completion::Done);
 }
 
@@ -86,7 +86,7 @@ fn a_turn_that_the_gate_held_without_saying_so_has_ended() {
     let mut session = advance(at_work(), &blocked).0;
     session.claims.claim(pending(2).claim());
     assert!(applies(pending(2).complete(&mut session)));
-    // It said so, and the agent went on.
+    // The hook did report it, and the agent continued.
     let agent = EventKind::ToolStarting { call: Default::default(), skill: None, server: None };
     let mut session = advance(at_work(), &blocked).0;
     session.claims.claim(pending(2).claim());

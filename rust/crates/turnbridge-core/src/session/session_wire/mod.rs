@@ -1,6 +1,6 @@
-//! A session as it stands in `sessions/<tool>-<id>.json`. Written by every hook, so it is kept
-//! small; read by every version of Turnbridge, so unknown fields are skipped and all but the
-//! identity have defaults. What cannot be understood reads as absent.
+//! The file format of a session, `sessions/<tool>-<id>.json`. Every hook writes it, so it is small.
+//! Every version of Turnbridge reads it, so unknown fields are skipped and all fields but the
+//! identity have defaults. A value that cannot be parsed counts as absent.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ struct SessionFile {
     #[serde(rename = "tool")]
     agent: String,
     session_id: String,
-    /// For readers that want no more; derived from the runs.
+    /// For readers that need only the state; derived from the runs.
     #[serde(default)]
     state: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,7 @@ struct CallFile {
 #[derive(Debug, Serialize, Deserialize)]
 struct AdditionFile {
     prompt: String,
-    /// Only its beginning is kept.
+    /// Whether `prompt` is only the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_longer: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -135,7 +135,7 @@ struct TurnFile {
     prompt_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prompt: Option<String>,
-    /// The prompt goes on in the file beside this one.
+    /// Whether the file beside this one has the whole prompt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     prompt_is_longer: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -186,15 +186,15 @@ pub fn write_session(session: &Session) -> Vec<u8> {
     serde_json::to_vec(&file).unwrap_or_default()
 }
 
-/// Returns whether the first bytes of a session's file say that no process carries it. What people
-/// and models said comes after that.
+/// Returns whether the first bytes of a session's file say that no process carries it. The texts of
+/// the user and the model come after these bytes.
 pub fn is_stopped_in(head: &[u8]) -> bool {
     const KEY: &[u8] = b"\"state\":\"";
     let place = head.windows(KEY.len()).position(|window| window == KEY);
     place.is_some_and(|place| head[place + KEY.len()..].starts_with(b"stopped\""))
 }
 
-/// `None` when the bytes are no session of this or an earlier version.
+/// Reads a session. Returns `None` if the bytes are no session of this or an earlier version.
 pub fn read_session(bytes: &[u8]) -> Option<Session> {
     let file: SessionFile = serde_json::from_slice(bytes).ok()?;
     if file.version > VERSION {

@@ -116,7 +116,7 @@ fn a_file_that_cannot_be_understood_reads_as_absent() {
     );
     assert!(read_session(b"{\"version\":1,\"tool\":\"claude\",\"session_id\":\"../x\"}").is_none());
     assert!(read_session(b"{\"version\":1,\"tool\":\"claude\",\"session_id\":\"x\"}").is_some());
-    // A field of a later minor version is no reason to forget the session.
+    // A field of a later minor version does not make the session unreadable.
     assert!(
         read_session(text.replace("{\"version\"", "{\"new\":[],\"version\"").as_bytes()).is_some()
     );

@@ -1,13 +1,13 @@
-//! Where a text is cut: at blank lines, else at line ends, else at blanks, else between
-//! characters; outside of fenced code where that can be.
+//! Finds the places where a text is cut: at blank lines, else at line ends, else at white space,
+//! else between characters; outside of fenced code if possible.
 //!
-//! What does not fit any more goes to the next message whole, if it fits there; only what is
-//! longer than a message is cut at the next worse kind of place. So two neighbours are together
-//! longer than one message, and there are never more than twice as many as there must be.
+//! A unit that does not fit any more moves to the next message whole, if it fits there; only a unit
+//! longer than a message is cut at the next worse kind of place. So two neighbouring messages are
+//! together longer than one message, and there are at most twice as many as necessary.
 
 use super::fence::Fence;
 
-/// The lines of a text, looked at once.
+/// The lines of a text, parsed once.
 pub(super) struct Layout<'a> {
     pub text: &'a str,
     lines: Vec<Line>,
@@ -20,15 +20,15 @@ struct Line {
     cost: usize,
     is_blank: bool,
     is_row: bool,
-    /// A heading, or the blank lines after one: what comes next belongs to it.
+    /// A heading, or the blank lines after one: the next block belongs to it.
     is_heading: bool,
-    /// The fence that is open before it, as an index.
+    /// The index of the fence that is open before it.
     fence: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filling {
-    /// A short message is fine where that keeps a block whole.
+    /// A short message is allowed if that keeps a block whole.
     Blocks,
     /// At least half full.
     Most,
@@ -76,8 +76,8 @@ impl<'a> Layout<'a> {
         layout
     }
 
-    /// The end of the message that begins at `start` and has room for so many characters, the
-    /// fences at both ends included.
+    /// Returns the end of the message that begins at `start`. `room` is the limit in characters,
+    /// the fences at both ends included.
     pub fn cut(&self, start: usize, room: usize, filling: Filling) -> usize {
         if start == self.text.len() {
             return start;
@@ -88,7 +88,7 @@ impl<'a> Layout<'a> {
         let mut has_text = false;
         let mut best: [Option<(usize, usize)>; 3] = [None; 3];
         for index in first..self.lines.len() {
-            // Of a line that is under way already only as much as matters: it may be huge.
+            // For a line that began before `start`, only count up to the limit: it may be huge.
             used += match &self.lines[index] {
                 line if line.start >= start => line.cost,
                 _ => cost_up_to(&self.text[start..self.end(index)], room),
@@ -119,13 +119,13 @@ impl<'a> Layout<'a> {
         self.cut_inside(start, last_that_fits.map_or(first, |(next, _)| next), room)
     }
 
-    /// The line that opens the fence again in which a piece begins, if it does.
+    /// Returns the line that reopens the fence in which a piece begins; empty if it begins in none.
     pub fn reopening(&self, start: usize) -> &str {
         self.fence_at(start).map_or("", |fence| &fence.opening)
     }
 
-    /// What closes the fence in which a piece ends. At the end of the text nothing: what was not
-    /// closed there is not closed by us.
+    /// Returns the text that closes the fence in which a piece ends. At the end of the text it is
+    /// empty: a fence that its author left open stays open.
     pub fn closing(&self, end: usize) -> String {
         match self.fence_at(end) {
             Some(fence) if self.text[..end].ends_with('\n') => fence.closing.clone(),
@@ -134,8 +134,8 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// At a blank, else between letters, in the line that does not fit although it could begin
-    /// in this message.
+    /// Cuts after white space, else between letters, in the line that does not fit although it
+    /// could begin in this message.
     fn cut_inside(&self, start: usize, line: usize, room: usize) -> usize {
         let from = start.max(self.lines[line].start);
         let mut used = cost_up_to(&self.text[start..from], room);
@@ -175,7 +175,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Whether what lies between `next` and the next place of its kind has room in one message.
+    /// Returns whether the text from `next` to the next place of its kind fits in one message.
     fn next_unit_fits(&self, place: Place, next: usize, room: usize) -> bool {
         let mut used =
             self.lines[next].fence.map_or(0, |fence| characters(&self.fences[fence].opening));
@@ -216,7 +216,7 @@ fn is_heading(line: &str) -> bool {
     (1..=6).contains(&(line.len() - rest.len())) && rest.starts_with(' ')
 }
 
-/// How long a character is when it is sent.
+/// Returns the length of a character as sent.
 fn cost(c: char) -> usize {
     match c {
         '&' => "&amp;".len(),
@@ -229,7 +229,7 @@ fn characters(text: &str) -> usize {
     text.chars().map(cost).sum()
 }
 
-/// Exact as long as it is within the limit.
+/// Returns the length as sent; exact if within the limit.
 fn cost_up_to(text: &str, limit: usize) -> usize {
     let mut used = 0;
     for c in text.chars() {
@@ -241,7 +241,7 @@ fn cost_up_to(text: &str, limit: usize) -> usize {
     used
 }
 
-/// What stands before a possible cut, as far as it decides whether one may cut there.
+/// The characters before a possible cut, as far as they decide whether it is allowed.
 #[derive(Default)]
 struct Neighbours {
     last: Option<char>,
@@ -255,9 +255,9 @@ impl Neighbours {
         self.last = Some(c);
     }
 
-    /// Whether a cut before `next` would tear a letter or an emoji apart. By the standard
-    /// library's own tables; only the vowel signs of some Indic scripts, which write spaces
-    /// between words, are not known to it as such.
+    /// Returns whether a cut before `next` would split a letter or an emoji, by the standard
+    /// library's tables. They lack only the vowel signs of some Indic scripts, which write spaces
+    /// between words.
     fn belong_together_with(&self, next: char) -> bool {
         let is_modifier = matches!(next, '\u{1f3fb}'..='\u{1f3ff}' | '\u{e33}' | '\u{eb3}');
         let is_syllable_part = matches!(next, '\u{1160}'..='\u{11ff}');
@@ -283,9 +283,8 @@ fn is_flag_letter(c: char) -> bool {
     matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
 }
 
-/// Accents, variation selectors, joiners and the like. They are what `escape_debug` does not
-/// show as they are, because alone they cannot be seen; white space is among them and is not
-/// meant.
+/// Returns whether it is an accent, variation selector, joiner or similar. `escape_debug` escapes
+/// these, because alone they are invisible; it also escapes white space, which is excluded here.
 fn extends_the_one_before(c: char) -> bool {
     !c.is_ascii() && !c.is_whitespace() && c.escape_debug().len() > 1
 }

@@ -1,28 +1,28 @@
-//! Fenced code, as CommonMark knows it, as far as cutting needs it.
+//! Parses fenced code as CommonMark defines it, as far as cutting needs it.
 //!
-//! A fence deeper than three blanks is left alone: when it is cut, its lines are indented so far
-//! that they are code without a fence, too. So is one in a quotation.
+//! A fence indented by more than three blanks is ignored: when it is cut, its lines are indented so
+//! far that they are code without a fence, too. A fence in a quotation is also ignored.
 
-/// Longer than anybody writes; repeating them would leave no room for the text.
+/// Longer than in practice; repeating them would leave no room for the text.
 const MAX_MARK: usize = 64;
 const MAX_INFO: usize = 200;
 
 /// A fence that has been opened and not closed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fence {
-    /// The line that opens it again.
+    /// The line that reopens it.
     pub opening: String,
-    /// The line that closes it, without its end.
+    /// The line that closes it, without its line break.
     pub closing: String,
     mark: char,
     length: usize,
-    /// Blanks before a closing fence that do not yet make it code: three, and in a list item's
-    /// first line those of the item.
+    /// The limit of blanks before a closing fence, beyond which it is code: three, and in a list
+    /// item's first line those of the item in addition.
     max_indent: usize,
 }
 
 impl Fence {
-    /// The fence that `line` opens, if it does.
+    /// Returns the fence that `line` opens, if any.
     pub fn opened_by(line: &str) -> Option<Fence> {
         let (indent, item) = item_in(line);
         let mark = item.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -48,8 +48,8 @@ impl Fence {
     }
 }
 
-/// What a line holds after its indentation and the marks of the lists that begin in it, and at
-/// which column. Text that is indented so far that it is code is not looked into.
+/// Returns the column and the text of a line after its indentation and the marks of the lists that
+/// begin in it. The text is empty if it is indented so far that it is code.
 fn item_in(line: &str) -> (usize, &str) {
     let mut rest = line;
     loop {
@@ -68,7 +68,7 @@ fn has_list_mark(line: &str) -> bool {
     list_mark(line.trim_start_matches(' ')).is_some()
 }
 
-/// How wide the mark is, with one blank after it.
+/// Returns the width of the mark, with one blank after it.
 fn list_mark(text: &str) -> Option<usize> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = text.len() - rest.len();

@@ -1,11 +1,10 @@
-//! Texts of any length as Slack messages: escaped, cut and numbered, never shortened.
+//! Converts texts of any length to Slack messages: escaped, cut and numbered, never shortened.
 //!
-//! A text is cut into pieces that, one after the other, are the text, character for character.
-//! What a message carries beside its piece stands before it (number, reopened fence) and after it
-//! (closing fence) and is counted in `added_before` and `added_after`, so that a piece can be told
-//! from what was added even when the text itself looks like a number or a fence.
-//! Where to cut is `cut`'s, what a fence is `fence`'s. Nothing is converted: Slack is given the
-//! Markdown as it is.
+//! The pieces of a text, joined, are the text, character for character. A message adds text before
+//! its piece (number, reopened fence) and after it (closing fence). `added_before` and
+//! `added_after` count it, so that the piece is recoverable even if the text itself looks like a
+//! number or a fence. `cut` finds the cuts, `fence` parses fences. The Markdown is sent to Slack
+//! unconverted.
 
 mod cut;
 mod fence;
@@ -15,11 +14,11 @@ use cut::{Filling, Layout};
 /// The longest message, counted in characters as sent: escapes, number and fences included.
 pub const MAX_TEXT: usize = 3_800;
 
-/// Slack refuses a message in which there is nothing to see; this stands before such a piece.
+/// Precedes a piece without visible characters, because Slack refuses such a message.
 const SOMETHING: &str = "…";
 
-/// One message. The piece of the original that it carries is `markdown` without its first
-/// `added_before` and last `added_after` bytes; the pieces in order are the original.
+/// A message. Its piece of the original is `markdown` without its first `added_before` and last
+/// `added_after` bytes; the pieces in order are the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// For Slack's `text`: `markdown`, escaped.
@@ -31,7 +30,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// The piece of the original, whitespace and all.
+    /// Returns the piece of the original, white space included.
     pub fn original(&self) -> &str {
         &self.markdown[self.added_before..self.markdown.len() - self.added_after]
     }
@@ -47,8 +46,8 @@ impl Part {
     }
 }
 
-/// What Slack asks for in `text`, and no more: without it, `<!channel>` in an answer would call
-/// everybody.
+/// Escapes the characters that Slack requires in `text`: otherwise `<!channel>` in an answer would
+/// notify the whole channel.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -62,9 +61,9 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// The parent of a thread, which is never numbered and holds as much of the prompt as it can,
-/// and the parts that carry on from it. A prompt without anything to see is the caller's to
-/// replace; here it would be no more than `…`.
+/// Returns the parent of a thread, which is never numbered and contains as much of the prompt as
+/// fits, and the parts that continue it. The caller replaces a prompt without visible characters;
+/// here it would become `…`.
 pub fn split_prompt(prompt: &str) -> (Part, Vec<Part>) {
     let layout = Layout::new(prompt);
     let mut end = layout.cut(0, MAX_TEXT, Filling::Most);
@@ -74,7 +73,7 @@ pub fn split_prompt(prompt: &str) -> (Part, Vec<Part>) {
     (part(&layout, 0, end, None), split_from(&layout, end))
 }
 
-/// The parts of an answer, numbered `(2/5)` when there are several. Nothing for an empty text.
+/// Returns the parts of an answer, numbered `(2/5)` if there are several; none for an empty text.
 pub fn split_answer(text: &str) -> Vec<Part> {
     split_from(&Layout::new(text), 0)
 }
@@ -88,7 +87,7 @@ fn split_from(layout: &Layout<'_>, start: usize) -> Vec<Part> {
     if layout.cut(start, room, Filling::Blocks) == text.len() {
         return vec![part(layout, start, text.len(), None)];
     }
-    // How long the numbers are depends on how many parts there are, and the other way round.
+    // The length of the numbers depends on the number of parts, and the other way round.
     (1..)
         .find_map(|digits| {
             let longest = number_line(usize::pow(10, digits) - 1, usize::pow(10, digits) - 1);
@@ -132,13 +131,14 @@ fn part(layout: &Layout<'_>, from: usize, to: usize, number: Option<(usize, usiz
     Part::new(&before, piece, &layout.closing(to))
 }
 
-/// With the blank line after it: a list that does not begin with 1, a table and indented code
-/// are such only after one.
+/// Returns the number with a blank line after it: a list that does not begin with 1, a table and
+/// indented code are parsed as such only after one.
 fn number_line(number: usize, count: usize) -> String {
     format!("({number}/{count})\n\n")
 }
 
-/// Whether a number before it on the same line leaves it what it is. When in doubt it is not.
+/// Returns whether the piece keeps its meaning with a number before it on the same line. If in
+/// doubt, it does not.
 fn is_prose(piece: &str) -> bool {
     let first_line = piece.lines().next().unwrap_or_default();
     let begins_as_prose = |c: char| c.is_alphabetic() || "「『（(\"'“‘".contains(c);

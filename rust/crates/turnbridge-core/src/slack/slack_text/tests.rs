@@ -1,6 +1,6 @@
 use super::*;
 
-/// Every part with what was added in brackets; long runs of one character are counted.
+/// Every part with the added text in brackets; long runs of one character are counted.
 fn show(parts: &[Part]) -> String {
     let mut shown = String::new();
     for part in parts {
@@ -128,7 +128,7 @@ fn a_fence_that_must_be_cut_is_closed_and_opened_again() {
     [(1/2)⏎⏎]- ```sh⏎x×1200 ⏎x×1200 ⏎x×1200 ⏎[  ```]
     [(2/2)⏎⏎  ```sh⏎]x×1200 ⏎  ```⏎[]
     ");
-    // Never closed by its author, so not by us; and a line too long for a message.
+    // Its author did not close it, so Turnbridge does not; and a line too long for a message.
     insta::assert_snapshot!(answer(&format!("```\n{}", "x".repeat(6_000))), @"
     [(1/2)⏎⏎]```⏎x×3785 [⏎```]
     [(2/2)⏎⏎```⏎]x×2215 []
@@ -207,7 +207,7 @@ fn letters_and_emoji_are_not_torn_apart() {
             }
         }
     }
-    // There is no other choice.
+    // No other cut is possible.
     let text = format!("e{}", "\u{301}".repeat(9_000));
     check(&text, &split_answer(&text));
 }
@@ -274,7 +274,7 @@ fn check(text: &str, parts: &[Part]) {
     check_each(parts);
 }
 
-/// Every message can be sent, and what was added is what may be added.
+/// Every message can be sent, and the added text is allowed.
 #[track_caller]
 fn check_each(parts: &[Part]) {
     let mut is_cut_in_fence = None;
@@ -324,7 +324,7 @@ impl Random {
         (self.0 % limit as u64) as usize
     }
 
-    /// Fragments, some of them many times over, to lengths around the limit and far beyond it.
+    /// Fragments, some of them repeated often, to lengths around the limit and far beyond it.
     fn text(&mut self, fragments: &[&str]) -> String {
         let length = [0, 10, 3_700, 3_790, 3_801, 5_000, 8_000, 14_000][self.below(8)];
         let length = length + self.below(40);

@@ -1,18 +1,18 @@
-//! How far each thread of this machine has been read in Slack, and which replies were taken beyond
-//! that. Whether a reply is new is decided by this alone, never by how long ago something was.
+//! Tracks how far each thread of this machine has been read in Slack, and which replies were taken
+//! beyond that. Only these marks decide whether a reply is new, never its age.
 //!
-//! Slack's history is the truth: a thread's mark moves only when its replies have been asked for and
-//! all of them are kept. What a socket delivers comes earlier, in any order, or not at all: it is
-//! noted beside the mark and never moves it. So nothing that was missed is skipped, and nothing that
-//! was heard runs again, however long the asking fails in between.
+//! Slack's history is authoritative: a thread's mark moves only when its replies have been fetched
+//! and all of them are stored. The socket delivers earlier, in any order, or not at all: its
+//! replies are recorded beside the mark and never move it. So no missed reply is skipped, and no
+//! received reply runs again, however long the polling fails in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::slack::slack_ts::SlackTs;
 
-/// Slack may show a message some moments later than one with a younger time. So much before its mark
-/// a thread is read again; what was taken there is still known.
+/// The overlap of two reads: Slack may show a message some moments later than a newer one. A thread
+/// is read again from this much before its mark; replies taken there are still known.
 pub const OVERLAP: Duration = Duration::from_secs(60);
 
 /// A thread: its channel, and the time of its parent as Slack writes it.
@@ -30,30 +30,30 @@ impl ThreadKey {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Mark {
-    /// Everything up to here was asked for and is kept.
+    /// Every reply up to here was fetched and is stored.
     read_to: Option<SlackTs>,
-    /// Replies that are kept, from `OVERLAP` before `read_to` on.
+    /// The replies that are stored, from `OVERLAP` before `read_to` on.
     taken: BTreeSet<SlackTs>,
 }
 
-/// When this machine first wanted to listen for replies.
+/// When this machine was first set to listen for replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Begun {
     pub wanted: SlackTs,
     pub newest_thread: Option<SlackTs>,
 }
 
-/// One change, as it is written down.
+/// A change of the marks, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MarkChange {
-    /// This machine wants to listen from now on, by its own clock; `newest_thread` is the newest
-    /// thread that it had then, by Slack's.
+    /// This machine listens from now on, by its own clock; `newest_thread` is the newest thread
+    /// that it had then, by Slack's.
     Begun { wanted: SlackTs, newest_thread: Option<SlackTs> },
     /// Replies in the threads of that time count from here on, by Slack's clock.
     Since { ts: SlackTs },
-    /// A reply is kept.
+    /// A reply is stored.
     Taken { thread: ThreadKey, ts: SlackTs },
-    /// A thread was read, and all that was found is kept.
+    /// A thread was read, and all its replies are stored.
     ReadTo { thread: ThreadKey, ts: SlackTs },
 }
 
@@ -90,37 +90,39 @@ impl ThreadMarks {
         self.begun
     }
 
-    /// Returns `None` if Slack has not been asked yet.
+    /// Returns `None` before the first call to Slack.
     pub fn since(&self) -> Option<SlackTs> {
         self.since
     }
 
-    /// What is newer than this has to be asked for. A thread that was never read begins with its
-    /// parent, or where listening began.
+    /// Returns the time after which replies have to be fetched. A thread that was never read begins
+    /// with its parent, or where listening began.
     pub fn asked_from(&self, thread: &ThreadKey) -> SlackTs {
         let read = self.threads.get(thread).and_then(|mark| mark.read_to);
         let begin = self.begin(thread);
         read.map_or(begin, |read_to| read_to.minus(OVERLAP).max(begin))
     }
 
-    /// Whether a thread whose newest message is `latest` has been read to its end.
+    /// Returns whether a thread whose newest message is `latest` has been read to its end.
     pub fn is_read(&self, thread: &ThreadKey, latest: SlackTs) -> bool {
         let read = self.threads.get(thread).and_then(|mark| mark.read_to);
         latest <= read.unwrap_or_else(|| self.begin(thread))
     }
 
-    /// Whether a reply that was found by asking has been dealt with.
+    /// Returns whether a fetched reply has been processed.
     pub fn is_known(&self, thread: &ThreadKey, ts: SlackTs) -> bool {
         ts <= self.asked_from(thread) || self.is_taken(thread, ts)
     }
 
-    /// Whether exactly this reply was kept. What a socket brings is asked this alone: it is heard
-    /// within minutes, and a mark may have passed a message that Slack had not shown yet.
+    /// Returns whether exactly this reply was stored: the only check for replies from the socket.
+    /// They arrive within minutes, and a mark may have passed a message that Slack had not shown
+    /// yet.
     pub fn is_taken(&self, thread: &ThreadKey, ts: SlackTs) -> bool {
         self.threads.get(thread).is_some_and(|mark| mark.taken.contains(&ts))
     }
 
-    /// A thread that is younger than the wish to listen counts whole, whatever our clock said.
+    /// Returns where a thread begins. One newer than the start of listening counts whole, whatever
+    /// this machine's clock was.
     fn begin(&self, thread: &ThreadKey) -> SlackTs {
         let zero = SlackTs::from_micros(0);
         let parent = SlackTs::parse(&thread.thread_ts).unwrap_or(zero);
@@ -131,7 +133,7 @@ impl ThreadMarks {
         parent.max(self.since.unwrap_or(zero))
     }
 
-    /// Everything, as changes that give the same marks.
+    /// Returns all marks as changes that restore them.
     pub fn changes(&self) -> Vec<MarkChange> {
         let begun = self.begun.into_iter();
         let begun = begun
@@ -147,10 +149,10 @@ impl ThreadMarks {
     }
 }
 
-/// Returns from when on replies in threads that were there before count: what was said before this
-/// machine listened is no prompt. `heard` is what a 0.1 knew, which looked back ten minutes from
-/// there; else it is `wanted`, or the newest message that Slack shows if that is older. A clock that
-/// is behind by more than an hour is not believed.
+/// Returns the time from which replies in older threads count: messages from before this machine
+/// listened are no prompts. `heard` is from a 0.1, which looked back ten minutes from there; else
+/// the time is `wanted`, or that of the newest message in Slack if that is older. A clock that is
+/// behind by more than an hour is ignored.
 pub fn begin_listening(
     heard: Option<SlackTs>,
     newest_message: Option<SlackTs>,

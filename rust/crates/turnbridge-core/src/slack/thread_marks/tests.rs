@@ -99,8 +99,8 @@ fn a_thread_that_came_after_the_wish_to_listen_counts_whole_whatever_the_clock_s
     }
 }
 
-/// A daemon with its disk, a person who replies, a Slack that delivers when it likes; the daemon is
-/// killed between any two writes. At the end everything was accepted exactly once.
+/// A daemon with its disk, a user who replies, a Slack that delivers at any time; the daemon is
+/// killed between any two writes. At the end every reply was accepted exactly once.
 #[test]
 fn every_reply_is_accepted_exactly_once_in_whatever_order_it_is_heard_asked_for_and_killed() {
     for seed in 1..150_u64 {
@@ -111,7 +111,7 @@ fn every_reply_is_accepted_exactly_once_in_whatever_order_it_is_heard_asked_for_
                 0 | 1 => model.said.push(1_100 + step * 20 + dice.roll(7)),
                 2 => model.hear(&mut dice),
                 3 => model.ask(&mut dice),
-                // The socket works and the asking fails for weeks: only `taken` grows.
+                // The socket works and the polling fails for weeks: only `taken` grows.
                 4 => (0..dice.roll(4)).for_each(|_| model.hear(&mut dice)),
                 _ => model.is_killed = true,
             }
@@ -139,7 +139,7 @@ struct Model {
 }
 
 impl Model {
-    /// The reply's own file, then the line about it. Killed in between, the file is found at the start.
+    /// Writes the reply's file, then its line. After a kill in between, the start finds the file.
     fn accept(&mut self, seconds: u64, dice: &mut Dice) {
         self.accepted.push(seconds);
         if dice.roll(9) == 0 {
@@ -158,7 +158,7 @@ impl Model {
         if self.said.is_empty() || self.is_killed {
             return;
         }
-        // Slack delivers again what was said within the last minutes.
+        // Slack delivers the messages of the last minutes again.
         let recent = self.said.len().min(4) as u64;
         let seconds = self.said[self.said.len() - 1 - dice.roll(recent) as usize];
         let is_in_inbox = self.accepted.contains(&seconds);
@@ -174,7 +174,7 @@ impl Model {
         let Some(newest) = found.last().copied() else { return };
         for seconds in found {
             if self.is_killed || dice.roll(30) == 0 {
-                // Killed, or a reply could not be kept: the mark stays where it is.
+                // Killed, or a reply could not be stored: the mark stays.
                 return;
             }
             if !self.marks.is_known(&thread(), at(seconds)) {

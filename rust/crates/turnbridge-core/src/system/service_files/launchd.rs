@@ -1,4 +1,4 @@
-//! The property list of a launch agent (SLV-89..96).
+//! Writes the property list of a launch agent (SLV-89..96).
 
 use super::xml::{escape, unescape};
 use super::{Environment, Job, Unwritable, check};
@@ -7,10 +7,10 @@ pub const LABEL: &str = "dev.turnbridge.daemon";
 
 const ENVIRONMENT: &str = "<key>EnvironmentVariables</key>";
 
-/// `output`: the file for what the daemon prints before it has its own log, and when it panics.
+/// Writes the list. `output` is the file for the daemon's output before its log, and in a panic.
 ///
-/// launchd ends the process group of a job with it. Agents that answer a reply live in sessions of
-/// their own and go on (`AbandonProcessGroup` is not needed for that).
+/// launchd ends the process group of a job with it. Agents that answer a reply have their own
+/// sessions and survive (`AbandonProcessGroup` is not needed for that).
 pub fn render(job: &Job, output: &str) -> Result<String, Unwritable> {
     job.check()?;
     check(output)?;
@@ -54,7 +54,7 @@ fn string(text: &str) -> String {
     format!("<string>{}</string>", escape(text))
 }
 
-/// The variables of what `render` has written. What somebody else wrote may give anything.
+/// Returns the variables in a list of `render`. Of another list it may return anything.
 pub fn environment_in(definition: &str) -> Environment {
     let lines = definition.lines().map(str::trim).skip_while(|line| *line != ENVIRONMENT).skip(2);
     let lines: Vec<_> = lines.take_while(|line| *line != "</dict>").collect();

@@ -1,8 +1,8 @@
-//! What the daemon looks like to those who keep it running: a property list for launchd, a unit for
-//! systemd, a task for Windows. Text only; where it lies and who is told of it is elsewhere.
+//! The definitions of the daemon for service managers: a property list for launchd, a unit for
+//! systemd, a task for Windows. Text only; other code writes the file and calls the manager.
 //!
-//! Every value may hold whatever a folder may be called. What a format cannot carry at all is
-//! refused: a definition that means something else than was asked for starts another program.
+//! A value may contain any character of a folder's name. A value that a format cannot represent is
+//! refused: a definition with another meaning would start another program.
 
 pub mod launchd;
 pub mod systemd;
@@ -14,16 +14,16 @@ use std::fmt;
 /// Names and values, in the order in which they are written.
 pub type Environment = Vec<(String, String)>;
 
-/// What is to run, and be started again whenever it ends.
+/// The program to run, and to restart whenever it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// The whole path.
+    /// The absolute path.
     pub program: String,
     pub arguments: Vec<String>,
     pub environment: Environment,
 }
 
-/// A value that the format has no way to say.
+/// A value that the format cannot represent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwritable {
     pub value: String,
@@ -38,7 +38,8 @@ impl fmt::Display for Unwritable {
 }
 
 impl Job {
-    /// No format carries control characters, and two of them would take a line break for its own.
+    /// Refuses control characters, which no format has; in two of them a line break begins an
+    /// entry.
     fn check(&self) -> Result<(), Unwritable> {
         let names = self.environment.iter().map(|(name, _)| name);
         let values = self.environment.iter().map(|(_, value)| value);
@@ -49,13 +50,13 @@ impl Job {
     }
 }
 
-/// A control character would not be seen, or do what it does.
+/// Escapes a control character, which would be invisible, or have its effect.
 fn visible(c: char) -> String {
     if c.is_control() { c.escape_default().to_string() } else { c.to_string() }
 }
 
 fn check(text: &str) -> Result<(), Unwritable> {
-    // The last two are no characters to XML.
+    // The last two are no characters in XML.
     let is_bad = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
     refuse_if(text.contains(is_bad), text, "has a control character")
 }

@@ -1,22 +1,23 @@
-//! The unit for a user's own systemd.
+//! Writes the unit for the user's systemd.
 //!
-//! Agents are the daemon's children and inherit its restrictions, so that most of what hardens a
-//! service would cripple them. Left out on purpose:
+//! Agents are the daemon's children and inherit its restrictions, so most options that harden a
+//! service would break them. These are omitted on purpose:
 //! - `NoNewPrivileges`, and every seccomp filter (`SystemCallFilter`, `RestrictAddressFamilies`,
 //!   `RestrictNamespaces`, `RestrictRealtime`, `RestrictSUIDSGID`, `LockPersonality`,
 //!   `MemoryDenyWriteExecute`), which imply it in a user's manager: no `sudo` in an agent. Besides,
 //!   agents make namespaces for their own sandbox, and Node.js writes code that it then runs.
-//! - `ProtectHome`, `ProtectSystem`, `ReadOnlyPaths`, `PrivateTmp`, `PrivateDevices`: an agent works
-//!   anywhere in the home, meets the user's terminal by sockets in `/tmp`, and needs sound to speak.
-//! - `PrivateNetwork`, `IPAddressDeny`: everything here talks to the network.
-//! - `UMask`: files of a project have the mode that they have everywhere else. Our own are private
-//!   by themselves.
+//! - `ProtectHome`, `ProtectSystem`, `ReadOnlyPaths`, `PrivateTmp`, `PrivateDevices`: an agent
+//!   works in the whole home, uses sockets of the user's terminal in `/tmp`, and needs sound to
+//!   speak.
+//! - `PrivateNetwork`, `IPAddressDeny`: the daemon and the agents use the network.
+//! - `UMask`: files of a project have the mode that they have elsewhere. Turnbridge's files are
+//!   private without it.
 
 use super::{Environment, Job, Unwritable, refuse_if};
 
 pub const UNIT: &str = "turnbridge.service";
 
-/// For a program whose path systemd does not take as one.
+/// Starts a program whose path systemd does not accept.
 const ENV: &str = "/usr/bin/env";
 
 pub fn render(job: &Job) -> Result<String, Unwritable> {
@@ -53,16 +54,16 @@ WantedBy=default.target
     ))
 }
 
-/// systemd takes no program with quotes or backslashes in its path, however they are written
-/// ("Executable name contains special characters"); `env` does, but takes `=` for an assignment.
-/// It is replaced by what it starts, so that the main process stays the daemon.
+/// Returns the words of `ExecStart`. systemd accepts no program with quotes or backslashes in its
+/// path, however escaped ("Executable name contains special characters"). `env` does, but takes `=`
+/// for an assignment. `env` is replaced by its program, so that the main process stays the daemon.
 fn command(job: &Job) -> Result<String, Unwritable> {
     let program = &job.program;
     let is_plain = !program.contains(['\'', '"', '\\']);
     let why = "has a quote or a backslash, and `=`: systemd has no way to start it";
     refuse_if(!is_plain && program.contains('='), program, why)?;
     let mut words = match is_plain {
-        // The first word is no place for variables: `$$` would be two.
+        // Variables are not expanded in the first word: `$$` would be two characters.
         true => vec![quoted(&program.replace('%', "%%"))],
         false => vec![ENV.to_owned(), argument(program)],
     };
@@ -74,7 +75,7 @@ fn argument(text: &str) -> String {
     quoted(&text.replace('%', "%%").replace('$', "$$"))
 }
 
-/// One word, whatever is in it.
+/// Returns the text as one word, with any characters.
 fn quoted(text: &str) -> String {
     let is_harmless = |c: char| c.is_ascii_alphanumeric() || "/._-+:=,@%".contains(c);
     if !text.is_empty() && text.chars().all(is_harmless) {
@@ -83,7 +84,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The variables of what `render` has written. What somebody else wrote may give anything.
+/// Returns the variables in a unit of `render`. Of another unit it may return anything.
 pub fn environment_in(definition: &str) -> Environment {
     let variable = |line: &str| {
         let word = unquoted(line.strip_prefix("Environment=")?).replace("%%", "%");

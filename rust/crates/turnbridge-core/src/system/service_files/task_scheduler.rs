@@ -1,21 +1,21 @@
-//! The task of the Windows Task Scheduler.
+//! Writes the task of the Windows Task Scheduler.
 //!
 //! A task has no environment of its own, and none is written: it starts with the user's variables
-//! from the registry, PATH included, which is where people on Windows set them.
+//! from the registry, PATH included, which is where users of Windows set them.
 
 use super::xml::escape;
 use super::{Job, Unwritable, check, refuse_if};
 
 pub const TASK: &str = r"\Turnbridge\Daemon";
 
-/// A console program gets a window, and whoever closes it ends the program; `Hidden` only hides the
-/// task in the list of tasks. This runs it in a console without one. It keeps the exit code to
-/// itself (microsoft/terminal#17178), so that `RestartOnFailure` does not see every failure: hence
-/// the second trigger, every minute, which does nothing while the daemon runs (`IgnoreNew`).
+/// Runs the daemon in a console without a window. Closing a console program's window ends it, and
+/// `Hidden` only hides the task in the list of tasks. conhost does not return the exit code
+/// (microsoft/terminal#17178), so `RestartOnFailure` misses some failures. Hence the second
+/// trigger, every minute, which has no effect while the daemon runs (`IgnoreNew`).
 const CONSOLE: &str = r"%SystemRoot%\System32\conhost.exe";
 
-/// `user`: whose logon starts it, `DOMAIN\name`. Nobody needs an administrator for a task that is
-/// one's own.
+/// Writes the task. `user` is the user whose logon starts it, `DOMAIN\name`. A task for oneself
+/// needs no administrator.
 pub fn render(job: &Job, user: &str) -> Result<String, Unwritable> {
     job.check()?;
     check(user)?;
@@ -84,8 +84,8 @@ pub fn render(job: &Job, user: &str) -> Result<String, Unwritable> {
     ))
 }
 
-/// One argument as Windows programs split their command line. The Task Scheduler puts variables
-/// into it first, and there is no way to write them as text.
+/// Returns one argument as Windows programs split their command line. The Task Scheduler expands
+/// variables first, and they cannot be escaped.
 fn argument(text: &str) -> Result<String, Unwritable> {
     refuse_if(text.contains('"'), text, "has a quote, which no path on Windows has")?;
     let is_variable = text.matches('%').count() > 1 || text.contains("$(");
@@ -93,25 +93,25 @@ fn argument(text: &str) -> Result<String, Unwritable> {
     if !text.is_empty() && !text.contains(' ') {
         return Ok(text.to_owned());
     }
-    // Before the closing quote a backslash would make it part of the text.
+    // Before the closing quote a backslash would escape it.
     let backslashes = text.len() - text.trim_end_matches('\\').len();
     Ok(format!("\"{text}{}\"", "\\".repeat(backslashes)))
 }
 
-/// The bytes that `schtasks` reads: it takes the declaration of the encoding at its word.
+/// Returns the bytes that `schtasks` reads: it obeys the declaration of the encoding.
 pub fn encode(definition: &str) -> Vec<u8> {
     let units = std::iter::once(0xfeff).chain(definition.encode_utf16());
     units.flat_map(u16::to_le_bytes).collect()
 }
 
-/// Whether one of the lines of `schtasks /Query /FO CSV /V /NH` is about a run that goes on. Their
-/// words are in the user's language; the last result is a number (`SCHED_S_TASK_RUNNING`).
+/// Returns whether a line of `schtasks /Query /FO CSV /V /NH` reports a current run. The words are
+/// in the user's language; the last result is a number (`SCHED_S_TASK_RUNNING`).
 pub fn is_running(csv: &str) -> bool {
     const LAST_RESULT: usize = 6;
     csv.lines().any(|line| fields(line).nth(LAST_RESULT).is_some_and(|field| field == "267009"))
 }
 
-/// The fields as long as all are in quotes, which is how `schtasks` writes them.
+/// Splits the fields, provided that all are in quotes, which is how `schtasks` writes them.
 fn fields(line: &str) -> impl Iterator<Item = &str> {
     let line = line.trim();
     line.strip_prefix('"').unwrap_or(line).split("\",\"")

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a folder may be called, and what some format takes for its own.
+/// A valid folder name with characters that have a meaning in some format.
 const ODD: &str = "/a b/%h%%/$HOME/${x}/$$/it's \"so\"/back\\slash/&amp;/<key>/#;!@:-=/日本語 ";
 
 fn job(program: &str, value: &str) -> Job {
@@ -112,7 +112,7 @@ fn a_unit_quotes_what_systemd_would_take_for_its_own() {
         let text = systemd::render(job).unwrap();
         text.lines().find(|line| line.starts_with(start)).unwrap().to_owned()
     };
-    // The program is no place for variables, an argument is.
+    // Variables are not expanded in the program, but in an argument.
     let plain = job("/a b/%h/$HOME/turnbridge", "");
     assert_eq!(
         line(&plain, "ExecStart="),

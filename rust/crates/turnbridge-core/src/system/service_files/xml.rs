@@ -1,4 +1,4 @@
-//! Text as the content of an XML element, and back.
+//! Escapes text as the content of an XML element, and unescapes it.
 
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -15,7 +15,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// Of what `escape` has written.
+/// Reverses `escape`.
 pub fn unescape(text: &str) -> String {
     let text = text.replace("&lt;", "<").replace("&gt;", ">");
     text.replace("&quot;", "\"").replace("&apos;", "'").replace("&amp;", "&")

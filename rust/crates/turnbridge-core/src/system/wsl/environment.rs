@@ -1,8 +1,8 @@
-//! What a distribution's `env` tells about where its user's things lie.
+//! Reads the folders of a distribution's user from the output of its `env`.
 
 use super::automount_root;
 
-/// Of a program that no login shell has started: what a user's profile sets is not in it.
+/// The environment of a program without a login shell: it lacks the user's profile variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
     pub home: String,
@@ -13,7 +13,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// `None` when it names no home.
+    /// Returns `None` if it contains no home.
     pub fn parse(printed: &str) -> Option<Environment> {
         let value = |name: &str| {
             let mut lines = printed.lines();
@@ -42,14 +42,14 @@ impl Environment {
         in_folder(&self.codex_home(), "config.toml")
     }
 
-    /// Where the Turnbridge of that distribution keeps its state.
+    /// Returns the state folder of that distribution's Turnbridge.
     pub fn state_dir(&self) -> String {
         let folder = self.xdg_state_home.clone();
         in_folder(&folder.unwrap_or_else(|| self.in_home(".local/state")), "turnbridge")
     }
 
-    /// Where programs are looked for: in the folders that a login shell mostly adds, then along the
-    /// PATH. Those of Windows are left out; what lies there is for Windows.
+    /// Returns the folders in which programs are searched for: those that a login shell usually
+    /// adds, then the PATH. Windows' folders are omitted; their programs are for Windows.
     pub fn program_folders(&self, wsl_conf: &str) -> Vec<String> {
         let own = [".local/bin", ".cargo/bin", ".npm-global/bin", ".claude/local", "bin"];
         let own = own.map(|folder| self.in_home(folder));
@@ -80,7 +80,7 @@ fn in_folder(folder: &str, name: &str) -> String {
     format!("{}/{name}", folder.trim_end_matches('/'))
 }
 
-/// `/mnt/c/…`: a drive below the folder of the drives.
+/// Matches `/mnt/c/…`: a drive below the folder of the drives.
 fn is_of_windows(folder: &str, automounts: &str) -> bool {
     let Some(drive) = folder.strip_prefix(automounts) else { return false };
     let mut letters = drive.chars();
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(moved.claude_settings(), "/srv/claude/settings.json");
         assert_eq!(moved.codex_home(), "/srv/x");
         assert_eq!(moved.state_dir(), "/s/turnbridge");
-        // A path of Windows means nothing there.
+        // A path of Windows has no meaning there.
         let relative =
             Environment::parse("HOME=/h\nCODEX_HOME=C:\\x\nCLAUDE_CONFIG_DIR=\n").unwrap();
         assert_eq!(relative.codex_home(), "/h/.codex");

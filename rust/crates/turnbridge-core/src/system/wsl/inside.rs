@@ -1,6 +1,6 @@
-//! What a process can tell about the WSL that it runs in, from texts of the system.
+//! Detects from texts of the system the WSL in which a process runs.
 
-/// What the system shows of itself.
+/// The texts and variables of the system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Traces<'a> {
     /// `/proc/sys/kernel/osrelease`
@@ -9,7 +9,7 @@ pub struct Traces<'a> {
     pub interop: Option<&'a str>,
     /// `WSL_DISTRO_NAME`
     pub distribution: Option<&'a str>,
-    /// It has the kernel of WSL and perhaps the variables too, but another file system.
+    /// A container has the kernel of WSL and perhaps the variables too, but another file system.
     pub is_in_a_container: bool,
 }
 
@@ -20,12 +20,12 @@ pub fn is_wsl(traces: &Traces<'_>) -> bool {
     !traces.is_in_a_container && (has_its_kernel || is_told)
 }
 
-/// From `/proc/sys/fs/binfmt_misc/WSLInterop`.
+/// Reads `/proc/sys/fs/binfmt_misc/WSLInterop`.
 pub fn can_run_windows_programs(binfmt: &str) -> bool {
     binfmt.lines().next().is_some_and(|line| line.trim() == "enabled")
 }
 
-/// The folder of the Windows drives, ending in `/`, as `/etc/wsl.conf` says.
+/// Returns the folder of the Windows drives, ending in `/`, from `/etc/wsl.conf`.
 pub fn automount_root(wsl_conf: &str) -> String {
     let mut section = "";
     let mut root = "/mnt/".to_owned();

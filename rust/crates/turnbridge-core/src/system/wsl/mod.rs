@@ -1,8 +1,8 @@
-//! What there is to know about WSL without asking it: the names of distributions, what `wsl.exe`
-//! prints, and how one side calls the files and variables of the other.
+//! Parses the names and texts of WSL: the names of distributions, the output of `wsl.exe`, and the
+//! names by which each side finds the files and variables of the other.
 //!
-//! Pure: whoever runs `wsl.exe` and reads files is elsewhere. `wsl.exe` writes its own words as
-//! UTF-16, but what a program inside a distribution has written as it came.
+//! Pure: other code runs `wsl.exe` and reads files. `wsl.exe` writes its own texts as UTF-16, but
+//! the output of a program inside a distribution unchanged.
 
 mod environment;
 mod inside;
@@ -16,7 +16,7 @@ pub use inside::{Traces, automount_root, can_run_windows_programs, is_wsl};
 pub use paths::{below, is_same_place, unc_roots};
 pub use wslenv::merged_wslenv;
 
-/// What Windows allows in no name of a file, or gives a meaning of its own.
+/// The characters that Windows forbids in file names, or interprets.
 const NEVER_IN_NAMES: [char; 9] = ['/', '\\', ':', '*', '?', '"', '<', '>', '|'];
 
 /// The name of a distribution; it can be an argument and a part of a path.
@@ -39,12 +39,12 @@ impl DistributionName {
         &self.0
     }
 
-    /// WSL does not care about upper and lower case.
+    /// Compares names, ignoring case as WSL does.
     pub fn is_called(&self, name: &str) -> bool {
         self.0.to_lowercase() == name.to_lowercase()
     }
 
-    /// The engine room of a program for containers: nobody works in it.
+    /// Returns whether it is a container program's internal distribution, in which no user works.
     pub fn is_internal(&self) -> bool {
         const INTERNAL: [&str; 4] =
             ["docker-desktop", "docker-desktop-data", "rancher-desktop", "rancher-desktop-data"];
@@ -58,12 +58,12 @@ impl fmt::Display for DistributionName {
     }
 }
 
-/// What `wsl.exe` has printed, in whichever encoding: UTF-16 (with or without a mark), or UTF-8 with
-/// `WSL_UTF8=1`. NULs are gone.
+/// Decodes the output of `wsl.exe`: UTF-16 (with or without a mark), or UTF-8 with `WSL_UTF8=1`. It
+/// removes NULs.
 pub fn decode_output(bytes: &[u8]) -> String {
     let text = match bytes.strip_prefix(&[0xff, 0xfe]) {
         Some(rest) => from_utf16(rest),
-        // No text in UTF-8 has a NUL; even names without one ASCII letter end with a line end.
+        // No text in UTF-8 has a NUL. In UTF-16 even a name without ASCII has a line end with one.
         None if bytes.contains(&0) => from_utf16(bytes),
         None => match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
@@ -80,7 +80,7 @@ fn from_utf16(bytes: &[u8]) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// The distributions in the output of `wsl.exe -l -q`, in its order, and what looks like none.
+/// Returns the distributions in the output of `wsl.exe -l -q`, in its order, and the other lines.
 pub fn distributions_in(output: &[u8]) -> (Vec<DistributionName>, Vec<String>) {
     let text = decode_output(output);
     let lines = text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty());

@@ -1,16 +1,16 @@
-//! The files of a distribution as Windows sees them.
+//! The paths by which Windows reaches the files of a distribution.
 
 use std::path::{Path, PathBuf};
 
 use super::{DistributionName, NEVER_IN_NAMES};
 
-/// The newer name first; Windows before 11 knows the older one only (KT-19).
+/// Returns both roots, the newer name first; Windows before 11 knows only the older one (KT-19).
 pub fn unc_roots(name: &DistributionName) -> [String; 2] {
     ["wsl.localhost", "wsl$"].map(|server| format!(r"\\{server}\{name}"))
 }
 
-/// An absolute path of Linux below the folder that is its `/`. `None` for what Windows cannot
-/// name, or what could lead out of that folder.
+/// Returns an absolute path of Linux below the folder that is its `/`. Returns `None` if Windows
+/// cannot name it, or it could leave that folder.
 pub fn below(root: &Path, linux: &str) -> Option<PathBuf> {
     let mut path = root.to_owned();
     for name in linux.strip_prefix('/')?.split('/').filter(|name| !["", "."].contains(name)) {
@@ -23,13 +23,13 @@ pub fn below(root: &Path, linux: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Whether two paths are one: the older and the newer name of WSL's server are, and Windows cares
-/// neither for upper and lower case in them, nor for `\` or `/`.
+/// Returns whether two paths are the same: WSL's server has an older and a newer name, and Windows
+/// ignores case in the names and the kind of slash.
 pub fn is_same_place(a: &str, b: &str) -> bool {
     a == b || of_distribution(a).is_some_and(|a| of_distribution(b) == Some(a))
 }
 
-/// The name of the distribution, and what stands behind it.
+/// Returns the name of the distribution, and the rest of the path.
 fn of_distribution(path: &str) -> Option<(String, String)> {
     let path = path.replace('/', "\\");
     let (server, rest) = path.strip_prefix(r"\\")?.split_once('\\')?;

@@ -1,6 +1,6 @@
-//! `WSLENV`: which variables go from Windows into WSL, and how their values are changed on the way.
+//! Builds `WSLENV`: the variables that Windows passes to WSL, and the conversion of their values.
 
-/// KT-31: the pane as it is, the paths as paths (KT-20). Behind them the instance (KT-29, X44).
+/// KT-31: the pane unchanged, the paths converted (KT-20). After them the instance (KT-29, X44).
 const WANTED: [(&str, char); 4] = [
     ("KAWAII_PANE_ID", 'u'),
     ("KAWAII_NOTIFY_PATH", 'p'),
@@ -8,8 +8,8 @@ const WANTED: [(&str, char); 4] = [
     ("KAWAII_TERMINAL_INSTANCE_ID", 'u'),
 ];
 
-/// The value with what KT-31 asks for behind what is there. Who is there already stays in its place,
-/// and gets the flags that it lacks.
+/// Returns the value with the variables of KT-31 after the existing ones. An existing variable
+/// stays in its place, and gets its missing flags.
 pub fn merged_wslenv(existing: &str) -> String {
     let mut entries: Vec<String> =
         existing.split(':').filter(|entry| !entry.is_empty()).map(str::to_owned).collect();
@@ -26,7 +26,7 @@ fn name_of(entry: &str) -> &str {
     entry.split_once('/').map_or(entry, |(name, _)| name)
 }
 
-/// Without `u` and `w` a variable goes both ways.
+/// Adds the missing flags. Without `u` and `w` a variable is passed in both directions.
 fn complete(entry: &mut String, flag: char) {
     let flags = entry.split_once('/').map(|(_, flags)| flags).unwrap_or_default().to_owned();
     let goes_in = flags.contains('u') || !flags.contains('w');

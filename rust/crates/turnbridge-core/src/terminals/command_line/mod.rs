@@ -1,14 +1,14 @@
-//! Which agents a typed command line starts, for shells that tell us what they are about to run.
+//! Finds the agents that a typed command line starts, for shells that report their next command.
 //!
-//! Reads words as a shell does, without ever expanding anything: a variable stays as it is written.
-//! For binding a pane only (KT-57): what is not understood is no agent, and nothing breaks.
+//! It splits words as a shell does, but expands nothing: a variable stays as written. It only binds
+//! a pane (KT-57): a line that it cannot parse contains no agent, and nothing breaks.
 
 pub mod words;
 
 use crate::ids::Agent;
 use words::{Piece, pieces};
 
-/// How the line quotes.
+/// The quoting rules of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax {
     /// bash, zsh and fish, as far as it matters here.
@@ -22,11 +22,11 @@ pub struct Started {
     pub agent: Agent,
     /// From the program's name on.
     pub argv: Vec<String>,
-    /// The folders that the line changes into before, one after the other, as they are written.
+    /// The folders that the line changes into before, in order, as written.
     pub folders: Vec<String>,
 }
 
-/// Every agent, in the order in which they are started.
+/// Returns every agent, in the order in which they are started.
 pub fn agents_in(line: &str, syntax: Syntax) -> Vec<Started> {
     let mut started = Vec::new();
     let mut folders: Vec<String> = Vec::new();
@@ -53,7 +53,7 @@ pub fn agents_in(line: &str, syntax: Syntax) -> Vec<Started> {
     started
 }
 
-/// The agent that an argument vector starts, be it behind words that only run what follows.
+/// Returns the agent that an argument vector starts, also after words that only run the rest.
 pub fn agent<'a, 'w>(words: &'a [&'w str]) -> Option<(Agent, &'a [&'w str])> {
     let mut rest = words;
     loop {
@@ -65,7 +65,7 @@ pub fn agent<'a, 'w>(words: &'a [&'w str]) -> Option<(Agent, &'a [&'w str])> {
         rest = match name {
             _ if is_assignment(first) => others,
             _ if PLAIN_WRAPPERS.contains(&name) => others,
-            // `command -v codex` asks where it is.
+            // `command -v codex` only prints its path.
             "command" if others.first().is_some_and(|word| matches!(*word, "-v" | "-V")) => {
                 return None;
             }
@@ -103,7 +103,7 @@ const PLAIN_WRAPPERS: [&str; 20] = [
     "setsid",
 ];
 
-/// The last part of a path, without what Windows puts behind it.
+/// Returns the last part of a path, without Windows' extension.
 fn program_name(word: &str) -> &str {
     let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
     [".exe", ".cmd", ".ps1"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
@@ -116,7 +116,7 @@ fn is_assignment(word: &str) -> bool {
         && name.trim_end_matches('+').chars().all(is_letter)
 }
 
-/// Without the options that stand first, and the values of those that have one.
+/// Returns the words after the leading options and their values.
 fn without_options<'a, 'w>(words: &'a [&'w str], with_value: &[&str]) -> &'a [&'w str] {
     let mut rest = words;
     while let Some((option, others)) = rest.split_first() {

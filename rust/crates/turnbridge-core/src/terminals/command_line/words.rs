@@ -1,5 +1,5 @@
-//! A command line as words and what stands between commands. Quotes are taken away; what a shell
-//! would expand is not.
+//! Splits a command line into words and the operators between commands. It removes quotes and
+//! expands nothing.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -36,7 +36,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// `false` at the end of the line.
+    /// Reads one step. Returns `false` at the end of the line.
     fn step(&mut self) -> bool {
         let Some(letter) = self.rest.next() else { return false };
         let escape = if self.syntax == Syntax::Posix { '\\' } else { '`' };
@@ -88,14 +88,14 @@ impl Reader<'_> {
         self.pieces.push(Piece::Operator(operator));
     }
 
-    /// PowerShell calls what follows it; elsewhere it ends a command.
+    /// Reads `&`: PowerShell calls the word after it; in other shells it ends a command.
     fn ampersand(&mut self) {
         if self.syntax == Syntax::Posix || self.word.is_some() {
             self.operator("&");
         }
     }
 
-    /// `2>file`, `>> file`, `2>&1`, `<<<word`.
+    /// Reads `2>file`, `>> file`, `2>&1`, `<<<word`.
     fn redirect(&mut self, letter: char) {
         let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
         if self.word.as_ref().is_some_and(is_number) {
@@ -138,7 +138,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A variable, a command or a text with escapes; all but the last stay as they are written.
+    /// Reads a variable, a command or a text with escapes; all but the last stay as written.
     fn dollar(&mut self) {
         if self.syntax == Syntax::Posix && self.rest.next_if_eq(&'\'').is_some() {
             self.word.get_or_insert_default();

@@ -1,4 +1,4 @@
-//! What one operating system command (OSC) means, without its beginning and its end.
+//! Interprets one operating system command (OSC), without its beginning and its end.
 
 use percent_encoding::percent_decode;
 
@@ -14,7 +14,7 @@ pub fn of_sequence(text: &[u8]) -> Vec<Seen> {
         b"0" | b"2" => vec![Seen::Title(String::from_utf8_lossy(rest).into_owned())],
         b"7" => cwd_of_uri(rest).map_or_else(Vec::new, told),
         b"9" => {
-            // ConEmu's, which Windows Terminal and our PowerShell script use.
+            // ConEmu's, which Windows Terminal and Turnbridge's PowerShell script use.
             let path = rest.strip_prefix(b"9;").map(unquoted);
             path.and_then(|path| cwd(path, None)).map_or_else(Vec::new, told)
         }
@@ -27,18 +27,18 @@ pub fn of_sequence(text: &[u8]) -> Vec<Seen> {
     }
 }
 
-/// KT-44: a shell tells its folder when it shows its prompt.
+/// Returns the folder and the prompt: a shell reports its folder when it shows its prompt (KT-44).
 fn told(cwd: Seen) -> Vec<Seen> {
     vec![cwd, Seen::PromptReturned]
 }
 
-/// `A`, perhaps with parameters; `k=s` is the prompt of a command's second line.
+/// Matches `A`, perhaps with parameters; `k=s` is the prompt of a command's second line.
 fn is_prompt_mark(text: &[u8]) -> bool {
     let mut parts = text.split(|byte| *byte == b';');
     parts.next() == Some(b"A") && !parts.any(|part| part == b"k=s")
 }
 
-/// `file://HOST/PATH`, and kitty's `kitty-shell-cwd://HOST/PATH`, which is not encoded.
+/// Parses `file://HOST/PATH`, and kitty's `kitty-shell-cwd://HOST/PATH`, which is not encoded.
 fn cwd_of_uri(uri: &[u8]) -> Option<Seen> {
     let (rest, is_encoded) = match uri.strip_prefix(b"file://") {
         Some(rest) => (rest, true),

@@ -1,9 +1,9 @@
-//! What a terminal's output says of the shell behind it: the folder, a prompt that is back, a
-//! title; and that the output has stopped (KT-82). For hosts that own the terminal.
+//! Scans a terminal's output for the state of its shell: the folder, a returned prompt, a title;
+//! and for the end of output (KT-82). It serves hosts that own the terminal.
 //!
-//! A state machine over bytes, fed with any pieces. It passes nothing on and remembers little,
-//! whatever comes in: a sequence that is longer than any real one is skipped. Time comes in with
-//! the bytes.
+//! A state machine over bytes, fed with chunks of any size. It passes no bytes on and stores little
+//! for any input: a sequence longer than any real one is skipped. The time is an argument, with the
+//! bytes.
 
 mod meaning;
 
@@ -11,19 +11,19 @@ use std::time::Duration;
 
 use crate::timestamp::Timestamp;
 
-/// No path, and no title that anybody reads, is longer.
+/// The limit of a sequence. No path and no readable title is longer.
 const LONGEST: usize = 8 << 10;
 
 const BEL: u8 = 0x07;
 const CANCEL: u8 = 0x18;
 const SUBSTITUTE: u8 = 0x1a;
 const ESCAPE: u8 = 0x1b;
-/// The first byte of the C1 controls in UTF-8; no other character's second byte is this one.
+/// The first byte of the C1 controls in UTF-8; no other character has it as its second byte.
 const C1: u8 = 0xc2;
 const C1_STRING_END: u8 = 0x9c;
 const C1_OSC: u8 = 0x9d;
 
-/// What the output told.
+/// An observation in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
     /// The shell is in another folder.
@@ -31,10 +31,10 @@ pub enum Seen {
         path: String,
         host: Option<String>,
     },
-    /// The shell waits for a command: its prompt is marked, or it has told its folder (KT-44).
+    /// The shell waits for a command: its prompt is marked, or it has reported its folder (KT-44).
     PromptReturned,
     Title(String),
-    /// Nothing has been written for a while.
+    /// The terminal has had no output for a while.
     OutputStopped {
         last_at: Timestamp,
     },
@@ -44,7 +44,7 @@ pub enum Seen {
 #[derive(Debug, Clone)]
 pub struct Scanner {
     state: State,
-    /// Of the sequence that is being read.
+    /// The text of the current sequence.
     text: Vec<u8>,
     cwd: Option<(String, Option<String>)>,
     quiet: Duration,
@@ -73,13 +73,13 @@ enum Output {
 }
 
 impl Scanner {
-    /// `quiet` is how long nothing has to come before the output counts as stopped.
+    /// Builds a scanner. `quiet` is the time after which output counts as stopped.
     pub fn new(quiet: Duration) -> Scanner {
         let (state, output) = (State::Ground, Output::None);
         Scanner { state, text: Vec::new(), cwd: None, quiet, output }
     }
 
-    /// The next bytes of the stream, which came at `now`.
+    /// Takes the next bytes of the stream, which arrived at `now`.
     pub fn feed(&mut self, bytes: &[u8], now: Timestamp) -> Vec<Seen> {
         let mut seen = Vec::new();
         if bytes.is_empty() {
@@ -95,7 +95,7 @@ impl Scanner {
         seen
     }
 
-    /// Time has passed.
+    /// Returns an observation if the time without output is long enough.
     pub fn tick(&mut self, now: Timestamp) -> Option<Seen> {
         let Output::Flowing { last_at } = self.output else { return None };
         if now.since(last_at) < self.quiet {
@@ -105,7 +105,7 @@ impl Scanner {
         Some(Seen::OutputStopped { last_at })
     }
 
-    /// How long from `now` until a `tick` may tell something, if nothing comes before.
+    /// Returns how long from `now` until a `tick` may return an observation without further output.
     pub fn next_tick(&self, now: Timestamp) -> Option<Duration> {
         match self.output {
             Output::Flowing { last_at } => Some(self.quiet.saturating_sub(now.since(last_at))),
@@ -115,7 +115,7 @@ impl Scanner {
 
     fn take(&mut self, byte: u8, seen: &mut Vec<Seen>) {
         self.state = match (self.state, byte) {
-            // Whatever was under way, these end it.
+            // These end any sequence.
             (_, CANCEL | SUBSTITUTE) => State::Ground,
             (State::Osc | State::OscC1, ESCAPE) => State::OscEscape,
             (_, ESCAPE) if self.state != State::OscEscape => State::Escape,
@@ -134,7 +134,7 @@ impl Scanner {
                 State::Ground
             }
             (State::Osc, C1) => State::OscC1,
-            // No such sequence has a line end or another control in it: it was none.
+            // No such sequence contains a line end or another control: it was none.
             (State::Osc, 0..0x20) => State::Ground,
             (State::Osc, _) => self.collect(&[byte]),
             (State::OscC1, _) => match self.collect(&[C1]) {
@@ -144,7 +144,7 @@ impl Scanner {
                 }
                 other => other,
             },
-            // It was cut off; what follows stands for itself.
+            // The sequence was cut off; the next byte begins a new one.
             (State::OscEscape, _) => {
                 self.state = State::Escape;
                 return self.take(byte, seen);

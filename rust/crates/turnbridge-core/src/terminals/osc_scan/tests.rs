@@ -74,7 +74,7 @@ fn what_is_no_such_sequence_tells_nothing() {
     ] {
         check(noise, "");
     }
-    // What was cut off does not hide what follows.
+    // A cut-off sequence does not hide the next one.
     check("\x1b]7;file:///a\x1b]133;A\x07", "prompt");
     check("\x1b]0;x\u{9d}133;A\u{9c}", "prompt");
     // 0x9c and 0x9d are parts of other characters, too.
@@ -114,7 +114,7 @@ fn kt_82_output_that_has_stopped_is_told_once_until_it_goes_on() {
     assert_eq!(scanner.tick(second(305)), Some(Seen::OutputStopped { last_at: second(300) }));
 }
 
-/// The same sequence for the same seed, and nothing more is asked of it.
+/// A pseudo-random sequence, the same for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -180,7 +180,7 @@ fn any_bytes_in_any_pieces_tell_the_same() {
         let single: Vec<_> =
             bytes.iter().flat_map(|byte| scanner.feed(&[*byte], second(0))).collect();
         assert_eq!(single, whole, "seed {seed}: {bytes:?}");
-        // Whatever came before, a line end and a whole sequence are understood.
+        // After any bytes, a line end and a whole sequence are parsed.
         scanner.feed(b"\n", second(2));
         let after = scanner.feed(b"\x1b]133;A\x07", second(2));
         assert_eq!(after, [Seen::PromptReturned], "seed {seed}: {bytes:?}");

@@ -1,9 +1,9 @@
-//! The live registry: which session is shown in which pane (KT-73), and what follows for the
-//! sessions when a pane shows them no more.
+//! The live registry: which session is shown in which pane (KT-73), and the events of the sessions
+//! when a pane stops showing them.
 //!
-//! Claude's hooks find the pane around them, so its bindings are derived from the session files
-//! and kept nowhere else. Codex's come from launches (`codex_binding`); where its hooks know a
-//! pane and no launch was seen, from them, too. Pure: files and clocks are elsewhere.
+//! Claude's hooks find the pane in their environment, so its bindings are derived from the session
+//! files and stored nowhere else. Codex's come from launches (`codex_binding`), or from its hooks
+//! if they know a pane and no launch was seen. Pure: no files and no clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ use crate::session::{Host, Run, Session, State};
 use crate::terminals::pane_id::{PaneId, pane_of};
 use crate::timestamp::Timestamp;
 
-/// Panes that are remembered. Who has more has closed most of them without a word.
+/// The limit of stored panes. Beyond it, most have been closed without a report.
 const MAX_PANES: usize = 512;
 
-/// What launches have told, and what was seen of them since.
+/// The reported launches, and the observations since.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Panes {
     pub codex: Bindings,
@@ -30,9 +30,9 @@ pub struct Panes {
 pub struct Launched {
     pub agent: Agent,
     pub at: Timestamp,
-    /// The pane's own variables, and its host's: Codex's rollouts know of none.
+    /// The variables of the pane and its host: Codex's rollouts do not contain them.
     pub env: BTreeMap<String, String>,
-    /// Since when its screen has not changed, as a host tells (KT-82).
+    /// Since when its screen has not changed, as reported by a host (KT-82).
     pub output_stopped_at: Option<Timestamp>,
 }
 
@@ -41,7 +41,7 @@ pub struct Launched {
 pub struct Launch<'a> {
     pub agent: Agent,
     pub argv: Vec<&'a str>,
-    /// Where it will work, links resolved, `-C` included.
+    /// Its working directory, links resolved, `-C` included.
     pub cwd: String,
     pub env: BTreeMap<String, String>,
     pub at: Timestamp,
@@ -53,27 +53,27 @@ pub struct Binding {
     pub pane: PaneId,
     pub agent: Agent,
     pub session_id: SessionId,
-    /// The run that is shown. All that happens to a thread of Codex is one run.
+    /// The run that is shown. All events of a Codex thread are one run.
     pub process: ProcessKey,
 }
 
-/// What is seen of a session beside its state.
+/// The view of a session in panes, apart from its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PaneView {
-    /// A pane shows it: it has a dot, and not only a ring.
+    /// A pane shows it: it has a dot, not only a ring.
     pub is_shown: bool,
     /// It works, but its screen has stopped: a hint, and no state.
     pub has_fallen_silent: bool,
 }
 
 impl Panes {
-    /// Whatever ran in the pane before has ended: its shell was back (KT-70).
+    /// Records a launch. The program before it has ended: its shell was back (KT-70).
     pub fn launch(&mut self, pane: &PaneId, launch: Launch) {
         self.leave(pane, PaneEnd::PromptReturned);
         if launch.agent.is_bound_to_panes_by_launch()
             && let Some(mut started) = codex_launch::classify(&launch.argv)
         {
-            // It is in `cwd`.
+            // The launch's directory is included in `cwd`.
             started.directory = None;
             // Codex counts milliseconds, and a thread must not seem older than its launch.
             let at = Timestamp::from_millis(launch.at.as_micros().div_euclid(1_000));
@@ -94,7 +94,7 @@ impl Panes {
         }
     }
 
-    /// The pane shows no agent any more.
+    /// Removes the pane, which shows no agent any more.
     pub fn leave(&mut self, pane: &PaneId, why: PaneEnd) {
         self.launches.remove(pane);
         let pane = pane.clone();
@@ -105,7 +105,7 @@ impl Panes {
         self.codex.forget_old_threads();
     }
 
-    /// Every session that is shown somewhere, pane by pane.
+    /// Returns every session that is shown in a pane, pane by pane.
     pub fn bindings(&self, sessions: &[Session]) -> Vec<Binding> {
         let mut bindings = BTreeSet::new();
         for (pane, _) in self.codex.panes() {
@@ -127,8 +127,8 @@ impl Panes {
         bindings.into_iter().collect()
     }
 
-    /// What happens to the sessions that the pane shows when it shows them no more. A thread of
-    /// Codex that another pane shows too goes on there (KT-53).
+    /// Returns the events of the sessions in a pane that stops showing them. A Codex thread that
+    /// another pane shows too continues there (KT-53).
     pub fn departures(
         &self,
         sessions: &[Session],
@@ -147,7 +147,7 @@ impl Panes {
         bindings.iter().filter(leaving).map(|binding| departure(binding, why, at)).collect()
     }
 
-    /// How a session stands to the panes that are known (KT-81, KT-82).
+    /// Returns the view of a session in the known panes (KT-81, KT-82).
     pub fn view_of(&self, session: &Session) -> PaneView {
         let of_runs = session.live_runs().filter_map(|run| Some(shown_run(session, run)?.pane));
         let is_bound = session.key.agent.is_bound_to_panes_by_launch();
@@ -162,7 +162,7 @@ impl Panes {
         }
     }
 
-    /// The surroundings of a thread of Codex, of which its rollout says nothing.
+    /// Returns the environment of a Codex thread, which its rollout does not contain.
     pub fn host_of(&self, thread: &SessionId) -> Option<Host> {
         let pane = self.codex.panes_of(thread).next()?;
         let env = self.launches.get(pane)?.env.clone();
@@ -170,7 +170,7 @@ impl Panes {
     }
 }
 
-/// A run that nobody is to see is in no pane, though it may have been started from one.
+/// Returns a run's binding. A headless run has none, though a pane may have started it.
 fn shown_run(session: &Session, run: &Run) -> Option<Binding> {
     let pane = pane_of(|name| run.host.env(name)).filter(|_| !run.host.is_headless())?;
     Some(Binding {

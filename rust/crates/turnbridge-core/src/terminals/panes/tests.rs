@@ -26,7 +26,7 @@ fn host(window: &str, entrypoint: &str) -> Host {
     }
 }
 
-/// A session that one process after the other begins to carry: `(pid, window, entrypoint)`.
+/// A session that several processes begin to carry in turn: `(pid, window, entrypoint)`.
 fn session(agent: Agent, session_id: &str, runs: &[(u32, &str, &str)]) -> Session {
     let mut session = Session::new(SessionKey::new(agent, id(session_id)), second(1));
     for (pid, window, entrypoint) in runs {
@@ -119,7 +119,7 @@ fn kt_53_55_a_thread_of_codex_stops_when_its_last_pane_is_left() {
     panes.leave(&kitty("1"), PaneEnd::PromptReturned);
     assert_eq!(left(&panes, "2"), 1);
     panes.leave(&kitty("2"), PaneEnd::PromptReturned);
-    // From here on only its own hooks say where it is.
+    // From here on only its own hooks name its pane.
     assert_eq!(shown(&panes, &sessions), format!("kitty:7 {THREAD} 0"));
     assert_eq!(panes, Panes::default());
 }
@@ -131,7 +131,7 @@ fn kt_70_a_launch_takes_the_pane_over_and_a_marker_is_given_one_thread() {
     panes.launch(&kitty("2"), launch(Agent::Codex, "codex", 10));
     panes.codex.take(rollout("first", 11));
     panes.leave(&kitty("1"), PaneEnd::PromptReturned);
-    // Seen again after its pane has gone: it must not go to the one that still waits.
+    // Seen again after its pane has gone: the waiting pane must not get it.
     panes.codex.take(rollout("first", 11));
     assert!(panes.codex.is_waiting(&kitty("2")));
     panes.launch(&kitty("2"), launch(Agent::Claude, "claude", 12));

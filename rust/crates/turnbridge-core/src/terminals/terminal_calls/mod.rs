@@ -1,8 +1,8 @@
-//! How to find a pane again in the terminal that has it: which programs to call to switch to it, to
-//! open another one beside it, or to paste into it. Only the calls; whoever makes them is elsewhere.
+//! Builds the calls by which a terminal switches to a pane, opens another one beside it, or pastes
+//! into it. Other code makes the calls.
 //!
-//! A pane is known by what its terminal puts into the environment, which hooks keep. Everything is
-//! an argument of its own: no shell sees a folder, an id or a text.
+//! A pane is identified by its terminal's environment variables, which hooks store. Every value is
+//! a separate argument: no shell receives a folder, an id or a text.
 
 mod reader_wire;
 
@@ -10,7 +10,7 @@ pub use reader_wire::Reader;
 
 use crate::text::shell_words::shell_words;
 
-/// A pane, and the terminal that has it.
+/// A pane, and its terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pane {
     Tmux {
@@ -32,22 +32,22 @@ pub enum Pane {
     Iterm {
         session: String,
     },
-    /// It opens tabs, and no more can be asked of it.
+    /// It can only open tabs.
     WindowsTerminal,
 }
 
 /// The calls that type a text. None has it as an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paste {
-    /// Gives the text to the terminal; nothing is typed by it.
+    /// Passes the text to the terminal without typing it.
     pub load: Option<Call>,
     pub text: Call,
     pub enter: Call,
-    /// Takes a text back that was loaded and not typed.
+    /// Removes a text that was loaded and not typed.
     pub unload: Option<Call>,
 }
 
-/// One program, what it is told, and what it reads.
+/// A program with its arguments, environment and standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Call {
     pub program: &'static str,
@@ -78,7 +78,7 @@ impl Call {
     }
 }
 
-/// iTerm2 is told by a script whose values are arguments.
+/// iTerm2 is controlled by a script whose values are arguments.
 const ITERM_SWITCH: &str = "on run argv
 tell application \"iTerm2\"
 repeat with aWindow in windows
@@ -110,7 +110,7 @@ end tell
 end run";
 
 impl Pane {
-    /// By the variables of who runs in it. A terminal in a terminal is the inner one's pane.
+    /// Finds the pane by a process's variables: of a terminal in a terminal the inner one's.
     pub fn of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Pane> {
         let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let owned = |name: &str| variable(name).map(str::to_owned);
@@ -143,7 +143,7 @@ impl Pane {
         variable("WT_SESSION").map(|_| Pane::WindowsTerminal)
     }
 
-    /// For people.
+    /// Returns the terminal's name for display.
     pub const fn terminal(&self) -> &'static str {
         match self {
             Pane::Tmux { .. } => "tmux",
@@ -155,7 +155,8 @@ impl Pane {
         }
     }
 
-    /// Succeeds, and for tmux says something, if the pane is there. `None`: cannot be asked.
+    /// Returns a call that succeeds if the pane exists; tmux's also prints its state. Returns
+    /// `None` if the terminal has no such call.
     pub fn look(&self) -> Option<Call> {
         match self {
             Pane::Tmux { socket, pane } => {
@@ -171,7 +172,8 @@ impl Pane {
         }
     }
 
-    /// Brings it to the front; all of them must succeed. `None`: this terminal cannot.
+    /// Returns the calls that bring it to the front, which must all succeed; `None` if there are
+    /// none.
     pub fn switch(&self) -> Option<Vec<Call>> {
         match self {
             Pane::Tmux { socket, pane } => Some(vec![
@@ -191,8 +193,8 @@ impl Pane {
         }
     }
 
-    /// tmux: the terminal that looks at the server shows another session perhaps. Fails when nobody
-    /// looks, which is no failure of the switch.
+    /// Returns tmux's call to show the pane in its client, which may show another session. It fails
+    /// without a client, which is no failure of the switch.
     pub fn show(&self) -> Option<Call> {
         match self {
             Pane::Tmux { socket, pane } => Some(tmux(socket, &["switch-client", "-t", pane])),
@@ -200,11 +202,11 @@ impl Pane {
         }
     }
 
-    /// Runs a program in a new tab or window of the same terminal.
+    /// Returns the call that runs a program in a new tab or window of the same terminal.
     pub fn open(&self, folder: &str, argv: &[String]) -> Call {
         match self {
             Pane::Tmux { socket, .. } => {
-                // A single word would go to a shell; `env` makes two of it.
+                // A single word would be run by a shell; `env` makes two of it.
                 tmux(socket, &["new-window", "-c", folder, "--", "env"]).and(argv)
             }
             Pane::WezTerm { socket, pane } => {
@@ -219,8 +221,8 @@ impl Pane {
                 Call::new("zellij", &arguments).and(argv)
             }
             Pane::Iterm { .. } => {
-                // iTerm2 splits this by itself, as a shell would, and knows no folder. The script is
-                // fixed; everything else is an argument of it.
+                // iTerm2 splits this by itself, as a shell would, and has no folder option. The
+                // script is fixed; all other words are arguments of it.
                 let script = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder];
                 let command = shell_words(&[&owned(&script), argv].concat());
                 Call::new("osascript", &["-e", ITERM_OPEN, &command])
@@ -238,7 +240,7 @@ impl Pane {
         self.paste("").is_some()
     }
 
-    /// Prints what the pane shows, as text. `None`: this terminal cannot.
+    /// Returns the call that prints the pane's text; `None` if this terminal has none.
     pub fn screen(&self) -> Option<Call> {
         match self {
             // Without `-u` it writes `_` for every character that is not ASCII, if the locale is C.
@@ -255,8 +257,8 @@ impl Pane {
         }
     }
 
-    /// Presses Ctrl-S, by which Claude puts a draft aside until the next prompt is sent off. Without a
-    /// draft it brings back the one that was put aside before. `None`: this terminal cannot.
+    /// Returns the call that presses Ctrl-S, by which Claude stashes a draft until the next prompt.
+    /// Without a draft it restores the stashed one. Returns `None` if this terminal has none.
     pub fn put_draft_aside(&self) -> Option<Call> {
         const CTRL_S: &str = "\x13";
         match self {
@@ -267,13 +269,13 @@ impl Pane {
         }
     }
 
-    /// Pastes a text, which has no control characters but line ends and tabs, and sends it off, as if
-    /// somebody had. `None`: this terminal cannot.
+    /// Returns the calls that paste a text and send it as a user would. The text has no control
+    /// characters but line ends and tabs. Returns `None` if this terminal has none.
     pub fn paste(&self, text: &str) -> Option<Paste> {
         match self {
             Pane::Tmux { socket, pane } => {
                 let buffer = format!("turnbridge-{}", pane.trim_start_matches('%'));
-                // In brackets, so that line ends send nothing off; and deleted afterwards.
+                // Bracketed, so that line ends do not send the text; and deleted afterwards.
                 let text_call = ["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", pane];
                 Some(Paste {
                     load: Some(tmux(socket, &["load-buffer", "-b", &buffer, "-"]).reading(text)),
@@ -288,7 +290,7 @@ impl Pane {
                 enter: wezterm_keys(socket, pane, "\r"),
                 unload: None,
             }),
-            // Its own option for brackets is newer than some that are in use.
+            // Its own option for brackets is newer than some versions in use.
             Pane::Kitty { address, window } => Some(Paste {
                 load: None,
                 text: kitty_keys(address, window, &format!("\x1b[200~{text}\x1b[201~")),
@@ -304,7 +306,7 @@ fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// What may be a name: never an option.
+/// Returns whether the text may be a name: never an option.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_control)
 }
@@ -328,7 +330,7 @@ fn kitty_keys(address: &Option<String>, window: &str, keys: &str) -> Call {
     kitty(address, &["send-text", "--match", &to, "--stdin"]).reading(keys)
 }
 
-/// `kitten` is newer than some that are in use, and `kitty @` is the same.
+/// Builds a call of `kitty @`. `kitten` is the same, but newer than some versions in use.
 fn kitty(address: &Option<String>, arguments: &[&str]) -> Call {
     let to: Vec<_> = address.iter().flat_map(|address| ["--to", address]).collect();
     Call::new("kitty", &["@"]).and(&owned(&to)).and(&owned(arguments))

@@ -1,25 +1,25 @@
-//! Whether what is typed into a pane reaches one program and nobody else. A pane is known by variables,
-//! which programs hand on: one inside of `screen` or `dtach` has those of a pane that shows another
-//! terminal by now. So the terminal that has the pane is asked.
+//! Checks whether keys typed into a pane reach exactly one program. A pane is identified by
+//! variables, which programs inherit: a program inside `screen` or `dtach` has those of a pane that
+//! may show another terminal by now. So the pane's terminal is queried.
 
 use serde::Deserialize;
 
 use super::{Call, Pane, kitty, wezterm};
 
-/// All but the first two are 1 when keys do not reach the program, or not that one alone.
+/// All but the first two are 1 if keys do not reach the program, or not only that one.
 pub(super) const TMUX_FORMAT: &str =
     "#{?pane_dead,dead,alive} #{pane_tty} #{pane_in_mode} #{pane_input_off} #{pane_synchronized}";
 
-/// The program that is to read what is typed.
+/// The program that should read the typed keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader<'a> {
     pub pid: u32,
-    /// Its terminal, as `/dev/pts/3`, where the system tells.
+    /// Its terminal, such as `/dev/pts/3`, if the system reports it.
     pub terminal: Option<&'a str>,
 }
 
 impl Pane {
-    /// Asks for what `is_read_by` needs. Returns `None` if nothing can be typed into this terminal.
+    /// Returns the query for `is_read_by`. Returns `None` if this terminal accepts no typed text.
     pub fn ask_for_reader(&self) -> Option<Call> {
         match self {
             Pane::Tmux { .. } => self.look(),
@@ -29,8 +29,8 @@ impl Pane {
         }
     }
 
-    /// Whether the answer says that keys go to `reader`, and to nobody else. Returns `false` if it does
-    /// not say so.
+    /// Returns whether, by the answer, keys reach only `reader`. Returns `false` if the answer does
+    /// not show it.
     pub fn is_read_by(&self, reader: Reader<'_>, answer: &str) -> bool {
         match self {
             Pane::Tmux { .. } => is_tmux_read_by(reader, answer),
@@ -41,7 +41,7 @@ impl Pane {
     }
 }
 
-/// tmux prints nothing for a pane that it does not know.
+/// Parses tmux's answer, which is empty for an unknown pane.
 fn is_tmux_read_by(reader: Reader<'_>, answer: &str) -> bool {
     let Some(words) = answer.trim().strip_prefix("alive ") else { return false };
     let mut words = words.split(' ');

@@ -1,7 +1,7 @@
-//! Markdown as blocks: which lines are read, and what belongs together. Marks inside a line are
-//! `inline`'s.
+//! Splits Markdown into blocks: which lines are spoken, and which belong together. `inline` handles
+//! the marks inside a line.
 
-/// Something with a pause after it.
+/// A part of the text with a pause after it.
 pub(super) enum Block {
     Prose(String),
     /// The cells of a table's row.
@@ -138,7 +138,7 @@ impl Reader {
     }
 }
 
-/// Japanese letters, and the punctuation that is as wide as they are.
+/// Matches Japanese letters, and punctuation of the same width.
 fn joins_without_blank(c: char) -> bool {
     super::is_japanese(c) || matches!(c, '\u{3001}'..='\u{301f}' | '\u{ff01}'..='\u{ff60}')
 }
@@ -162,7 +162,7 @@ fn opened_fence(text: &str) -> Option<(char, usize)> {
     (length >= 3 && !(mark == '`' && rest.contains('`'))).then_some((mark, length))
 }
 
-/// A thematic break, the underline of a heading, or a table's rule.
+/// Matches a thematic break, the underline of a heading, or a table's rule.
 fn is_rule(text: &str) -> bool {
     let marks = || text.chars().filter(|c| !c.is_whitespace());
     let is_of = |mark: char| marks().all(|c| c == mark);
@@ -216,7 +216,7 @@ fn list_mark(text: &str) -> Option<ListMark<'_>> {
     is_mark.then(|| ListMark { width: digits + 2, number: Some(&text[..digits]) })
 }
 
-/// Bars are escaped by a backslash; the outer ones are the table's edge.
+/// Splits a row into cells. A backslash escapes a bar; the outer bars are the table's edge.
 fn cells(row: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut characters = row.chars().peekable();

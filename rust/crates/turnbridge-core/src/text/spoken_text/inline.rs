@@ -1,9 +1,9 @@
-//! Marks inside a line: what is said of code, links, emphasis and HTML.
+//! Converts the marks inside a line to speech: code, links, emphasis and HTML.
 
-/// How far the end of a link, a tag or a piece of code is looked for, in bytes.
+/// The limit in bytes of the search for the end of a link, a tag or a piece of code.
 const REACH: usize = 2_000;
 
-/// Code that is longer is not read: nobody follows it by ear.
+/// The limit of spoken code: a listener cannot follow longer code.
 const LONGEST_CODE: usize = 40;
 
 const SCHEMES: [&str; 6] = ["https://", "http://", "ftp://", "file://", "mailto:", "www."];
@@ -29,7 +29,7 @@ pub(super) fn spoken(text: &str) -> String {
     tidied(&said)
 }
 
-/// How many bytes of `rest` are a mark, and what is said for it. `previous` stands before it.
+/// Returns the length of a mark in bytes, and its speech. `previous` is the character before it.
 fn mark(rest: &str, c: char, previous: char) -> Option<(usize, String)> {
     let silent = |length: usize| Some((length, String::new()));
     match c {
@@ -76,7 +76,7 @@ fn code(rest: &str) -> (usize, String) {
     (ticks, String::new())
 }
 
-/// `parse_hook_event()` is said as three words, `main.rs` as it is.
+/// Returns the spoken words: three for `parse_hook_event()`; `main.rs` is unchanged.
 fn words_of_code(code: &str) -> String {
     if code.chars().count() > LONGEST_CODE || code.contains("://") {
         return String::new();
@@ -100,7 +100,7 @@ fn words_of_code(code: &str) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A tag, a comment or an address in angle brackets.
+/// Returns the length of a tag, a comment or an address in angle brackets.
 fn tag_length(rest: &str) -> Option<usize> {
     if rest.starts_with("<!--") {
         return Some(window(rest).find("-->")? + 3);
@@ -123,13 +123,13 @@ fn entity(rest: &str) -> Option<(usize, String)> {
     Some((entity.len(), (*said).to_owned()))
 }
 
-/// `[^1]` in the text, or `[^1]:` before its own.
+/// Skips `[^1]` in the text, or `[^1]:` before the footnote itself.
 fn footnote(rest: &str) -> Option<(usize, String)> {
     let end = window(rest).find(']')? + 1;
     Some((end + usize::from(rest[end..].starts_with(':')), String::new()))
 }
 
-/// The length of `(address "title")` or `[reference]` after a link's text, else 0.
+/// Returns the length of `(address "title")` or `[reference]` after a link's text, else 0.
 fn target_length(rest: &str) -> usize {
     let length = match rest.chars().next() {
         Some('[') => window(rest).find(']').map(|end| end + 1),
@@ -156,7 +156,7 @@ fn closing_bracket(text: &str) -> Option<usize> {
     None
 }
 
-/// No blanks but before a title; everything else in brackets is prose.
+/// Returns whether it is a target: no blanks except before a title. Other brackets are prose.
 fn is_target(text: &str) -> bool {
     let text = text.trim();
     text.starts_with('<')
@@ -165,7 +165,7 @@ fn is_target(text: &str) -> bool {
             .is_none_or(|(_, title)| title.trim_start().starts_with(['"', '\'', '(']))
 }
 
-/// `3 * 4` is no emphasis, and `snake_case` is two words.
+/// Reads a mark of emphasis: `3 * 4` has none, and `snake_case` is two words.
 fn emphasis(rest: &str, mark: char, previous: char) -> Option<(usize, String)> {
     let after = rest.trim_start_matches(mark);
     let length = rest.len() - after.len();
@@ -187,13 +187,13 @@ fn shortcode_length(rest: &str) -> Option<usize> {
     (is_name && !after.starts_with(|c: char| c.is_ascii_alphanumeric())).then_some(end + 2)
 }
 
-/// The punctuation of the sentence around an address is not part of it.
+/// Returns the length of an address, without the punctuation of the sentence around it.
 fn url_length(rest: &str) -> Option<usize> {
     SCHEMES.iter().find(|scheme| rest.starts_with(**scheme))?;
     let end = rest.find(|c: char| !c.is_ascii_graphic() || "<>\"`|".contains(c));
     let url = &rest[..end.unwrap_or(rest.len())];
     let mut url = url.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', ']']);
-    // Counted once: what is cut off holds one `)` each time and no `(`.
+    // Counted once: each cut removes one `)` and no `(`.
     let mut surplus = url.matches(')').count().saturating_sub(url.matches('(').count());
     while surplus > 0 && url.ends_with(')') {
         url = url[..url.len() - 1].trim_end_matches(['.', ',', ';', ':', '!', '?']);
@@ -202,7 +202,7 @@ fn url_length(rest: &str) -> Option<usize> {
     Some(url.len())
 }
 
-/// Single blanks, none before punctuation, and no brackets with nothing in them.
+/// Returns the text with single blanks, none before punctuation, and without empty brackets.
 fn tidied(said: &str) -> String {
     let mut text = String::with_capacity(said.len());
     let mut blank = false;
@@ -227,7 +227,7 @@ fn tidied(said: &str) -> String {
             text.truncate(text.trim_end().len());
             continue;
         }
-        // What stood between them was an address.
+        // Between the two commas was an address.
         if !(c == ',' && text.ends_with(',')) {
             text.push(c);
         }

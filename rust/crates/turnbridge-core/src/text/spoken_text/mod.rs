@@ -1,13 +1,13 @@
-//! What a person would say who reads Markdown aloud, and in which language.
+//! Converts Markdown to the text that a person would read aloud, with its language.
 //!
-//! Pure, and forgiving where CommonMark is exact: nothing is drawn from this, so a mark that is
-//! misread costs a word at most. Voices and the programs that speak are elsewhere. Every search
-//! ahead is bounded, so that a long text takes time in proportion to its length.
+//! Pure, and more tolerant than CommonMark: the text is not rendered, so a misread mark costs a
+//! word at most. Other code chooses voices and runs the programs that speak. Every search ahead is
+//! bounded, so that the time grows linearly with the length.
 
 mod blocks;
 mod inline;
 
-/// Consecutive sentences of one language, ready for an engine. Blocks are on lines of their own.
+/// Consecutive sentences of one language, ready for an engine. Blocks are on separate lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Utterance {
     pub language: Language,
@@ -21,7 +21,7 @@ pub enum Language {
     English,
 }
 
-/// Empty if there is nothing to say, as in an answer that is code alone.
+/// Returns the utterances; none if it has no speakable words, such as an answer of code only.
 pub fn spoken_text(markdown: &str) -> Vec<Utterance> {
     let mut utterances = Vec::new();
     for block in blocks::blocks(&without_control_characters(markdown)) {
@@ -36,7 +36,7 @@ pub fn spoken_text(markdown: &str) -> Vec<Utterance> {
     utterances
 }
 
-/// Kana or kanji. Kanji alone could be Chinese, for which no voice is chosen.
+/// Matches kana or kanji. Kanji alone could be Chinese, for which no voice is chosen.
 pub(crate) fn is_japanese(c: char) -> bool {
     matches!(c,
         '\u{3005}'..='\u{3007}' | '\u{3041}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}'
@@ -58,10 +58,10 @@ fn spoken_row(cells: &[String]) -> String {
     cells.join(pause)
 }
 
-/// A block ends with a pause, whether it was written as a sentence or not.
+/// Adds a block, which ends with a pause, even if it is no sentence.
 fn add_block(utterances: &mut Vec<Utterance>, text: &str) {
     let mut separator = "\n";
-    // `1.` and the like belong to what follows them, whichever language that is.
+    // `1.` and similar belong to the next sentence, in any language.
     let mut pending = String::new();
     let sentences = sentences(text);
     let last = sentences.len().saturating_sub(1);
@@ -96,7 +96,7 @@ fn ends_with_pause(text: &str) -> bool {
     bare.ends_with(['.', '!', '?', ':', ';', ',', '…', '。', '！', '？', '：', '、', '．'])
 }
 
-/// Cut after every end of a sentence and the blanks that follow it; nothing is lost.
+/// Cuts after every end of a sentence and the following blanks, without losing text.
 fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -110,7 +110,7 @@ fn sentences(text: &str) -> Vec<&str> {
         }
         after_end = match c {
             '。' | '！' | '？' => true,
-            // `3.5` and `main.rs` are no ends.
+            // `3.5` and `main.rs` contain no ends.
             _ if c.is_whitespace() => after_end || matches!(previous, '.' | '!' | '?'),
             _ => after_end && goes_on,
         };
@@ -122,7 +122,7 @@ fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Line ends stay, tabs too; the codes that colour a terminal go as a whole.
+/// Removes control characters except line ends and tabs; codes that colour a terminal whole.
 fn without_control_characters(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

@@ -204,6 +204,6 @@ fn a_long_text_of_nothing_but_marks_is_read_in_time() {
     for mark in ["[", "](", "`", "<a ", "*", "_a", "| ", "> ", "# ", "&", ":a", "\\", "「。"] {
         spoken_text(&mark.repeat(20_000));
     }
-    // Time in proportion to the square of the length would be hours.
+    // Time quadratic in the length would be hours.
     spoken_text(&format!("https://a.b/{}", ")".repeat(1_000_000)));
 }

@@ -1,8 +1,8 @@
-//! How the file is laid out, so that what we add looks as if it had always been there.
+//! The layout of the file, so that added text looks like the text around it.
 //!
-//! Where members stand on lines of their own, ours do too, indented like their neighbours and with
-//! their line ends; where they stand in one line, ours follow in it. A group of ours is one line:
-//! a reader of the diff sees one line per hook, and whoever wants it out by hand takes one line out.
+//! If members are on separate lines, added ones are too, with the indentation and line ends of
+//! their neighbours; if they are in one line, added ones follow in it. An added group is one line:
+//! a diff shows one line per hook, and a user can remove a hook by removing one line.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::scan::byte_order_mark::split_mark;
 use crate::scan::json_tree::{Node, Value};
 use crate::scan::splice::Splice;
 
-/// Something to be written, before it is known how.
+/// A value to be written, before its layout is known.
 #[derive(Debug, Clone)]
 pub struct New {
     key: Option<&'static str>,
@@ -58,12 +58,12 @@ pub struct Layout<'a> {
     text: &'a str,
     /// One level of indentation.
     unit: String,
-    /// No spaces at all, as a program writes it.
+    /// Without any spaces, as a program writes it.
     is_tight: bool,
 }
 
 impl<'a> Layout<'a> {
-    /// Of a text that has no layout yet.
+    /// Builds the layout of a text that has none yet.
     pub fn plain(text: &'a str) -> Layout<'a> {
         Layout { text, unit: "  ".to_owned(), is_tight: false }
     }
@@ -80,7 +80,7 @@ impl<'a> Layout<'a> {
         layout
     }
 
-    /// The first container whose content is indented says by how much.
+    /// Returns the indentation of the first container whose content is indented.
     fn find_unit(&self, node: &Node) -> Option<String> {
         if let Some(first) = node.child_ranges().first().filter(|_| self.is_spread(node)) {
             let outer = self.line_indent(node.range.start);
@@ -98,7 +98,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Whether what is in it stands on lines of its own.
+    /// Returns whether the container's content is on separate lines.
     pub fn is_spread(&self, container: &Node) -> bool {
         let inside = self.inside(container);
         let first = container.child_ranges().first().map_or(inside.end, |first| first.start);
@@ -109,14 +109,14 @@ impl<'a> Layout<'a> {
         container.range.start + 1..container.range.end - 1
     }
 
-    /// The white space at the start of a place's line.
+    /// Returns the white space at the start of the line that contains `at`.
     pub fn line_indent(&self, at: usize) -> &'a str {
         let start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
         let line = split_mark(&self.text[start..]).1;
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
 
-    /// The line end of the neighbourhood: the one before, else the first of all.
+    /// Returns the nearest line end: the one before, else the first of all.
     pub fn line_end(&self, at: usize) -> &'static str {
         let before = self.text[..at].rfind('\n');
         match before.or_else(|| self.text.find('\n')) {
@@ -129,7 +129,7 @@ impl<'a> Layout<'a> {
         if self.is_tight { ",".to_owned() } else { ", ".to_owned() }
     }
 
-    /// What stands between two members of this object.
+    /// Returns the text between two members of this object.
     pub fn separator(&self, object: &Node, near: usize) -> String {
         if self.is_spread(object) {
             format!(",{}{}", self.line_end(near), self.line_indent(near))
@@ -149,7 +149,7 @@ impl<'a> Layout<'a> {
         self.key(new) + &body
     }
 
-    /// On lines of its own, the first of which is indented already.
+    /// Renders the value on separate lines, the first of which is indented already.
     pub fn render(&self, new: &New, indent: &str) -> String {
         self.render_with(new, indent, self.line_end(self.text.len()))
     }
@@ -176,8 +176,8 @@ impl<'a> Layout<'a> {
         new.key.map(|key| format!("\"{key}\"{colon}")).unwrap_or_default()
     }
 
-    /// Takes children out of a container and appends others. `when_empty` is what then stands
-    /// between the brackets if no child is left; `spreads` says how an empty container is filled.
+    /// Removes children from a container and appends others. `when_empty` is the text between the
+    /// brackets if no child is left; with `spreads` an empty container is filled on separate lines.
     pub fn edit_children(
         &self,
         container: &Node,
@@ -196,8 +196,8 @@ impl<'a> Layout<'a> {
         if !appended.is_empty() {
             splices.push(Splice::insert(last.end, self.behind(container, last, appended)));
         }
-        // Those in front of the first that stays, with the white space behind them; all others with
-        // the comma and the white space before them.
+        // Children before the first kept one are removed with the white space after them; all
+        // others with the comma and the white space before them.
         if kept[0] > 0 {
             splices.push(Splice::delete(children[0].start..children[kept[0]].start));
         }
@@ -225,7 +225,7 @@ impl<'a> Layout<'a> {
         written.collect()
     }
 
-    /// A container in which nothing that was there stays.
+    /// Fills a container that keeps none of its children.
     fn fill(
         &self,
         container: &Node,

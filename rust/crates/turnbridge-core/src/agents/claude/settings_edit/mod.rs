@@ -1,9 +1,8 @@
-//! Plans how our hooks get into Claude's `settings.json`, and out of it again.
+//! Plans the registration of Turnbridge's hooks in Claude's `settings.json`, and their removal.
 //!
-//! Pure: a text comes in, splices come out; reading and writing is elsewhere. Others' hooks are
-//! never touched: ours stand in groups of their own behind them, and are known again by the name
-//! of their program and `--origin settings`, wherever somebody has moved them and however the file
-//! was formatted since.
+//! Pure: a text comes in, splices come out; other code reads and writes. Other hooks are never
+//! touched: Turnbridge's are in separate groups after them. The name of their program and `--origin
+//! settings` identify them, even if the user has moved or reformatted them.
 
 mod layout;
 mod own;
@@ -25,7 +24,7 @@ pub use registration::{Form, Registration, StopGate};
 pub use removal::plan_remove;
 use removal::{Emptied, Stripped, is_effective, strip};
 
-/// Why a file is left as it is. Lines and columns count from 1.
+/// Why a file is left unchanged. Lines and columns count from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub reason: String,
@@ -54,7 +53,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What is to change. Nothing, when the file is as it should be.
+/// The changes to the file. Empty if the file needs none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     pub splices: Vec<Splice>,
@@ -70,17 +69,17 @@ impl Plan {
     }
 }
 
-/// How one event stands.
+/// The state of one event's registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registered {
     Yes,
-    /// Ours is there, but calls something else: another version, another place, another gate.
+    /// Turnbridge's hook exists, but calls another version, another place or another gate.
     Outdated,
     No,
 }
 
-/// Registers every event that is missing and updates what is outdated (KT-7, KT-9, KT-23, KT-24).
-/// A missing file is an empty text.
+/// Registers every missing event and updates outdated ones (KT-7, KT-9, KT-23, KT-24). A missing
+/// file is an empty text.
 pub fn plan_apply(text: &str, registration: &Registration) -> Result<Plan, Refusal> {
     if is_blank(text) {
         let layout = Layout::plain(text);
@@ -104,7 +103,7 @@ pub fn plan_apply(text: &str, registration: &Registration) -> Result<Plan, Refus
                 let edit = EventEdit::of(text, &layout, &member.value, event, registration)?;
                 splices.extend(edit.into_splices(&layout, hooks, &member.value));
             }
-            // An event that we registered once and do not any more.
+            // An event that an earlier version registered, and this one does not.
             None => match strip(&layout, &member.value, Emptied::unless_hidden(hooks, index)) {
                 Stripped::Emptied => dropped.push(index),
                 Stripped::Untouched => {}
@@ -120,7 +119,7 @@ pub fn plan_apply(text: &str, registration: &Registration) -> Result<Plan, Refus
     Ok(Plan { splices })
 }
 
-/// How each event stands, in the order in which they are registered.
+/// Returns the state of each event, in the order in which they are registered.
 pub fn inspect(
     text: &str,
     registration: &Registration,
@@ -146,7 +145,7 @@ pub fn inspect(
     events().map(state_of).collect()
 }
 
-/// What the file has Claude call of ours, whichever version and wherever it lies.
+/// Returns Turnbridge's calls in the file, of any version and at any path.
 pub fn own_calls(text: &str) -> Result<Vec<OwnCall>, Refusal> {
     if is_blank(text) {
         return Ok(Vec::new());
@@ -164,7 +163,7 @@ pub fn own_calls(text: &str) -> Result<Vec<OwnCall>, Refusal> {
     Ok(handlers.filter_map(own_call).collect())
 }
 
-/// Whether the user has switched all hooks off (`disableAllHooks`): ours will not run either.
+/// Returns whether the user has disabled all hooks (`disableAllHooks`), Turnbridge's too.
 pub fn all_hooks_are_off(text: &str) -> bool {
     parse(text).is_ok_and(|root| {
         root.get("disableAllHooks").map(|it| &it.value) == Some(&Value::Bool(true))
@@ -209,16 +208,16 @@ fn new_event(event: HookEventName, registration: &Registration) -> New {
     New::array(Some(event.as_str()), groups)
 }
 
-/// What has to happen to the value of one event.
+/// The changes to the value of one event.
 struct EventEdit {
     /// Inside groups that stay.
     changes: Vec<Splice>,
-    /// Groups that go.
+    /// Groups that are removed.
     removed: Vec<usize>,
     appended: Vec<New>,
-    /// How many of the wanted programs are there, in whatever version.
+    /// The number of wanted programs that exist, in any version.
     found: usize,
-    /// It is one group where Claude Code expects a list of them (X38).
+    /// The value is one group where Claude Code expects a list of them (X38).
     wraps: bool,
 }
 
@@ -285,7 +284,7 @@ impl EventEdit {
     }
 }
 
-/// Makes a handler of ours call what is wanted; what else the user wrote into it stays.
+/// Makes a handler call the wanted program; the user's other members in it stay.
 fn update(layout: &Layout<'_>, handler: &Node, wanted: &Wanted) -> Vec<Splice> {
     let mut splices = Vec::new();
     let Some(command) = handler.get("command") else { return splices };

@@ -1,9 +1,9 @@
-//! Knows our own entries among others'.
+//! Recognises Turnbridge's entries among others.
 
 use crate::agents::hook_table::HookProgram;
 use crate::scan::json_tree::Node;
 
-/// An entry of ours as it is written: the path of its program, and the arguments.
+/// An entry of Turnbridge as written: the path of its program, and the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnCall {
     pub program: String,
@@ -15,14 +15,14 @@ impl OwnCall {
         program_named(&self.program) == Some(HookProgram::StopGate)
     }
 
-    /// It only records: every turn ends.
+    /// Returns whether it only records, so that every turn ends.
     pub fn has_no_gate(&self) -> bool {
         self.arguments.iter().any(|argument| argument == "--no-gate")
     }
 }
 
-/// Which of our programs a handler calls on behalf of the settings; `None`: it is not ours. Where
-/// the program lies does not matter: it may have been moved.
+/// Returns the hook program that a handler calls from the settings, or `None` if it is not
+/// Turnbridge's. The program's folder does not matter, because it may have been moved.
 pub fn program_of(handler: &Node) -> Option<HookProgram> {
     program_named(&own_call(handler)?.program)
 }
@@ -57,7 +57,7 @@ fn names_settings(arguments: &[String]) -> bool {
     arguments.windows(2).any(|pair| pair == ["--origin", "settings"])
 }
 
-/// The words of a simple command line, as far as our own need it. A backslash counts as itself
+/// Splits a simple command line into words, as far as Turnbridge's need it. A backslash is literal
 /// where it can only be part of a Windows path.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();

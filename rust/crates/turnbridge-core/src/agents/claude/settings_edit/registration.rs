@@ -1,4 +1,4 @@
-//! What is to be registered: which program for which event, and how it is called.
+//! The wanted registration: the program for each event, and its arguments.
 
 use super::layout::New;
 use crate::agents::hook_table::{HookCall, HookEventName, HookProgram};
@@ -7,7 +7,7 @@ use crate::text::shell_words::shell_word;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
-    /// The absolute paths of our executables.
+    /// The absolute paths of the executables.
     pub status: String,
     pub stop_gate: String,
     pub notify: String,
@@ -15,23 +15,23 @@ pub struct Registration {
     pub stop_gate_is: StopGate,
 }
 
-/// How Claude Code is told what to run.
+/// The form of a command in the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// `command` and `args`: no shell in between.
+    /// `command` and `args`: no shell runs them.
     Exec,
     /// One command line, for a Claude Code that does not know `args`.
     Shell,
 }
 
-/// Settings bring no way to speak, so the gate is off unless the user wants it.
+/// Settings contain no tool that speaks, so the gate is off unless the user wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopGate {
     On,
     Off,
 }
 
-/// One entry as it should be.
+/// A wanted entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub program: HookProgram,
@@ -43,7 +43,7 @@ pub(super) struct Wanted {
 }
 
 impl Registration {
-    /// What the table says, called on behalf of the settings.
+    /// Returns the entries of the table for an event, with the arguments of the settings.
     pub(super) fn wanted(&self, event: HookEventName) -> Vec<Wanted> {
         event.calls(Agent::Claude).iter().map(|call| self.call(call)).collect()
     }

@@ -1,7 +1,7 @@
-//! Takes what is ours out of the settings again.
+//! Removes Turnbridge's entries from the settings.
 //!
-//! While the text before we came is known, even an empty list gets back what stood between its
-//! brackets; without it, containers that held ours alone go with them.
+//! If the text before the registration is known, even an empty list has the same text between its
+//! brackets again. Otherwise containers that held only Turnbridge's entries are removed with them.
 
 use super::layout::Layout;
 use super::own::program_of;
@@ -9,8 +9,8 @@ use super::{Plan, Refusal, is_blank, parse_settings};
 use crate::scan::json_tree::{Node, Value};
 use crate::scan::splice::Splice;
 
-/// Takes out what is ours, and the containers that stood there for it alone. `before` is the text
-/// before we came, if it is known: what was empty then stays, as it was written then.
+/// Removes Turnbridge's entries, and the containers that exist only for them. `before` is the text
+/// before the registration, if known: a container that was empty then stays as it was written.
 pub fn plan_remove(text: &str, before: Option<&str>) -> Result<Plan, Refusal> {
     if is_blank(text) {
         return Ok(Plan::default());
@@ -46,31 +46,31 @@ pub fn plan_remove(text: &str, before: Option<&str>) -> Result<Plan, Refusal> {
     }
 }
 
-/// Of members with the same key the last counts.
+/// Returns whether the member counts: of members with the same key the last does.
 pub(super) fn is_effective(object: &Node, index: usize) -> bool {
     let members = object.members();
     members[index + 1..].iter().all(|later| later.key != members[index].key)
 }
 
-/// What is left of a container after what is ours has gone.
+/// The rest of a container after Turnbridge's entries were removed.
 pub(super) enum Stripped {
     Untouched,
     Changed(Vec<Splice>),
-    /// Nothing is left, and nothing says that it should stay.
+    /// It is empty, and has no reason to stay.
     Emptied,
 }
 
-/// What becomes of a container that held ours alone.
+/// What to do with a container that held only Turnbridge's entries.
 #[derive(Clone, Copy)]
 pub(super) enum Emptied<'a> {
     Drop,
-    /// It was empty before we came; this stood between its brackets.
+    /// It was empty before the registration; this was the text between its brackets.
     Keep(&'a str),
 }
 
 impl Emptied<'_> {
-    /// A member that hides an earlier one with the same key has to stay: without it, the earlier
-    /// one would count.
+    /// Keeps a member that hides an earlier one with the same key: without it, the earlier one
+    /// would count.
     pub fn unless_hidden(object: &Node, index: usize) -> Emptied<'static> {
         let members = object.members();
         let same_key = members.iter().filter(|member| member.key == members[index].key);
@@ -150,8 +150,8 @@ fn remove_from_hooks(
     Stripped::Changed(changes)
 }
 
-/// Undoes what X38 asks for: the list of one group, in front of ours, is that group again. `None`
-/// when others have touched the list since.
+/// Undoes the change of X38: the list of one group, before Turnbridge's, becomes that group again.
+/// Returns `None` if the user has changed the list since.
 fn unwrap(event: &Node) -> Option<Vec<Splice>> {
     let is_ours = |group: &Node| {
         let handlers = group.get("hooks").map(Node::elements).unwrap_or_default();
@@ -167,19 +167,19 @@ fn unwrap(event: &Node) -> Option<Vec<Splice>> {
     })
 }
 
-/// The file before we came. A later version of us may find an earlier one's entries in it.
+/// Returns the file before the registration. It may contain entries of an earlier version.
 fn without_ours(before: &str) -> String {
     plan_remove(before, None).map_or_else(|_| before.to_owned(), |plan| plan.applied_to(before))
 }
 
 struct Origin<'a> {
     text: &'a str,
-    /// `None`: there was nothing at all.
+    /// `None`: the file was empty.
     root: Option<Node>,
 }
 
 impl<'a> Origin<'a> {
-    /// `None` when it is not known.
+    /// Returns `None` if the text before is not known, or cannot be parsed.
     fn of(before: Option<&'a str>) -> Option<Origin<'a>> {
         let text = before?;
         if is_blank(text) {
@@ -188,7 +188,7 @@ impl<'a> Origin<'a> {
         Some(Origin { text, root: Some(parse_settings(text).ok()?) })
     }
 
-    /// What stood between the brackets of a container that was empty.
+    /// Returns the text between the brackets of a container that was empty.
     fn inside_of(&self, node: &Node) -> &'a str {
         let range = node.range.start + 1..node.range.end.saturating_sub(1);
         let is_container = matches!(node.value, Value::Array(_) | Value::Object(_));

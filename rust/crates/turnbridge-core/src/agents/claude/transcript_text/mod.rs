@@ -1,9 +1,8 @@
-//! A turn's prompt and answer from the end of a Claude transcript.
+//! Reads a turn's prompt and answer from the end of a Claude transcript.
 //!
-//! For turns whose hooks did not tell: they carry both, so this is the second choice, and it may
-//! come too early, since Claude writes the answer up to 100 ms after the Stop hook has begun.
-//! Only what a person or the agent said is taken: no tool results, no thinking, nothing that
-//! Claude put in itself.
+//! It serves turns whose hooks did not report them. Hooks are preferred, because the transcript may
+//! be read too early: Claude writes the answer up to 100 ms after the Stop hook has begun. Only
+//! texts of the user or the agent count: no tool results, no thinking, no insertions of Claude.
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -27,8 +26,8 @@ wanted_fields! {
     BlockText: WHOLE, [Key("message"), Key("content"), Each, Key("text")];
 }
 
-/// What the user typed to begin the turn, or the last one that the tail tells of. `tail` may
-/// begin and end in the middle of a line.
+/// Returns the prompt that began the turn, or the last prompt in the tail. `tail` may begin and end
+/// in the middle of a line.
 pub fn last_prompt(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
     let entries = entries(tail).into_iter().rev();
     let mut of_turn = entries.filter(|entry| entry.is_of(prompt_id) != Some(false));
@@ -38,8 +37,8 @@ pub fn last_prompt(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
     })
 }
 
-/// What the agent said last in the turn, after the last tool that it used. Nothing if it has not
-/// said anything since, or not in this tail.
+/// Returns the agent's last text in the turn, after the last tool that it used. Returns `None` if
+/// it has written no text since, or none in this tail.
 pub fn last_answer(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut is_asked_again = false;
@@ -48,13 +47,13 @@ pub fn last_answer(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
         match (place, entry.is_of(prompt_id)) {
             (Place::InTurn, Some(false)) => break,
             (Place::InTurn, Some(true)) | (_, None) => {}
-            // What was said before is of a turn before.
+            // Text before this belongs to an earlier turn.
             (_, Some(true)) => (place, texts) = (Place::InTurn, Vec::new()),
             (_, Some(false)) => place = Place::Elsewhere,
         }
         match entry.kind {
             Kind::Prompt(_) | Kind::Command(_) | Kind::ToolResult => texts.clear(),
-            // A hook wants more. If there is no more, what was said before is the answer.
+            // A hook has continued the agent. If no text follows, the text before is the answer.
             Kind::Feedback => is_asked_again = true,
             Kind::Answer(said) => {
                 if std::mem::take(&mut is_asked_again) {
@@ -68,10 +67,10 @@ pub fn last_answer(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
     (place != Place::Elsewhere && !texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// Where the reader is. Only the user's records say to which turn they belong.
+/// The reader's position. Only the user's records name their turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Then the tail ends in the turn that it begins in, which is the one asked for.
+    /// The tail then ends in the turn that it begins in, which is the wanted one.
     Unknown,
     InTurn,
     Elsewhere,
@@ -79,24 +78,24 @@ enum Place {
 
 enum Kind {
     Prompt(String),
-    /// As it was typed.
+    /// As typed.
     Command(String),
     ToolResult,
     Feedback,
-    /// Of a command that Claude ran by itself.
+    /// The output of a command that Claude ran without a turn.
     LocalOutput,
     Answer(Vec<String>),
     Other,
 }
 
-/// A record, as far as it matters here.
+/// A record, with the fields used here.
 struct Entry {
     prompt_id: Option<String>,
     kind: Kind,
 }
 
 impl Entry {
-    /// Nothing if it does not say, or no turn is asked for.
+    /// Returns `None` if the record names no turn, or no turn is wanted.
     fn is_of(&self, prompt_id: Option<&str>) -> Option<bool> {
         Some(self.prompt_id.as_deref()? == prompt_id?)
     }
@@ -110,7 +109,7 @@ fn entries(tail: &[u8]) -> Vec<Entry> {
         if prompt_id.is_none() && matches!(kind, Kind::Other) {
             continue;
         }
-        // `/model` and the like began no turn.
+        // `/model` and similar commands began no turn.
         if let (Kind::LocalOutput, Some(Entry { kind: command @ Kind::Command(_), .. })) =
             (&kind, entries.last_mut())
         {
@@ -184,7 +183,7 @@ impl Record {
     }
 }
 
-/// What Claude writes under the user's name without the user having typed it.
+/// The beginnings of texts that Claude writes as the user without the user having typed them.
 const NOT_TYPED: [&str; 7] = [
     "[Request interrupted by user",
     "<local-command-",
@@ -200,7 +199,7 @@ fn is_typed(content: &str) -> bool {
     !begin.is_empty() && !NOT_TYPED.iter().any(|text| begin.starts_with(text))
 }
 
-/// A command as it was typed, from how it is recorded.
+/// Returns a command as typed, from its record.
 fn typed_command(content: &str) -> Option<String> {
     let begin = content.trim_start();
     if let Some(rest) = begin.strip_prefix("<bash-input>") {
@@ -208,7 +207,7 @@ fn typed_command(content: &str) -> Option<String> {
     }
     let (_, rest) = begin.strip_prefix("<command-").and(begin.split_once("<command-name>"))?;
     let (name, rest) = rest.split_once("</command-name>")?;
-    // The last mark, since what was typed may hold one, too.
+    // The last mark, since the typed text may contain one, too.
     let arguments = rest.split_once("<command-args>").map(|(_, arguments)| arguments);
     let arguments = arguments.and_then(|arguments| arguments.rsplit_once("</command-args>"));
     Some(format!("{name} {}", arguments.unwrap_or_default().0).trim().to_owned())

@@ -6,7 +6,7 @@ macro_rules! recorded {
     };
 }
 
-/// Prompt and answer, the prompt without the script that the fake model played.
+/// Prompt and answer, the prompt without the script of the fake model.
 fn read(transcript: &str, prompt_id: Option<&str>) -> String {
     let tail = transcript.as_bytes();
     let [prompt, answer] =
@@ -163,7 +163,7 @@ fn nothing_is_cut_off_a_long_text() {
     assert_eq!(last_answer(whole.as_bytes(), None).as_ref(), Some(&long));
 }
 
-/// Time in proportion to the square of the blocks would be minutes.
+/// Time quadratic in the number of blocks would be minutes.
 #[test]
 fn a_message_of_very_many_blocks_takes_time_in_proportion() {
     let blocks = vec![r#"{"type":"text","text":"x"}"#; 200_000].join(",");

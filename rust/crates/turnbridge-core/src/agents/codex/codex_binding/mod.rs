@@ -1,14 +1,14 @@
-//! Which Codex thread a terminal pane shows.
+//! Tracks which Codex thread a terminal pane shows.
 //!
-//! A launch says it at once (`resume ID`), or it leaves a marker on the pane, and the next new
-//! thread that begins in the launch's folder is the pane's. A marker waits as long as it takes
-//! (KT-70, X15): only the shell's prompt, the pane's end or the next launch takes it away. What
-//! happens inside of the interface, as `/resume`, is not seen and changes nothing (KT-71). All
-//! of this says where a thread is shown, and never in what state it is (KT-57).
+//! A launch names the thread (`resume ID`), or it leaves a marker on the pane. The next new thread
+//! that begins in the launch's folder is then the pane's. A marker has no timeout (KT-70, X15):
+//! only the shell's prompt, the pane's end or the next launch removes it. Actions inside the
+//! interface, such as `/resume`, are not visible and change nothing (KT-71). All of this shows
+//! where a thread is shown, and never its state (KT-57).
 //!
-//! Nothing tells which pane a new thread came from, so of several that wait in one folder the
-//! one that has waited longest gets it, and only that one. It is wrong when the user types into
-//! the younger one first; the next new thread then goes to the other, and both are bound.
+//! No source names the pane of a new thread. So if several panes wait in one folder, the one that
+//! has waited longest gets it, and only that one. This is wrong if the user types into the younger
+//! one first; the next new thread then binds the other pane, and both are bound.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -21,15 +21,15 @@ use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// The shell of a pane ran Codex. Links in `cwd`, and in the launch's own directory, are for
-    /// the caller to resolve: Codex writes real paths into its rollouts.
+    /// The shell of a pane ran Codex. The caller resolves links in `cwd` and in the launch's
+    /// directory: Codex writes real paths into its rollouts.
     Launched {
         pane: PaneId,
         launch: Launch,
         cwd: String,
         at: Timestamp,
     },
-    /// The shell is back, so whatever ran in the pane is not (KT-72).
+    /// The shell is back, so the program in the pane has ended (KT-72).
     PromptReturned {
         pane: PaneId,
     },
@@ -40,7 +40,7 @@ pub enum Input {
     RolloutAppeared(Rollout),
 }
 
-/// What the first line of a rollout file says.
+/// The facts in the first line of a rollout file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rollout {
     pub thread: SessionId,
@@ -50,9 +50,9 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// Of the file's first line, which was written when somebody first spoke to the thread. When
-    /// it began is in its id (UUID 7), and that may have been minutes before: an old thread that
-    /// first speaks now must not be taken for a new one.
+    /// Reads the file's first line, which is written at the first prompt of the thread. The
+    /// thread's beginning is in its id (UUID 7), and may be minutes earlier: an old thread with its
+    /// first prompt now must not be taken for a new one.
     pub fn of(meta: &ThreadMeta, written_at: Option<Timestamp>) -> Option<Rollout> {
         let id = meta.id.as_deref()?;
         Some(Rollout {
@@ -64,7 +64,7 @@ impl Rollout {
     }
 }
 
-/// The time that a UUID of version 7 begins with.
+/// Returns the time at the beginning of a UUID of version 7.
 fn time_in_uuid(id: &str) -> Option<Timestamp> {
     let digits = id.get(..8)?.to_owned() + id.get(9..13)?;
     let is_version_7 = is_uuid(id) && id.as_bytes().get(14) == Some(&b'7');
@@ -72,12 +72,12 @@ fn time_in_uuid(id: &str) -> Option<Timestamp> {
     Some(Timestamp::from_millis(millis))
 }
 
-/// What began a thread.
+/// The program or thread that began a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Codex's own interface, or something that cannot be told from it.
+    /// Codex's own interface, or a program that looks the same.
     Interface,
-    /// `codex exec`, by the record's `source`. Not by its `originator`, which a fork takes over.
+    /// `codex exec`, by the record's `source`. Not by its `originator`, which a fork copies.
     Exec,
     /// Another thread: sub-agents and reviews, which no pane shows.
     Thread,
@@ -95,20 +95,20 @@ impl Origin {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bindings {
-    /// Only those in which Codex may be running.
+    /// Only the panes in which Codex may be running.
     panes: BTreeMap<PaneId, Pane>,
     /// Every thread whose rollout has been seen, and when it began.
     visible: BTreeMap<SessionId, Timestamp>,
 }
 
-/// What a pane with Codex in it has.
+/// The state of a pane with Codex in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pane {
     Waiting(Marker),
     Bound(SessionId),
 }
 
-/// In the order in which new threads are given out.
+/// Ordered as new threads are assigned.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Marker {
     pub expected: Expected,
@@ -119,13 +119,13 @@ pub struct Marker {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Expected {
     NewThread,
-    /// `resume` that names no thread: it mostly goes on with an old one, so whoever surely
-    /// begins a new one comes first.
+    /// `resume` that names no thread: it usually continues an old one, so a pane that certainly
+    /// begins a new one precedes it.
     PerhapsNewThread,
 }
 
 impl Bindings {
-    /// As they were kept.
+    /// Restores the stored bindings.
     pub fn restore(
         panes: impl IntoIterator<Item = (PaneId, Pane)>,
         seen: impl IntoIterator<Item = (SessionId, Timestamp)>,
@@ -137,13 +137,13 @@ impl Bindings {
         self.panes.iter()
     }
 
-    /// The threads that have been seen, and when each began.
+    /// Returns the threads that have been seen, and when each began.
     pub fn seen(&self) -> impl Iterator<Item = (&SessionId, Timestamp)> {
         self.visible.iter().map(|(thread, began)| (thread, *began))
     }
 
-    /// Forgets the threads that no pane shows and no marker could be given: all others are to be
-    /// kept, or one would be given out twice.
+    /// Removes the threads that no pane shows and no marker could be assigned. All others must
+    /// stay, or one would be assigned twice.
     pub fn forget_old_threads(&mut self) {
         let oldest = self.oldest_marker();
         let panes = &self.panes;
@@ -153,7 +153,7 @@ impl Bindings {
         });
     }
 
-    /// Since when a pane has waited for a new thread.
+    /// Returns since when a pane has waited for a new thread.
     pub fn oldest_marker(&self) -> Option<Timestamp> {
         let at = |pane: &Pane| match pane {
             Pane::Waiting(marker) => Some(marker.at),
@@ -162,7 +162,7 @@ impl Bindings {
         self.panes.values().filter_map(at).min()
     }
 
-    /// The threads that were named by `resume ID` and not seen yet.
+    /// Returns the threads that were named by `resume ID` and not seen yet.
     pub fn unseen_threads(&self) -> impl Iterator<Item = &SessionId> {
         self.panes.values().filter_map(|pane| match pane {
             Pane::Bound(thread) if !self.visible.contains_key(thread) => Some(thread),
@@ -173,8 +173,8 @@ impl Bindings {
     pub fn take(&mut self, input: Input) {
         match input {
             Input::Launched { pane, launch, cwd, at } => {
-                // The shell was back before it ran anything, even if its prompt was not seen:
-                // so a launch without an interface (KT-66) ends what the pane had, too.
+                // The shell was back before it ran any program, even if its prompt was not seen: so
+                // a launch without an interface (KT-66) also ends the pane's state.
                 match pane_after(&launch, &cwd, at) {
                     Some(state) => self.panes.insert(pane, state),
                     None => self.panes.remove(&pane),
@@ -187,19 +187,19 @@ impl Bindings {
         }
     }
 
-    /// The thread that the pane shows. One that was named by `resume ID` counts from when its
+    /// Returns the thread that the pane shows. A thread named by `resume ID` counts once its
     /// rollout has been seen, before or after (KT-67): the id may be a mistake.
     pub fn thread_of(&self, pane: &PaneId) -> Option<&SessionId> {
         self.panes.get(pane).and_then(|state| self.shown(state))
     }
 
-    /// The panes that show the thread: several clients of one are allowed (KT-53).
+    /// Returns the panes that show the thread: several clients of one are allowed (KT-53).
     pub fn panes_of<'a>(&'a self, thread: &SessionId) -> impl Iterator<Item = &'a PaneId> {
         let shows = move |state| self.shown(state).is_some_and(|shown| shown == thread);
         self.panes.iter().filter(move |(_, state)| shows(state)).map(|(pane, _)| pane)
     }
 
-    /// Whether the pane's marker waits for a new thread.
+    /// Returns whether the pane's marker waits for a new thread.
     pub fn is_waiting(&self, pane: &PaneId) -> bool {
         matches!(self.panes.get(pane), Some(Pane::Waiting(_)))
     }
@@ -215,7 +215,7 @@ impl Bindings {
         let may_be_shown = rollout.origin != Origin::Thread;
         let is_first_sight = may_be_shown
             && self.visible.insert(rollout.thread.clone(), rollout.created_at).is_none();
-        // Whoever resumed it before we saw it has it already; no marker waited for it.
+        // A pane that resumed it before it was seen has it already; no marker waited for it.
         let is_taken =
             self.panes.values().any(|state| *state == Pane::Bound(rollout.thread.clone()));
         if !is_first_sight || is_taken || rollout.origin != Origin::Interface {
@@ -235,7 +235,7 @@ impl Bindings {
     }
 }
 
-/// `None` when the launch brings no interface.
+/// Returns the pane's state after a launch, or `None` if the launch has no interface.
 fn pane_after(launch: &Launch, cwd: &str, at: Timestamp) -> Option<Pane> {
     if !launch.tui {
         return None;
@@ -253,7 +253,7 @@ fn pane_after(launch: &Launch, cwd: &str, at: Timestamp) -> Option<Pane> {
     Some(Pane::Waiting(Marker { expected, at, folder: plain(&folder) }))
 }
 
-/// Without `.` and `..`, as far as the text tells.
+/// Returns the path without `.` and `..`, by its text only.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

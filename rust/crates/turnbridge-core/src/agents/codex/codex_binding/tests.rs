@@ -18,7 +18,7 @@ fn second(number: i64) -> Timestamp {
     Timestamp::from_micros(number * 1_000_000)
 }
 
-/// Spaces part the words; `_` is a space inside of one.
+/// Spaces separate the words; `_` is a space inside one.
 fn launched(pane: &str, line: &str, cwd: &str, at: i64) -> Input {
     let words: Vec<String> = line.split(' ').map(|word| word.replace('_', " ")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -39,7 +39,7 @@ fn appeared(id: &str, cwd: &str, created_at: i64) -> Input {
     Input::RolloutAppeared(rollout(id, cwd, created_at))
 }
 
-/// What is seen of the panes `1` to `3`: a thread, `?` while one waits, `-` for nothing.
+/// The state of the panes `1` to `3`: a thread, `?` while one waits, `-` for none.
 fn shown(bindings: &Bindings) -> String {
     let show = |name| {
         let pane = pane(name);
@@ -262,7 +262,7 @@ fn a_thread_that_was_resumed_before_it_was_seen_is_not_given_to_a_marker() {
     check([wait, resume, appeared(OLD, "/p", 15)], &format!("? {OLD} -"));
 }
 
-/// The same sequence for the same seed, and nothing more is asked of it.
+/// A pseudo-random sequence, the same for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -325,7 +325,7 @@ fn a_binding_is_explained_by_its_launch_or_by_one_new_thread_over_any_sequence()
     assert!(bound_by_markers > 1_000, "the walk hardly binds anything: {bound_by_markers}");
 }
 
-/// The thread that the step has given to a marker.
+/// Returns the thread that the step has assigned to a marker.
 #[track_caller]
 fn check_step(before: &Bindings, input: &Input, after: &Bindings, seed: u64) -> Option<SessionId> {
     let context = format!("seed {seed}: {input:?}\n{before:?}\n{after:?}");

@@ -1,11 +1,11 @@
-//! What the lines of a Codex rollout mean: they become the same events as Claude's hooks, and
-//! `advance` decides the state from them.
+//! Interprets the lines of a Codex rollout as the same events as Claude's hooks; `advance` decides
+//! the state from them.
 //!
-//! Codex writes when a turn begins (`task_started`) and how it ends (`task_complete`,
-//! `turn_aborted`); nothing else ends it, however finished the agent sounds. Ids are not
-//! compared: a review starts one turn and completes another. Only threads of versions before
-//! that (about 0.100) are judged by what was said (KT-46..49). An approval on the screen leaves
-//! no record: such a turn is `working` here (KT-54). Nothing is inferred from silence (KT-51).
+//! Codex records when a turn begins (`task_started`) and how it ends (`task_complete`,
+//! `turn_aborted`). No other record ends it, however final the agent's text is. Ids are not
+//! compared: a review starts one turn and completes another. Only threads of versions before that
+//! (about 0.100) are judged by their messages (KT-46..49). An approval on the screen leaves no
+//! record: such a turn is `working` here (KT-54). Nothing is inferred from silence (KT-51).
 
 use crate::agents::codex::rollout_wire::{
     Answer, Dialect, Line, Phase, Record, TaskError, ThreadKind, ThreadMeta,
@@ -16,7 +16,7 @@ use crate::session::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
 use crate::session::{Detail, Session, State};
 use crate::timestamp::Timestamp;
 
-/// Open calls remembered. A model that starts more at once has not been seen.
+/// The limit of stored open calls. No model has been seen to start more in parallel.
 const MAX_CALLS: usize = 256;
 
 /// A thread, as far as its rollout has been read.
@@ -26,13 +26,13 @@ pub struct RolloutThread {
     cwd: Option<String>,
     model: Option<String>,
     has_begun: bool,
-    /// It has told when a turn begins or ends.
+    /// The thread has records of the beginning or end of turns.
     has_tasks: bool,
-    /// It is of a version that tells.
+    /// It is of a version that writes such records.
     is_modern: bool,
-    /// Something in it could not be read.
+    /// A line of it could not be read.
     is_damaged: bool,
-    /// Messages come as `response_item` too, which say whether they are only commentary.
+    /// Messages come as `response_item` too, which show whether they are only commentary.
     has_messages: bool,
     turn: ThreadTurn,
     last_at: Option<Timestamp>,
@@ -45,9 +45,9 @@ struct ThreadTurn {
     prompt: Option<String>,
     answer: Option<String>,
     calls: Vec<ToolCall>,
-    /// Nothing has followed the prompt yet: the same text again is the same prompt.
+    /// No record has followed the prompt yet: the same text again is the same prompt.
     is_fresh: bool,
-    /// It has looked finished before (KT-48), and gone on.
+    /// It looked finished before (KT-48), and continued.
     has_ended: bool,
 }
 
@@ -59,7 +59,7 @@ enum Progress {
     Aborted,
 }
 
-/// One thing that a line means. Make an `Event` of it with `RolloutThread::event`.
+/// An event of a line. `RolloutThread::event` makes an `Event` of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolloutEvent {
     pub at: Timestamp,
@@ -68,7 +68,7 @@ pub struct RolloutEvent {
 }
 
 impl RolloutThread {
-    /// Takes the next line and says what it means, mostly nothing.
+    /// Takes the next line and returns its events, usually none.
     pub fn take(&mut self, line: Line) -> Vec<RolloutEvent> {
         if line.record == Record::Blank {
             return Vec::new();
@@ -76,7 +76,7 @@ impl RolloutThread {
         let at = self.time_of(line.at);
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         let kinds = match line.record {
-            // A sub-agent's file goes on with its parent's.
+            // A sub-agent's file continues with its parent's.
             Record::SessionMeta(meta) if is_first => {
                 self.begin(meta);
                 Vec::new()
@@ -87,9 +87,9 @@ impl RolloutThread {
         kinds.into_iter().map(named).collect()
     }
 
-    /// The event for the session that the user sees. Threads that work for another one are folded
-    /// into it, as a sub-agent's hooks are. `None` for a thread whose first line could not be read:
-    /// whose it is is not known.
+    /// Returns the event for the session that the user sees. Threads that work for another one are
+    /// merged into it, as a sub-agent's hooks are. Returns `None` for a thread whose first line
+    /// could not be read: its session is not known.
     pub fn session_event(&self, event: RolloutEvent) -> Option<Event> {
         let meta = self.meta.as_ref()?;
         let own_id = meta.id.as_deref()?;
@@ -103,7 +103,7 @@ impl RolloutThread {
         Some(Event { agent_id, ..event })
     }
 
-    /// The event for the session `session_id`, which `process` carries.
+    /// Returns the event for the session `session_id`, which `process` carries.
     pub fn event(&self, event: RolloutEvent, session_id: SessionId, process: ProcessKey) -> Event {
         Event {
             session: SessionKey::new(Agent::Codex, session_id),
@@ -122,7 +122,7 @@ impl RolloutThread {
         }
     }
 
-    /// What the file begins with. Absent when its first line could not be read.
+    /// Returns the file's first record, or `None` if it could not be read.
     pub fn meta(&self) -> Option<&ThreadMeta> {
         self.meta.as_ref()
     }
@@ -135,18 +135,19 @@ impl RolloutThread {
         self.turn.id.as_deref()
     }
 
-    /// What the user said last in the turn that runs, or ran last.
+    /// Returns the user's last text in the turn that runs, or ran last.
     pub fn prompt(&self) -> Option<&str> {
         self.turn.prompt.as_deref()
     }
 
-    /// What the agent said last in it.
+    /// Returns the agent's last text in it.
     pub fn answer(&self) -> Option<&str> {
         self.turn.answer.as_deref()
     }
 
-    /// Whether only a turn's own record can end it. A damaged line may have been the beginning
-    /// of a turn; a whole file without one is judged by what was said, whatever wrote it.
+    /// Returns whether only a turn's own record can end it. A damaged line may have been the
+    /// beginning of a turn; a whole file without one is judged by its messages, whatever its
+    /// version.
     fn is_exact(&self) -> bool {
         let may_tell = self.is_modern || self.meta.is_none();
         self.has_tasks || (self.is_damaged && may_tell)
@@ -159,8 +160,8 @@ impl RolloutThread {
         self.meta = Some(meta);
     }
 
-    /// The order of lines is the truth. Times that go back a little, as those of two writers
-    /// can, would make `advance` drop what they belong to.
+    /// Returns a time that agrees with the order of lines, which is authoritative. With a time that
+    /// goes back a little, as those of two writers can, `advance` would drop the event.
     fn time_of(&mut self, at: Option<Timestamp>) -> Timestamp {
         let at = match (at, self.last_at) {
             (Some(at), Some(last)) if at < last && last.since(at) <= LATE => last,
@@ -176,7 +177,7 @@ impl RolloutThread {
             Record::TurnContext { cwd, model, turn_id, .. } => {
                 self.cwd = cwd.or(self.cwd.take());
                 self.model = model.or(self.model.take());
-                // Versions that name their turns also tell when they begin.
+                // Versions that name their turns also record when they begin.
                 self.is_modern |= turn_id.is_some();
                 Vec::new()
             }
@@ -200,7 +201,7 @@ impl RolloutThread {
             }
             Record::UserMessage { text } => {
                 self.has_messages = true;
-                // The thread's own event follows, with the very words.
+                // The thread's own event follows, with the exact text.
                 if self.is_exact() { Vec::new() } else { self.user_said(text) }
             }
             Record::AgentSaid { text, phase, dialect } => {
@@ -210,7 +211,7 @@ impl RolloutThread {
             }
             Record::AssistantMessage { text, phase } => {
                 self.has_messages = true;
-                // Of an exact thread it may be the summary that a compaction made.
+                // In an exact thread it may be the summary of a compaction.
                 if self.is_exact() { Vec::new() } else { self.agent_said(text, phase) }
             }
             Record::CallBegan { tool, call_id } => self.call_began(tool, call_id),
@@ -252,8 +253,8 @@ impl RolloutThread {
         }
     }
 
-    /// The record counts whatever was thought of the turn before: its beginning may have been
-    /// unreadable, or it looked finished (KT-48).
+    /// Ends the turn. The record counts in any state of the turn before: its beginning may have
+    /// been unreadable, or it looked finished (KT-48).
     fn abort(&mut self) -> Vec<EventKind> {
         let turn = &mut self.turn;
         turn.calls.clear();
@@ -274,7 +275,7 @@ impl RolloutThread {
             return Vec::new();
         }
         if is_running && turn.prompt.is_some() {
-            // Said while the agent works: the same turn, and a question stays open.
+            // Typed while the agent works: the same turn, and a question stays open.
             turn.prompt = Some(text);
             return Vec::new();
         }
@@ -331,8 +332,8 @@ impl RolloutThread {
         vec![EventKind::ToolEnded { call: ToolCall { tool, id, input: 0 }, speak: None }]
     }
 
-    /// Whether a tool call can be the turn's. What a background process leaves behind after the
-    /// end is not; of a thread that is not exact, a turn that only looked finished goes on.
+    /// Returns whether a tool call can be the turn's. A call of a background process after the end
+    /// is not; in a thread that is not exact, a turn that only looked finished continues.
     fn can_go_on(&mut self) -> bool {
         let is_over = match self.turn.progress {
             Progress::Open => false,
@@ -347,7 +348,7 @@ impl RolloutThread {
     }
 }
 
-/// How the last turn in these lines ended, and when. `None`: it is open, or they do not tell.
+/// Returns how the last turn in these lines ended, and when; `None` if it is open or not in them.
 pub fn last_end(lines: impl DoubleEndedIterator<Item = Line>) -> Option<RolloutEvent> {
     for line in lines.rev() {
         let kind = match line.record {
@@ -363,7 +364,7 @@ pub fn last_end(lines: impl DoubleEndedIterator<Item = Line>) -> Option<RolloutE
     None
 }
 
-/// 0.98 did not, 0.140 does; in between it began at about 0.100.
+/// Returns whether the version records turns: 0.98 did not, 0.140 does; the first was about 0.100.
 fn records_turns(cli_version: &str) -> bool {
     let mut parts = cli_version.split('.').map(str::parse::<u32>);
     match (parts.next(), parts.next()) {
@@ -380,7 +381,7 @@ fn ended(answer: Option<String>, is_continued: bool) -> EventKind {
 /// A thread's state in Codex's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadState {
-    /// Nothing has happened in it yet (KT-50).
+    /// The thread has no event yet (KT-50).
     None,
     Working,
     WaitingUser,
@@ -419,7 +420,7 @@ impl ThreadState {
     }
 }
 
-/// The TUI has each new thread named by a turn of its own, which `notify` reports like any other.
+/// Returns whether it is the prompt of the turn that names a new thread; `notify` reports it too.
 pub fn is_title_request(prompt: &str) -> bool {
     prompt.trim_start().starts_with("Generate a concise, single-line task title")
 }

@@ -44,7 +44,7 @@ fn recordings() -> Vec<(String, String, String)> {
     parts.map(|(name, state)| (name.to_owned(), state.to_owned(), read_file(name))).collect()
 }
 
-/// What the turn records of an exact thread say, worked out without any of our code.
+/// The turn records of an exact thread, computed without any of the crate's code.
 #[derive(Default)]
 struct Truth {
     is_exact: bool,
@@ -120,8 +120,8 @@ fn session_meta_alone_says_nothing_kt_50() {
     }
 }
 
-/// The recording ends while the terminal asks whether the command may run. Its first turn has an answer
-/// that grows over several items.
+/// The recording ends while the terminal asks whether the command may run. Its first turn has an
+/// answer that grows over several items.
 #[test]
 fn kt_54_neither_an_approval_nor_half_an_answer_is_guessed_from_a_rollout() {
     let text = read_file("tui-waiting-approval.jsonl");
@@ -252,7 +252,7 @@ fn prompt_and_answer_are_those_of_the_last_turn() {
         }
         assert_eq!(folded.thread.answer().is_some(), answer, "{name}");
     }
-    // The last turn of this one is `/compact`: nothing was asked, and its summary is no answer.
+    // The last turn of this one is `/compact`: it has no prompt, and its summary is no answer.
     let mut folded = Folded::new();
     read_file("tui-long.jsonl").lines().for_each(|line| {
         folded.read(line.as_bytes());
@@ -282,7 +282,7 @@ fn a_sub_agents_file_is_its_own_and_names_its_root() {
     assert_eq!(folded.thread.meta(), None);
 }
 
-/// At whatever moments its lines come, a sub-agent neither begins nor ends its parent's turn.
+/// Whenever its lines come, a sub-agent neither begins nor ends its parent's turn.
 #[test]
 fn a_sub_agent_is_folded_into_its_root() {
     let (root, child) = (read_file("spawn.jsonl"), read_file("spawn-sub1.jsonl"));
@@ -316,7 +316,7 @@ fn a_sub_agent_is_folded_into_its_root() {
     }
 }
 
-/// Cuts one line in six, and puts noise before one in twelve. With each line goes whether it is whole.
+/// Cuts one line in six, and puts noise before one in twelve. Marks each line as whole or not.
 fn damaged(text: &str, dice: &mut Dice) -> Vec<(Vec<u8>, bool)> {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -350,7 +350,7 @@ fn damaged_lines_never_end_a_turn_and_the_next_good_record_puts_it_right() {
                 let before = ThreadState::of(&folded.session);
                 let state = folded.read(&line);
                 if !is_whole || !is_exact {
-                    // Half a line may still be a whole number or nothing: it says nothing.
+                    // Half a line may still be a whole number or empty: it changes no state.
                     assert!(is_whole || state == before, "{name} {round}: {state:?}");
                     continue;
                 }
@@ -432,7 +432,7 @@ fn a_line_of_fifty_megabytes_and_bytes_that_are_no_text_change_nothing() {
     assert_eq!(folded.thread.answer(), Some("a\u{fffd}"));
 }
 
-/// A thread of a version that did not record its turns; one word a line, the state after each.
+/// A thread of a version that did not record its turns; one word per line, the state after each.
 #[track_caller]
 fn check_old(words: &str, expected: &str) {
     let mut folded = Folded::new();

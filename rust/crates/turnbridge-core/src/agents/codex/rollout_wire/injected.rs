@@ -1,6 +1,6 @@
-//! What Codex puts into a conversation as if the user had said it.
+//! Recognises texts that Codex inserts into a conversation as the user's.
 
-/// How such texts begin, in every version seen or read.
+/// The beginnings of such texts, in every version seen or read.
 const OPENINGS: [&str; 17] = [
     "<environment_context>",
     "<user_instructions>",
@@ -21,14 +21,14 @@ const OPENINGS: [&str; 17] = [
     "Another language model started to solve this problem",
 ];
 
-/// Early versions reported these two as the user's own words even in their events.
+/// Matches two texts that early versions reported as the user's even in their events.
 pub fn is_surroundings(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with("<environment_context>") || text.starts_with("<user_instructions>")
 }
 
-/// The parts of a message that the user typed, if there are any. `kinds` is what newer versions
-/// say of each part: `user.text`, `environments.environment_context`.
+/// Returns the parts of a message that the user typed, if any. `kinds` is the kind of each part in
+/// newer versions: `user.text`, `environments.environment_context`.
 pub fn without_injected<'a>(
     parts: impl Iterator<Item = &'a str>,
     kinds: &[&str],

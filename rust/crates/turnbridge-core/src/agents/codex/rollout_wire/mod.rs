@@ -1,10 +1,9 @@
-//! One line of a Codex rollout file, and what it says. What it means for the thread is decided
-//! in `rollout`.
+//! Parses one line of a Codex rollout file. `rollout` decides what it means for the thread.
 //!
 //! Two dialects exist, and a resumed thread keeps the one it was made in: `item_completed`
-//! (paginated, since about 0.150) and `user_message`/`agent_message` before. A line can be tens
-//! of megabytes of tool output, so it is scanned while it streams in, and only what is asked for
-//! is kept. What is unknown is skipped. Recorded from Codex 0.98, 0.140, 0.166 and 0.169:
+//! (paginated, since about 0.150) and `user_message`/`agent_message` before. A line can be tens of
+//! megabytes of tool output, so it is scanned while it streams in, and only the wanted fields are
+//! kept. Unknown records are skipped. Recorded from Codex 0.98, 0.140, 0.166 and 0.169:
 //! `testdata/codex/rollouts`.
 
 mod injected;
@@ -17,7 +16,7 @@ pub use reader::{RolloutReader, parse_line};
 
 use Step::{Each, Key};
 
-/// Nothing that a person types or a model says is longer; more is cut.
+/// The limit of a text. No typed text or model's answer is longer; a longer one is cut.
 const LONG: Keep = Keep::Scalar(16 << 20);
 const PATH: Keep = Keep::Scalar(32 << 10);
 const SHORT: Keep = Keep::Scalar(512);
@@ -90,7 +89,7 @@ pub enum Record {
         cwd: Option<String>,
         model: Option<String>,
         turn_id: Option<String>,
-        /// Who decides about what the agent asks to be allowed: `user`, `auto_review`.
+        /// Who decides about the agent's requests: `user`, `auto_review`.
         reviewer: Option<String>,
     },
     /// The thread's settings, for the turns that follow.
@@ -99,7 +98,7 @@ pub enum Record {
     },
     TaskStarted {
         turn_id: Option<String>,
-        /// Who has started it: `user`, `exec`, `queue`, or a client's own word.
+        /// What started it: `user`, `exec`, `queue`, or a client's own word.
         trigger: Option<String>,
     },
     TaskComplete {
@@ -108,10 +107,10 @@ pub enum Record {
         error: Option<TaskError>,
     },
     TurnAborted,
-    /// What the user typed, as the thread's own events tell it.
+    /// The text that the user typed, from the thread's own events.
     UserSaid {
         text: String,
-        /// Only the paginated dialect says it.
+        /// Only the paginated dialect has it.
         turn_id: Option<String>,
         dialect: Dialect,
     },
@@ -120,7 +119,7 @@ pub enum Record {
         phase: Phase,
         dialect: Dialect,
     },
-    /// What the model was sent as the user's words, without what Codex put in itself.
+    /// The text that the model received as the user's, without Codex's insertions.
     UserMessage {
         text: String,
     },
@@ -135,7 +134,7 @@ pub enum Record {
     CallEnded {
         call_id: Option<String>,
     },
-    /// A message that nobody said: instructions, surroundings.
+    /// A message without an author: instructions, surroundings.
     InjectedMessage,
     /// Other items of a paginated thread.
     OtherItem,
@@ -153,13 +152,13 @@ pub enum Dialect {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Said on the way, before a tool is used.
+    /// A text before a tool is used.
     Commentary,
-    /// The answer, or a model that does not say which.
+    /// The answer, or a text of a model that does not name the phase.
     Answer,
 }
 
-/// `task_complete` says what the answer is, says that there is none, or does not say.
+/// The answer in `task_complete`: a text, explicitly none, or not recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Text(String),
@@ -304,7 +303,7 @@ fn message(captures: &Captures) -> Record {
     }
 }
 
-/// Codex's own tools by their bare names, others behind their server's.
+/// Returns the bare name of Codex's own tools, and the name after that of its server for others.
 fn tool_name(payload: &str, captures: &Captures) -> String {
     let name = captures.text(Wanted::CallName).unwrap_or(payload);
     match captures.text(Wanted::CallNamespace) {

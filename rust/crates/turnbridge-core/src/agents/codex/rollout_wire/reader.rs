@@ -1,10 +1,10 @@
-//! A rollout as a stream of chunks, taken apart into lines.
+//! Reads a rollout as a stream of chunks, split into lines.
 
 use super::{FIELDS, Line, Record, interpret};
 use crate::scan::json_scan::{Captures, Scanner};
 
-/// Splits a rollout that arrives in chunks into lines, whatever their length, without keeping
-/// them. Holds the unfinished last line between two chunks.
+/// Splits a rollout that arrives in chunks into lines of any length without keeping them. It keeps
+/// the state of the unfinished last line between two chunks.
 #[derive(Default)]
 pub struct RolloutReader {
     line: Option<PartialLine>,
@@ -29,7 +29,7 @@ impl RolloutReader {
         }
     }
 
-    /// The last line, when the file does not end in a line break. It counts when it is whole.
+    /// Returns the last line, if the file does not end in a line break. It counts if it is whole.
     pub fn finish(mut self) -> Option<Line> {
         self.line.is_some().then(|| self.take_line())
     }

@@ -1,10 +1,10 @@
-//! Files that nobody would write by hand, but somebody's program might.
+//! Files that no user would write by hand, but a program might.
 
 use serde_json::Value as Json;
 
 use super::*;
 
-/// The same sequence for the same seed, and nothing more is asked of it.
+/// A pseudo-random sequence, the same for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -18,7 +18,7 @@ impl Dice {
     }
 }
 
-/// Writes JSON with white space as a style or no style at all wants it.
+/// Writes JSON with white space of one style, or of no consistent style.
 struct Writer {
     dice: Dice,
     is_odd: bool,
@@ -160,7 +160,7 @@ fn kt_9_applying_twice_changes_nothing_and_removing_gives_every_byte_back() {
     }
 }
 
-/// What is left of hooks when one does not mind empty lists, and lists of one.
+/// The rest of hooks without empty lists, and with lists of one unwrapped.
 fn without_empty(mut settings: Json) -> Json {
     if let Some(hooks) = settings.get_mut("hooks").and_then(Json::as_object_mut) {
         for value in hooks.values_mut().filter(|value| value.is_object()) {
@@ -174,7 +174,7 @@ fn without_empty(mut settings: Json) -> Json {
     settings
 }
 
-/// Somebody adds a member to the settings, an event, or a group of their own before or behind ours.
+/// The user adds a member to the settings, an event, or another group before or after Turnbridge's.
 #[test]
 fn kt_7_after_a_foreign_edit_everything_but_our_text_is_untouched() {
     for seed in 0..1_000 {
@@ -230,7 +230,7 @@ fn kt_7_after_a_foreign_edit_everything_but_our_text_is_untouched() {
     }
 }
 
-/// Whether text was only taken out. White space that stood in an empty container may come back.
+/// Whether text was only removed. White space that was in an empty container may be restored.
 fn is_rest_of(removed: &str, edited: &str, hint: Option<&str>) -> bool {
     let counts = |c: &char| hint.is_none() || !c.is_ascii_whitespace();
     let mut edited = edited.chars();

@@ -23,12 +23,12 @@ fn remove(text: &str, before: Option<&str>) -> String {
     plan_remove(text, before).unwrap().applied_to(text)
 }
 
-/// How many processes of ours Claude Code calls for all events together.
+/// The number of Turnbridge's processes that Claude Code calls for all events together.
 fn calls() -> usize {
     events().map(|event| event.calls(Agent::Claude).len()).sum()
 }
 
-/// The plugin's file is the model: the same programs for the same events, the same time limit.
+/// The plugin's file is the model: the same programs for the same events, the same timeout.
 #[test]
 fn kt_22_what_is_registered_is_what_the_plugin_registers() {
     let plugin = include_str!("../../../../../../../../hooks/hooks.json");
@@ -60,7 +60,8 @@ fn kt_22_what_is_registered_is_what_the_plugin_registers() {
 #[test]
 fn a_new_file_has_one_line_for_each_hook() {
     let text = apply("", &registration());
-    // Both braces of the object and of its `hooks`; of each event its brackets, and a line for each call.
+    // Both braces of the object and of its `hooks`; each event's brackets, and a line for each
+    // call.
     let lines = 4 + 2 * events().count() + calls();
     assert_eq!(text.lines().count(), lines);
     let stop = text.lines().skip_while(|line| !line.contains("\"Stop\"")).take(3);
@@ -94,7 +95,7 @@ fn an_old_claude_code_gets_command_lines() {
     assert_eq!(remove(&text, Some("")), "");
 }
 
-/// KT-24: whatever changes, ours stays where it is and is there once.
+/// KT-24: after any change Turnbridge's entry is in the same place, once.
 #[test]
 fn a_moved_program_another_gate_and_another_form_are_updated_in_place() {
     let first = registration();
@@ -150,8 +151,8 @@ fn hooks_that_are_all_switched_off_are_noticed() {
 }
 
 /// One folder per case: `before.json` and either `after.json` or `refused.txt`. `removed.json` is
-/// what is left when nobody knows any more what the file looked like before; without it, that is
-/// `before.json` too. While it is known, it always is, unless ours were in it already.
+/// the result of a removal without the text before; without it, that is `before.json` too. A
+/// removal with the text before always restores it, unless it had Turnbridge's entries already.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/settings_edit");
 const FILES: [&str; 4] = ["before.json", "after.json", "removed.json", "refused.txt"];
 
@@ -180,7 +181,7 @@ fn kt_t2_every_case_is_applied_and_removed_as_its_folder_says() {
     cases(FOLDER, &FILES).iter().for_each(check);
 }
 
-/// No reader takes such a file, so hooks in it would never be called.
+/// No reader accepts such a file, so hooks in it would never be called.
 #[test]
 fn a_file_with_many_byte_order_marks_is_refused_also_if_it_has_nothing_else() {
     let marks = "\u{feff}".repeat(20);
