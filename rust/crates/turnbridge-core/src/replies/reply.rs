@@ -117,7 +117,7 @@ impl Reply {
         self.to.resumable()
     }
 
-    /// Returns the key that orders replies: Slack's time.
+    /// Returns the key that orders replies: Slack's time, then the id.
     pub fn order(&self) -> (Option<SlackTs>, &str) {
         (SlackTs::parse(&self.ts), &self.id)
     }

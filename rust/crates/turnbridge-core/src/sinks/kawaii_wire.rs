@@ -27,8 +27,8 @@ struct Line<'a> {
 
 /// Returns the line to append after `event`, with its line end. `before` is the session's state
 /// before it. The six events of KT-21 always have a line, others only if the state changed (X39).
-/// An idle or overtaken notification has none (KT-41, KT-42), nor does a Stop that the gate has
-/// blocked (X8).
+/// So an idle or overtaken notification (KT-41, KT-42), or a Stop that the gate has blocked (X8),
+/// has a line only if it closed a dialog.
 pub fn kawaii_line(
     before: Option<State>,
     session: &Session,

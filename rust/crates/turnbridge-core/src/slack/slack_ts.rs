@@ -36,7 +36,7 @@ impl SlackTs {
     }
 }
 
-/// Writes six decimals, as Slack does.
+/// Writes six decimals, as Slack does, or nine if six are too few.
 impl fmt::Display for SlackTs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.nanos % 1_000 {

@@ -1,5 +1,6 @@
-//! Plans the next steps of the replies in the inbox. It uses only the state in their files, because
-//! the caller may have just started, after a kill at any moment.
+//! Plans the next steps of the replies in the inbox. It uses the state in their files and the facts
+//! that the caller finds around it, because the caller may have just started, after a kill at any
+//! moment.
 //!
 //! The rules: a reply is run at most once, and a reply that was not run is never dropped without a
 //! message in its thread. Not claimed → it runs. Claimed → never again. Claimed, and no live

@@ -11,8 +11,9 @@ use crate::session::event::{Event, EventKind, PaneEnd, ProcessKey, SessionSource
 use crate::session::{Activity, Addition, Detail, Ended, Prompt, Run, Session, Turn};
 use crate::timestamp::Timestamp;
 
-/// The limit of lateness. An event older than the last one by at most this came late and is
-/// dropped; if it is older by more, the clock was set back, and it counts.
+/// The limit of lateness. An event older than the last one by at most this came late: it
+/// changes dialogs and reports, but no activity. If it is older by more, the clock was set back, and
+/// it counts.
 pub const LATE: Duration = Duration::from_secs(10);
 
 /// The limit of runs per session. Outside tests no session has more live processes.
@@ -21,7 +22,7 @@ const MAX_RUNS: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Applied,
-    /// The event came late: it changed no state, but its reports of speech and ends were kept.
+    /// The event came late and changed no state. Its reports of speech and ends were kept.
     Late,
     /// The event concerns no process that could change: a sub-agent of an unknown session, or an
     /// event of a process that has ended.

@@ -110,7 +110,8 @@ end tell
 end run";
 
 impl Pane {
-    /// Finds the pane by a process's variables: of a terminal in a terminal the inner one's.
+    /// Finds the pane by a process's variables. With several it takes the first of this order, in
+    /// which terminals that run inside others come first.
     pub fn of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Pane> {
         let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let owned = |name: &str| variable(name).map(str::to_owned);
