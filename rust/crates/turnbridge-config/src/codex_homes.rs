@@ -1,10 +1,11 @@
-//! The folders of Codex that are followed.
+//! Lists the Codex homes that Turnbridge follows.
 
 use std::path::{Path, PathBuf};
 
 use turnbridge_store::paths::codex_home;
 
-/// `CODEX_HOME` or `~/.codex`, and those of `[codex] homes`; each once, however it is written.
+/// Returns `CODEX_HOME` or `~/.codex`, and the folders of `[codex] homes`. Each folder is listed
+/// once, however it is written.
 pub fn codex_homes(further: &[PathBuf]) -> Vec<PathBuf> {
     distinct(codex_home().into_iter().chain(further.iter().cloned()))
 }
@@ -20,8 +21,8 @@ fn distinct(candidates: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     homes.into_iter().map(|(_, home)| home).collect()
 }
 
-/// The system tells of changes by canonical paths; those of Windows begin with `\\?\`, which is
-/// nobody's name for the folder.
+/// Returns the path under which a home is listed. The system reports changes by canonical paths. On
+/// Windows these begin with `\\?\`, which no user writes, so the path stays there as it was given.
 fn spelled(home: &Path, canonical: PathBuf) -> PathBuf {
     if cfg!(windows) { home.to_owned() } else { canonical }
 }

@@ -1,7 +1,7 @@
-//! Changes values of `config.toml`, or adds to one list in it, and keeps every other byte: comments,
+//! Changes values of `config.toml`, or adds to one list in it. Every other byte stays: comments,
 //! order, line ends.
 //!
-//! The file is the user's. One that cannot be read is refused, never replaced.
+//! The file belongs to the user. A file that cannot be read is refused, never replaced.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,33 +16,33 @@ use crate::path;
 use crate::problem::{Problem, read_text};
 use crate::section::Section;
 
-/// Who holds the lock is as quick as we are.
+/// The timeout for the lock. Another holder is as quick as this process.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One value of the config and what becomes of it.
+/// A change of one value in the config.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// Its section, as in `["destinations", "dm"]`; empty: above all sections.
+    /// The section, as in `["destinations", "dm"]`; empty for keys above all sections.
     pub section: &'a [&'a str],
     pub key: &'a str,
-    /// `None` takes it out.
+    /// `None` removes the key.
     pub value: Option<Value>,
 }
 
-/// Sets `[table] key`, or takes it out; comments on lines of their own stay. Says whether the
-/// file has changed.
+/// Sets `[table] key`, or removes it. Comments on separate lines stay. Returns whether the file has
+/// changed.
 pub fn set(table: &str, key: &str, value: Option<Value>) -> Result<bool, Problem> {
     set_all(vec![Setting { section: &[table], key, value }])
 }
 
-/// The same for several at once: all of them, or none. What would not be a valid config is refused
-/// if the file was one before.
+/// Sets several values: all of them, or none. Refuses a change that would make a valid config
+/// invalid.
 pub fn set_all(settings: Vec<Setting<'_>>) -> Result<bool, Problem> {
     change(|text| settings.into_iter().try_fold(text, edited))
 }
 
-/// Adds texts to the list `[table] key`, each that is not in it yet, behind what is there. Says
-/// whether the file has changed.
+/// Appends to the list `[table] key` each text that it does not contain yet. Returns whether the
+/// file has changed.
 pub fn extend(table: &str, key: &str, texts: &[String]) -> Result<bool, Problem> {
     change(|text| extended(&text, table, key, texts))
 }
@@ -76,11 +76,11 @@ fn edited(text: String, setting: Setting<'_>) -> Result<String, Problem> {
     Ok(with_changed_lines(&text, &before, &document.to_string()))
 }
 
-/// A text whose `section`, if it is there, is one.
+/// Parses the text. Returns an error if `section` exists but is no section.
 fn parsed(text: &str, section: &[&str]) -> Result<DocumentMut, Problem> {
     Problem::check_mark(text)?;
     let document: DocumentMut = text.parse().map_err(|error| Problem::of_syntax(text, &error))?;
-    // An editable document has forgotten where things stand.
+    // An editable document has no places in the text.
     let document_with_places =
         toml_edit::Document::parse(text).map_err(|error| Problem::of_syntax(text, &error))?;
     Section::of(&document_with_places, section, text)?;
@@ -106,7 +106,8 @@ fn extended(text: &str, table: &str, key: &str, texts: &[String]) -> Result<Stri
     Ok(with_changed_lines(text, &before, &document.to_string()))
 }
 
-/// Unless it is there; in a list of several lines on a line of its own.
+/// Appends the text unless the list contains it. In a list of several lines it gets a separate
+/// line.
 fn push(list: &mut Array, text: &str) {
     if list.iter().any(|value| value.as_str() == Some(text)) {
         return;
@@ -116,8 +117,8 @@ fn push(list: &mut Array, text: &str) {
         prefix.contains('\n').then(|| format!("\n{}", prefix.rsplit('\n').next().unwrap_or("")))
     });
     let Some(prefix) = own_line else { return list.push(text) };
-    // What stands behind the last value, a comment perhaps, stands before the comma then; behind a
-    // trailing comma it is the list's own.
+    // Text behind the last value, such as a comment, would then be in front of the comma. Behind a
+    // trailing comma it belongs to the list.
     if !list.trailing_comma() {
         let end = list.iter_mut().last().and_then(|last| {
             let end = last.decor().suffix()?.as_str()?.to_owned();
@@ -161,8 +162,8 @@ fn section<'a>(document: &'a mut DocumentMut, path: &[&str]) -> Option<&'a mut d
     Some(table)
 }
 
-/// Behind its sister sections, else at the very end: comments that end the file stay where they
-/// are, above it.
+/// Appends the section behind its sister sections, else at the very end. Comments that end the file
+/// stay above it.
 fn append_section(document: &mut DocumentMut, path: &[&str]) {
     let [parents @ .., name] = path else { return };
     let mut prefix = String::new();
@@ -198,8 +199,8 @@ fn same(a: &Value, b: &Value) -> bool {
     plain(a) == plain(b) && plain(a) != (None, None, None)
 }
 
-/// `toml_edit` writes all line ends as LF and no byte order mark. Line by line it writes what it
-/// has read, so only the lines that differ between `before` and `after` are put into `text`.
+/// Puts the lines that differ between `before` and `after` into `text`. `toml_edit` writes every
+/// line end as LF and no byte order mark; otherwise it writes each line as it has read it.
 fn with_changed_lines(text: &str, before: &str, after: &str) -> String {
     let (mark, text) = split_mark(text);
     let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -227,7 +228,8 @@ fn with_changed_lines(text: &str, before: &str, after: &str) -> String {
     mark.to_owned() + &lines.concat()
 }
 
-/// A link stays one: what it points to is written, even if that is not there yet.
+/// Returns the file that a link points to, even if that does not exist yet. So the link stays a
+/// link.
 fn behind_links(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;

@@ -1,4 +1,4 @@
-//! The language in which we speak to the user.
+//! The language of the texts for the user.
 
 use turnbridge_core::text::texts::Language;
 

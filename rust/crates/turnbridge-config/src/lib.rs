@@ -1,8 +1,8 @@
-//! `config.toml`: what the user has decided. Everything in it may be absent.
+//! Reads `config.toml`: the decisions of the user. Everything in it is optional.
 //!
-//! Reading says exactly what is wrong and where; writing (`edit`) changes one value and keeps
-//! every other byte. The hooks read the few switches that they need by a scanner of their own
-//! (`turnbridge_core::scan::toml_scan`): a TOML parser would double them.
+//! A reading error contains the problem and its place. Writing (`edit`) changes one value and keeps
+//! every other byte. The hooks read the few switches that they need with a scanner
+//! (`turnbridge_core::scan::toml_scan`), because a TOML parser would double their size.
 
 pub mod codex_homes;
 pub mod codex_notify;
@@ -29,19 +29,20 @@ use problem::read_text;
 use section::Section;
 pub use section::Unknown;
 
-/// As browsers name it: they leave out port 80, and the system keeps those below 1024 to itself.
+/// The ports that the board accepts. Browsers leave port 80 out of an address, and the system
+/// reserves the ports below 1024.
 const PORT: &str = "0 or a port from 1024 to 65535";
 
-/// Words per minute that every engine can be asked for.
+/// The words per minute that every engine accepts.
 pub const RATES: RangeInclusive<i64> = 50..=600;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// `ja` or `en`; absent: as the locale says.
+    /// `ja` or `en`; `None` means that the locale decides.
     pub language: Option<String>,
-    /// The ways to reach people. There may be none: the board is enough (X36).
+    /// The channels that notify the user. There may be none: the board is enough (X36).
     pub channels: BTreeMap<ChannelName, ChannelConfig>,
-    /// `slack.api_url`, also while there is no token yet.
+    /// `slack.api_url`, even if there is no token yet.
     pub slack_api_url: Option<String>,
     pub features: Features,
     pub gate: Gate,
@@ -50,13 +51,13 @@ pub struct Config {
     pub resume: Resume,
     pub codex: Codex,
     pub board: Board,
-    /// Keys that mean nothing, for whoever reads the file to the user.
+    /// The keys without a meaning, for callers that report on the file to the user.
     pub unknown: Vec<Unknown>,
-    /// It holds tokens, and others may read it.
+    /// Whether the file contains tokens and other users may read it.
     pub is_exposed: bool,
 }
 
-/// What the config says of one channel.
+/// The config of one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChannelConfig {
     Slack(Slack),
@@ -68,7 +69,7 @@ pub struct Slack {
     /// Needed for replies only.
     pub app_token: Option<Token>,
     pub api_url: Option<String>,
-    /// `None`: a token, but nobody to write to (SLV-31).
+    /// `None` if there is a token but no user to write to (SLV-31).
     pub target_user_id: Option<String>,
 }
 
@@ -78,7 +79,8 @@ pub struct Features {
     pub service_enabled: bool,
 }
 
-/// Absent: as if there were no such line; others decide then.
+/// The switches of the Stop gate. `None` means that the file has no such line; other sources decide
+/// then.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Gate {
     pub enabled: Option<bool>,
@@ -98,25 +100,25 @@ pub struct Voice {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Notify {
-    /// A notice also when an agent waits for an answer.
+    /// Whether a notice is also sent when an agent waits for an answer.
     pub waiting: bool,
 }
 
-/// How a reply becomes the next prompt of its session.
+/// The rules by which a reply becomes the next prompt of its session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resume {
-    /// What a terminal that has the session open means for it.
+    /// How a reply is treated if a terminal has the session open.
     pub live: Live,
     pub claude_newlines: ClaudeNewlines,
-    /// Whether a session that asked for no permission is resumed so.
+    /// Whether a session that ran without permission prompts is resumed in that mode.
     pub allow_bypass: bool,
-    /// The programs; absent: the ones on the PATH.
+    /// The programs of the agents; `None` means the one on the PATH.
     pub claude: Option<PathBuf>,
     pub codex: Option<PathBuf>,
 }
 
 impl Resume {
-    /// The program that the user has named for an agent.
+    /// Returns the program that the user has named for an agent.
     pub fn program(&self, agent: Agent) -> Option<&Path> {
         match agent {
             Agent::Claude => self.claude.as_deref(),
@@ -135,12 +137,12 @@ pub struct Codex {
 /// The page that the daemon serves on this machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Board {
-    /// 0: any that is free.
+    /// 0 means any free port.
     pub port: u16,
 }
 
 impl Slack {
-    /// Returns the entry that it makes in `Config::channels`.
+    /// Returns the entry for `Config::channels`.
     pub fn named(self) -> (ChannelName, ChannelConfig) {
         (ChannelName::SLACK, ChannelConfig::Slack(self))
     }
@@ -172,7 +174,7 @@ fn is_readable_by_others(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
-/// A user's folders are the user's own there.
+/// Returns false, because the folders of a user are private on such a system.
 #[cfg(not(unix))]
 fn is_readable_by_others(_path: &Path) -> bool {
     false
@@ -181,7 +183,8 @@ fn is_readable_by_others(_path: &Path) -> bool {
 const SECTIONS: [&str; 9] =
     ["slack", "destinations", "features", "gate", "voice", "notify", "resume", "codex", "board"];
 
-/// The config. What is not known may belong to a later version: it is named, and otherwise ignored.
+/// Parses the config. An unknown key may belong to a later version: it is listed, and otherwise
+/// ignored.
 fn parse(text: &str) -> Result<Config, Problem> {
     Problem::check_mark(text)?;
     let document = Document::parse(text).map_err(|error| Problem::of_syntax(text, &error))?;
@@ -247,7 +250,7 @@ fn read_slack(slack: &mut Section<'_>, dm: &mut Section<'_>) -> Result<Option<Sl
     }))
 }
 
-/// SLV-25: a service without replies has nothing to do.
+/// Reads `[features]`. A service without replies is an error, because it has no work (SLV-25).
 fn read_features(features: &mut Section<'_>) -> Result<Features, Problem> {
     let reply_resume = features.boolean("reply_resume")?.unwrap_or_default();
     let launchd = features.boolean("launchd_enabled")?;
@@ -280,13 +283,13 @@ fn read_resume(resume: &mut Section<'_>) -> Result<Resume, Problem> {
     })
 }
 
-/// A relative path would mean another program in every folder.
+/// Accepts absolute paths only. A relative path would mean another program in every folder.
 fn check_program(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
     if path.is_absolute() { Ok(path) } else { Err("not absolute".to_owned()) }
 }
 
-/// A person's id in Slack.
+/// Returns the id if it has the form of a user's id in Slack.
 pub fn check_user_id(id: &str) -> Result<String, String> {
     let is_id = id.starts_with(['U', 'W'])
         && id.len() > 1
@@ -303,7 +306,7 @@ fn check_absolute(path: &str) -> Result<PathBuf, String> {
     if path.is_absolute() { Ok(path) } else { Err("not absolute".to_owned()) }
 }
 
-/// A voice's name is an argument of its own; it must not look like an option.
+/// Checks the name of a voice. The name is a separate argument, so it must not look like an option.
 pub fn check_voice_name(name: &str) -> Result<String, String> {
     match name {
         "" => Err("the name is empty".to_owned()),

@@ -1,4 +1,4 @@
-//! What is wrong with a config, and where.
+//! The problems of a config, and their places in the file.
 
 use std::fmt;
 use std::fs;
@@ -10,7 +10,7 @@ use turnbridge_core::scan::byte_order_mark::{SECOND_MARK, has_second_mark, split
 use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_store::state::folder_trust::Untrusted;
 
-/// Lines and columns count from 1, columns in characters.
+/// A problem of the config. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     message: String,
@@ -34,12 +34,13 @@ impl Problem {
     }
 
     pub(crate) fn of_syntax(text: &str, error: &toml_edit::TomlError) -> Problem {
-        // The message may have several lines; the position is ours.
+        // The message may have several lines. `Problem` adds the position itself.
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         Problem::at(text, error.span().unwrap_or(0..0), message)
     }
 
-    /// Of a second mark toml_edit would say that it is no key.
+    /// Returns an error for a second byte order mark, which toml_edit would report as an invalid
+    /// key.
     pub(crate) fn check_mark(text: &str) -> Result<(), Problem> {
         match has_second_mark(text) {
             true => Err(Problem::at(text, 0..0, SECOND_MARK)),
@@ -47,7 +48,7 @@ impl Problem {
         }
     }
 
-    /// Of a value that the file may have, and that does not work.
+    /// Returns the problem of a value that is valid in the file but does not work.
     pub(crate) fn of_value(message: String, hint: &str) -> Problem {
         Problem { message, place: None, file: None, hint: hint.to_owned() }
     }
@@ -85,7 +86,7 @@ impl fmt::Display for Problem {
         if let Some(file) = &self.file {
             write!(f, "could not read `{file}`: ")?;
         }
-        // Keys are named in it, and a slip of the pen makes a token one.
+        // The message contains keys, and a typing mistake can make a token a key.
         f.write_str(&without_tokens(&self.message))?;
         match self.place {
             Some((line, column)) => write!(f, " at line {line}, column {column}"),
@@ -96,7 +97,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// `None` when there is no such file.
+/// Reads the file. Returns `None` if it does not exist.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Problem> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

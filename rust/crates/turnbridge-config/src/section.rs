@@ -1,4 +1,4 @@
-//! One section of the config while it is read: typed values, and what was not asked for.
+//! One section of the config while it is read: typed values, and the keys that were not read.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -10,7 +10,7 @@ use turnbridge_core::text::token_mask::without_tokens;
 use crate::problem::Problem;
 
 pub struct Section<'a> {
-    /// As a user would write it: `destinations.dm`; empty for what stands above all sections.
+    /// The name as a user would write it: `destinations.dm`; empty for the keys above all sections.
     name: String,
     table: Option<&'a dyn TableLike>,
     text: &'a str,
@@ -46,7 +46,7 @@ impl<'a> Section<'a> {
         if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
     }
 
-    /// What is wrong with a value that is there.
+    /// Returns the problem of a value that exists.
     pub fn problem(&self, key: &str, what: &str) -> Problem {
         let span = self.table.and_then(|table| table.get(key)?.span()).unwrap_or(0..0);
         Problem::at(self.text, span, format!("`{}` {what}", self.path_of(key)))
@@ -117,7 +117,7 @@ impl<'a> Section<'a> {
         value.map(Some).ok_or_else(|| self.wrong(key, expected))
     }
 
-    /// A list of texts, each of which has to be right.
+    /// Reads a list of texts. Returns an error if one of them is invalid.
     pub fn list<T>(
         &mut self,
         key: &'static str,
@@ -131,7 +131,7 @@ impl<'a> Section<'a> {
         values.map(Some).ok_or_else(|| self.wrong(key, expected))
     }
 
-    /// What is there and was not asked for.
+    /// Returns the keys that exist but were not read.
     pub fn unknown(self) -> Vec<Unknown> {
         let keys = self.table.into_iter().flat_map(|table| table.iter());
         keys.filter(|(key, _)| !self.known.contains(key))
@@ -142,18 +142,18 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// Names that are read elsewhere: sections.
+    /// Marks names as known that are read elsewhere: sections.
     pub fn know(&mut self, names: &[&'static str]) {
         self.known.extend(names);
     }
 }
 
-/// A key or a section that means nothing. It may belong to a later version, or be a slip of the pen.
+/// A key or a section without a meaning. It may belong to a later version, or be a typing mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// With its section: `voice.sped`.
+    /// The key with its section: `voice.sped`.
     pub key: String,
-    /// The known name that is nearest.
+    /// The nearest known name.
     pub meant: Option<String>,
 }
 

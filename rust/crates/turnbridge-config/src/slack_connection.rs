@@ -1,4 +1,4 @@
-//! Slack as the config names it: the address, the limits, and whose account it is.
+//! Builds the connection to Slack from the config: the address, the limits and the account.
 
 use turnbridge_slack::{Connection, WebApi};
 use turnbridge_store::state::slack_place;
@@ -11,7 +11,7 @@ pub fn web_api(slack: &Slack) -> Result<WebApi, Problem> {
     WebApi::new(connection(slack)).map_err(|error| Problem::of_value(error.to_string(), hint))
 }
 
-/// Returns the name by which `slack_place` knows whose place it is.
+/// Returns the account's name, by which `slack_place` distinguishes places.
 pub fn account(slack: &Slack) -> String {
     let user = slack.target_user_id.as_deref().unwrap_or_default();
     let url = connection(slack).api_url;
@@ -28,7 +28,7 @@ pub fn connection(slack: &Slack) -> Connection {
     }
 }
 
-/// Returns how many times faster than Slack wants it: once, but in tests.
+/// Returns the factor by which calls are faster than Slack wants: 1, except in tests.
 pub fn speed_up() -> u32 {
     test_switch::parsed(TestSwitch::SlackHaste).unwrap_or(1).max(1)
 }

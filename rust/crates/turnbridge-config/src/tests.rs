@@ -1,6 +1,6 @@
 use super::*;
 
-/// What is read of `text`: values, unknown keys, or the problem.
+/// Returns the result of parsing `text`: values and unknown keys, or the problem.
 fn shown(text: &str) -> String {
     match parse(text) {
         Ok(config) => format!("{:?} {:?} {}", config.gate, config.voice, unknown(&config)),
@@ -76,7 +76,7 @@ fn a_second_byte_order_mark_is_told_and_nothing_is_changed() {
     }
 }
 
-/// In every place in which a slip of the pen can put one.
+/// Covers every place in which a typing mistake can put a token.
 #[test]
 fn a_token_is_never_repeated_wherever_it_stands() {
     for token in ["xoxb-12-secret", "xapp-1-A1-secret", "xoxp-1-secret", "xoxe.xoxb-1-secret"] {

@@ -1,6 +1,6 @@
-//! Writes down that a turn has ended before anything else is done for it, so that a kill at any
-//! later moment, or a session whose lock is not to be had, loses nothing: whoever changes the
-//! session next, and the daemon, complete what this hook leaves (`turn_completion`).
+//! Records that a turn has ended before the hook does anything else for it. A kill at any later
+//! moment, or a session whose lock another process holds, then loses no turn: the next process that
+//! changes the session, or the daemon, completes what this hook leaves (`turn_completion`).
 
 use turnbridge_core::notices::notice::{Notice, notice_id};
 use turnbridge_core::session::Session;
@@ -18,11 +18,11 @@ use turnbridge_store::state::{session_store, turn_store};
 
 use crate::notice;
 
-/// A turn that has ended, and the file that says so until this hook has done its work.
+/// A turn that has ended, and the file that records it until this hook has done its work.
 pub struct Announced {
     paths: StatePaths,
     pending: Pending,
-    /// Why there is no file.
+    /// The reason why there is no file.
     problem: Option<String>,
 }
 
@@ -60,7 +60,8 @@ pub fn announce(event: &Event, claim: &Claim) -> Option<Announced> {
     Some(Announced { paths, pending: Pending { path, turn }, problem })
 }
 
-/// A turn that somebody else's hook has continued was told when it first ended (X9).
+/// Returns whether the turn's end was reported before: a hook of another program continued the turn
+/// after its first end, which the user was notified of (X9).
 pub fn is_told_before(session: &Session, event: &Event, stop_hook_active: bool) -> bool {
     let is_reminded =
         session.run(event.process).is_some_and(|run| run.turn.is_reminded && !run.turn.is_over);
@@ -68,7 +69,7 @@ pub fn is_told_before(session: &Session, event: &Event, stop_hook_active: bool) 
 }
 
 impl Announced {
-    /// Everything is done.
+    /// Removes the file, because all work is done. Returns the problem, if there was one.
     pub fn settle(self) -> Option<String> {
         if self.problem.is_none() {
             let _ = std::fs::remove_file(&self.pending.path);
@@ -77,7 +78,8 @@ impl Announced {
         self.problem
     }
 
-    /// The session was not to be had: the turn is told now, and written down by whoever has it next.
+    /// Queues the notice now, because the session was not available. The next process that updates
+    /// the session records the turn.
     pub fn leave(mut self, config: &ConfigText) -> Vec<String> {
         let mut problems: Vec<String> = self.problem.iter().cloned().collect();
         if self.pending.turn.tell && !self.is_blocked_just_now() {
@@ -100,7 +102,8 @@ impl Announced {
         notice::queue(&self.paths, config, &notice)
     }
 
-    /// The other registration may have blocked this very Stop, and noted so, before we have looked.
+    /// Returns whether the other registration blocked this very Stop, and noted it, before this
+    /// hook looked.
     fn is_blocked_just_now(&self) -> bool {
         let turn = &self.pending.turn;
         let key = turn.session();

@@ -1,5 +1,5 @@
-//! The few arguments of a hook executable, read by hand: clap would double its size.
-//! A hook never fails over an argument; what it does not know it skips.
+//! Parses the few arguments of a hook executable by hand, because clap would double its size. A
+//! hook never fails because of an argument: it skips unknown ones.
 
 use std::env::consts;
 use std::ffi::OsString;
@@ -10,11 +10,11 @@ use turnbridge_core::version_wire::ProgramVersion;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Whose hook this is.
+    /// The agent whose hook this is.
     pub agent: Agent,
-    /// Which registration calls: `plugin`, `settings`.
+    /// The registration that calls: `plugin`, `settings`.
     pub origin: String,
-    /// Stop is only recorded; the gate asks for nothing.
+    /// `--no-gate`: the Stop is only recorded; the gate does not block it.
     pub no_gate: bool,
 }
 
@@ -66,7 +66,7 @@ fn agent(name: &str) -> Agent {
     Agent::parse(name).unwrap_or(Agent::Claude)
 }
 
-/// The name stands in every session file, so it is kept short and plain.
+/// Returns the registration's name. Every session file contains it, so it is kept short and plain.
 fn origin(name: String) -> String {
     let is_plain = !name.is_empty()
         && name.len() <= 32

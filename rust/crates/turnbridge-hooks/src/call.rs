@@ -1,5 +1,4 @@
-//! The steps that every call has: read, interpret, update the session, leave a trace of what
-//! failed.
+//! The steps of every call: read, interpret, update the session, log what failed.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -29,7 +28,7 @@ use crate::input::{self, Raw};
 use crate::reply;
 use crate::surroundings;
 
-/// An event that arrived, and what is worth logging about its arrival.
+/// An event that arrived, and the facts to log about its arrival.
 pub struct Received {
     pub event: Event,
     claim: Claim,
@@ -38,18 +37,18 @@ pub struct Received {
 }
 
 impl Received {
-    /// Writes down that a turn has ended, if it has, for the case that this hook gets no further.
+    /// Records that a turn has ended, if it has, in case this hook gets no further.
     pub fn announce(&mut self) {
         self.announced = announce(&self.event, &self.claim);
     }
 
-    /// The hash of what arrived.
+    /// Returns the hash of the payload.
     pub fn payload(&self) -> u64 {
         self.claim.payload
     }
 }
 
-/// `None`: there is nothing to do, and what was wrong has been logged.
+/// Reads and interprets the event. Returns `None` if there is no work; problems are logged then.
 pub fn receive(program: HookProgram, options: &Options, at: Timestamp) -> Option<Received> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
@@ -98,7 +97,8 @@ pub fn receive(program: HookProgram, options: &Options, at: Timestamp) -> Option
     Some(Received { event, claim, wrong_fields, announced: None })
 }
 
-/// Codex's PermissionRequest does not say whether the user is asked; the rollout does.
+/// Adds the reviewer to a PermissionRequest of Codex. The event lacks whether the user is asked;
+/// the rollout has it.
 fn asked_of_whom(event: Event) -> Event {
     if !needs_reviewer(&event) {
         return event;
@@ -108,16 +108,16 @@ fn asked_of_whom(event: Event) -> Event {
     reviewed_by(event, reviewer.as_deref())
 }
 
-/// Whether this call or its twin, the other registration of the event, did the work.
+/// The call that did the work: this one, or its twin from the other registration of the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
     Here,
     ByTwin,
-    /// By nobody yet: the session was not to be had.
+    /// No process has recorded it yet, because another process held the session's lock.
     Later,
 }
 
-/// Whether the turn that ends by this event is told to anybody.
+/// Whether the user is notified of the turn that ends by this event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tell {
     Yes,
@@ -159,7 +159,7 @@ pub fn record(
     {
         problems.push(problem);
     }
-    // Once at each end is enough; a session has hundreds of calls.
+    // Once at each end is enough, because a session has hundreds of calls.
     if matches!(event.kind, EventKind::SessionStarted { .. } | EventKind::TurnEnded { .. }) {
         log_ignored_environment(program, event.at);
     }
@@ -174,8 +174,8 @@ pub fn record(
     recorded
 }
 
-/// Has old files cleared away, once a day, by a process of its own: there may be very many. A
-/// daemon does so by itself.
+/// Starts a process that removes old files, once a day: there may be very many. A daemon removes
+/// them itself.
 fn start_pruning(paths: &StatePaths) -> Result<(), String> {
     let problem = |error| format!("clearing away old files: {error}");
     if file_lock::is_held(&paths.daemon_lock()) || !prune::needs_process(paths).map_err(problem)? {
@@ -189,7 +189,7 @@ fn ends_turn(event: &Event) -> bool {
     matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. })
 }
 
-/// Says what of our environment was not what the agent was started with.
+/// Logs the environment variables that are ignored because the agent was not started with them.
 pub fn log_ignored_environment(program: HookProgram, at: Timestamp) {
     let ignored = agent_environment::ignored();
     if !ignored.is_empty() {

@@ -1,8 +1,9 @@
-//! `turnbridge notify --tool codex`: Codex reports that a turn has ended (SLV-56..63).
+//! Handles `turnbridge notify --tool codex`: Codex reports that a turn has ended (SLV-56..63).
 //!
-//! It says so of turns that no user has begun, too: of sub-agents and reviews, and of the one that
-//! makes a title. The rollout tells them apart, and has what the user said. What can be mended is
-//! told in Slack, once per cause and day (X28); all else is a line in `notify.log`.
+//! Codex also reports turns that no user began: those of sub-agents and reviews, and the one that
+//! makes a title. The rollout distinguishes them, and contains the user's prompt. A problem that
+//! the user can fix is reported in Slack, once per cause and day (X28). All others are a line in
+//! `notify.log`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,12 +27,12 @@ use turnbridge_store::state::folder_trust::trusted_state;
 
 use crate::{call, notice};
 
-/// Set for the program behind us: if that is ourselves, it must not go on for ever.
+/// Set for the chained program. If that is Turnbridge itself, it must not chain again without end.
 const CHAINED: &str = "TURNBRIDGE_NOTIFY_CHAINED";
 
-/// Why a report has become no notice.
+/// The reason why a report became no notice.
 enum Silence {
-    /// Nobody's turn; nothing is wrong.
+    /// The turn is no user's. This is no error.
     Internal(&'static str),
     /// SLV-63.
     NoUserText(&'static str),
@@ -44,7 +45,7 @@ enum Silence {
 pub fn handle(json: &[u8], config: &ConfigText, at: Timestamp) {
     let Some(paths) = trusted_state() else { return };
     call::log_ignored_environment(HookProgram::Notify, at);
-    // First of all: whatever becomes of our own work, theirs goes on.
+    // This is the first step, so that the user's program runs even if Turnbridge's work fails.
     if let Err(error) = run_chained(&paths, json) {
         tell_failure(&paths, config, at, Some(Cause::ChainFailed), &error);
     }
@@ -94,7 +95,7 @@ fn notice_of(report: &TurnReport, at: Timestamp) -> Result<Notice, Silence> {
     })
 }
 
-/// By its name; else by what it says of itself.
+/// Finds the rollout by its name, else by its content.
 fn find_rollout(thread_id: &str) -> Option<PathBuf> {
     let home = codex_home()?;
     let named = codex_rollouts::find(&home, thread_id);
@@ -115,8 +116,8 @@ fn read_prompt(rollout: &Path, report: &TurnReport) -> Result<Prompt, Silence> {
     prompt.ok_or(Silence::NoUserText("the rollout does not tell"))
 }
 
-/// The user's own program, as Codex would have started it: with nothing to read or write, and not
-/// waited for.
+/// Starts the user's program as Codex would have: without input and output, and without waiting for
+/// it.
 fn run_chained(paths: &StatePaths, json: &[u8]) -> Result<(), String> {
     if std::env::var_os(CHAINED).is_some() {
         return Ok(());

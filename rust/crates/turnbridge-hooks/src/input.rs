@@ -1,4 +1,4 @@
-//! Reads the payload from stdin while it arrives, keeping only what is wanted of it.
+//! Reads the payload from stdin while it arrives, and keeps only the needed parts of it.
 
 use std::io::{self, Read};
 
@@ -6,16 +6,16 @@ use turnbridge_core::agents::hook_wire::{HookPayload, HookReader};
 use turnbridge_core::scan::utf8_check::Utf8Check;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Claude hands the payload over a socket; larger reads get no more at a time.
+/// The size of one read. Claude sends the payload over a socket; a larger read returns no more.
 const CHUNK: usize = 128 << 10;
 
 pub struct Input {
     pub payload: Result<HookPayload, String>,
     pub bytes: u64,
     pub is_utf8: bool,
-    /// Names the payload: two registrations of one event get the same bytes.
+    /// The identity of the payload: two registrations of one event get the same bytes.
     pub hash: u64,
-    /// The input as it came, when somebody asked for it.
+    /// The input as it came, if the caller wants it.
     pub raw: Option<Vec<u8>>,
 }
 
@@ -25,7 +25,7 @@ pub enum Raw {
     Drop,
 }
 
-/// Reads to the end even if the beginning is no JSON: the agent is still writing.
+/// Reads to the end even if the beginning is no JSON, because the agent is still writing.
 pub fn read(mut source: impl Read, raw: Raw) -> Input {
     let mut chunk = vec![0; CHUNK];
     let mut reader = HookReader::new();

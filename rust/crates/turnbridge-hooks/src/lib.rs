@@ -1,9 +1,9 @@
 //! One hook call, from stdin to exit code.
 //!
-//! A hook stands in the agent's way while it runs: it takes the time first, waits for nobody,
-//! opens no network connection, prints nothing but what Claude is to read, and exits 0 whatever
-//! happens, unless the Stop gate has decided that the turn may not end yet. What went wrong is
-//! one line in `hooks.log`.
+//! A hook blocks the agent while it runs. So it takes the time first, waits only for the session's
+//! lock and (in the gate) for the transcript, opens no network connection, and prints only text
+//! that Claude reads. It exits 0 whatever happens, unless the Stop gate has decided that the turn
+//! may not end yet. A failure is one line in `hooks.log`.
 
 mod announcement;
 mod arguments;
@@ -27,20 +27,20 @@ use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_store::process::agent_environment::{self, Scope};
 use turnbridge_store::state::config_text::ConfigText;
 
-/// The whole of `turnbridge-status`.
+/// Runs `turnbridge-status`.
 pub fn status() -> u8 {
     let at = turnbridge_store::clock::now();
     run(HookProgram::Status, |options, config| status::handle(options, config, at))
 }
 
-/// The whole of `turnbridge-stop-gate`.
+/// Runs `turnbridge-stop-gate`.
 pub fn stop_gate() -> u8 {
     let begun = Instant::now();
     let at = turnbridge_store::clock::now();
     run(HookProgram::StopGate, |options, config| stop_gate::handle(options, config, at, begun))
 }
 
-/// `turnbridge-notify --hook`.
+/// Runs `turnbridge-notify --hook`.
 pub fn waiting() -> u8 {
     let at = turnbridge_store::clock::now();
     run(HookProgram::Notify, |options, config| {
@@ -49,7 +49,8 @@ pub fn waiting() -> u8 {
     })
 }
 
-/// `turnbridge notify --tool claude`: a Stop hook made by hand. Its input is on stdin.
+/// Runs `turnbridge notify --tool claude`: a Stop hook that the user made by hand. Its input is on
+/// stdin.
 pub fn finished_turn() {
     let at = turnbridge_store::clock::now();
     fail_open_on_panic(HookProgram::Notify);
@@ -57,8 +58,8 @@ pub fn finished_turn() {
     notify::finished(&Options::default(), &ConfigText::default(), at);
 }
 
-/// `turnbridge notify --tool codex`: what Codex has handed over. It may be waited for by nobody, but
-/// it never fails whoever called.
+/// Runs `turnbridge notify --tool codex` with the JSON from Codex. The caller may not wait for it,
+/// but never gets an error from it.
 pub fn codex_report(json: &[u8]) {
     let at = turnbridge_store::clock::now();
     fail_open_on_panic(HookProgram::Notify);
@@ -80,7 +81,7 @@ fn run(program: HookProgram, handle: impl FnOnce(&Options, &ConfigText) -> u8) -
     }
 }
 
-/// A bug of ours must not look like a failed hook, let alone like a verdict.
+/// Exits 0 on a panic. A bug in a hook must not look like a failed hook, let alone like a verdict.
 fn fail_open_on_panic(program: HookProgram) {
     std::panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Queues what a turn came to for whoever wants to be told, and wakes whoever delivers it.
-//! The hook itself never talks to anybody: its cost does not depend on Slack.
+//! Queues a notice for the channels that want it, and wakes the process that delivers it. The hook
+//! itself opens no connection, so its cost does not depend on Slack.
 
 use turnbridge_core::notices::notice::Notice;
 use turnbridge_store::paths::StatePaths;

@@ -1,5 +1,5 @@
-//! The two other ways by which a notice begins: a dialog that waits for the user, and a Stop hook
-//! that somebody has made by hand (`turnbridge notify --tool claude`).
+//! The two other sources of a notice: a dialog that waits for the user, and a Stop hook that the
+//! user made by hand (`turnbridge notify --tool claude`).
 
 use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_core::gate::Rule;
@@ -19,11 +19,11 @@ use crate::call::{self, Tell};
 use crate::notice;
 use crate::stop_gate::{Judged, judge};
 
-/// A dialog has opened: nothing, unless the user wants to be told that an agent waits.
+/// Queues a notice of an opened dialog, if the user wants notices of waiting agents.
 pub fn waiting(options: &Options, config: &ConfigText, at: Timestamp) {
     let wants = config.trusted().is_ok_and(wants_waiting);
     if !wants {
-        // Claude is still writing; a closed pipe would be an error to it.
+        // Claude is still writing, and a closed pipe would be an error for it.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         return;
     }
@@ -31,12 +31,12 @@ pub fn waiting(options: &Options, config: &ConfigText, at: Timestamp) {
     let event = &received.event;
     let call = match &event.kind {
         EventKind::DialogOpened { call } => call.as_ref(),
-        // Codex asks for no permission to ask.
+        // Codex requests no permission for a question.
         EventKind::ToolStarting { call, .. } if asks_the_user(&call.tool) => Some(call),
         _ => return,
     };
     let Some(paths) = trusted_state() else { return };
-    // The same request may come again in the same turn, but not within half a minute.
+    // The same request may recur in the same turn, but not within half a minute.
     let moment = (at.as_micros() / 30_000_000) as u64;
     let id = notice_id(event, received.payload() ^ moment);
     let tool = call.map(|call| call.tool.clone());
@@ -45,9 +45,9 @@ pub fn waiting(options: &Options, config: &ConfigText, at: Timestamp) {
     report(at, notice::queue(&paths, config, &notice));
 }
 
-/// A Stop hook made by hand. Where our own hooks run too, it goes by the gate's rules, so that a
-/// Stop which the gate blocks is no notice; and its notice is the one that our own Stop hook would
-/// make.
+/// Handles a Stop hook made by hand. If Turnbridge's hooks run too, it follows the gate's rules, so
+/// that a Stop which the gate blocks is no notice. Its notice is the one that Turnbridge's Stop
+/// hook would make.
 pub fn finished(options: &Options, config: &ConfigText, at: Timestamp) {
     let Some(received) = call::receive(HookProgram::Notify, options, at) else { return };
     let event = &received.event;
@@ -65,14 +65,14 @@ pub fn finished(options: &Options, config: &ConfigText, at: Timestamp) {
     report(at, notice::queue(&paths, config, &with_turn(turn, &paths, event)));
 }
 
-/// The gate's own hook runs beside us; it may have blocked this very Stop, and noted so, before we
-/// have looked.
+/// Returns whether the gate's hook, which runs in parallel, blocked this very Stop, and noted it,
+/// before this hook looked.
 fn is_blocked_just_now(judged: &Judged, event: &Event) -> bool {
     let is_continued = matches!(event.kind, EventKind::TurnEnded { stop_hook_active: true, .. });
     judged.decision.rule == Rule::Reminded && !is_continued
 }
 
-/// Adds what can be told of the turn without ending it.
+/// Adds the facts of the turn that can be read without ending it.
 fn with_turn(notice: Notice, paths: &StatePaths, event: &Event) -> Notice {
     let session = session_store::read(paths, &event.session);
     let session = session.filter(|session| is_its_turn(session, event));
@@ -93,7 +93,7 @@ fn with_turn(notice: Notice, paths: &StatePaths, event: &Event) -> Notice {
     }
 }
 
-/// The session may know of an older turn only.
+/// Returns whether the session's turn is the event's. The session may know of an older turn only.
 fn is_its_turn(session: &Session, event: &Event) -> bool {
     let Some(run) = session.run(event.process) else { return false };
     match (&run.turn.prompt_id, &event.facts.prompt_id) {

@@ -1,8 +1,9 @@
-//! Whether a call is the speak tool of the plugin that called us, so that the agent may use it without asking.
+//! Decides whether a call is the speak tool of the calling plugin, so that the agent may use it
+//! without asking.
 //!
-//! An allow that nobody gave is the worst thing that a hook could do, and names alone prove nothing: a project may call
-//! its own MCP server `plugin_turnbridge_voice`, bring another plugin by our name, and set `CLAUDE_PLUGIN_ROOT`. In doubt
-//! the answer is no.
+//! An allow that the user never gave is the worst result of a hook, and names alone prove nothing:
+//! a project may call its MCP server `plugin_turnbridge_voice`, bring another plugin by
+//! Turnbridge's name, and set `CLAUDE_PLUGIN_ROOT`. In doubt the call is not allowed.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +13,14 @@ use turnbridge_store::foreign::plugin_files::{manifest_name, takes_our_names};
 
 use crate::arguments::Options;
 
-/// What the plugin's own registration says of itself. A user's settings say something else.
+/// The `--origin` of the plugin's registration. A user's settings have another one.
 const PLUGIN_ORIGIN: &str = "plugin";
 
-/// What Claude Code says of a server that a plugin has brought.
+/// Claude Code's name for the source of a server that a plugin has brought.
 const PLUGIN_SOURCE: &str = "plugin";
 
-/// `server` is who has brought the tool's server, where Claude Code tells.
+/// Returns whether the call is allowed. `server` is the source of the tool's server, if Claude Code
+/// reports it.
 pub fn is_allowed(options: &Options, event: &Event, tool: &str, server: Option<&str>) -> bool {
     event.session.agent.has_voice_by_plugin()
         && options.origin == PLUGIN_ORIGIN
@@ -28,7 +30,8 @@ pub fn is_allowed(options: &Options, event: &Event, tool: &str, server: Option<&
         && !project_folders(event).iter().any(|folder| takes_our_names(folder))
 }
 
-/// The environment names the plugin, so that it counts only if this very program lies in it.
+/// Returns whether Turnbridge's plugin called this hook. The environment names the plugin, so it
+/// counts only if its folder contains this very program.
 fn is_called_by_our_plugin(event: &Event) -> bool {
     let plugin = event.host.as_ref().and_then(|host| host.plugin.as_ref());
     let root = plugin.and_then(|plugin| Path::new(&plugin.root).canonicalize().ok());
@@ -37,14 +40,15 @@ fn is_called_by_our_plugin(event: &Event) -> bool {
     is_in_layout(&program, &root) && manifest_name(&root).is_some_and(|name| name == OWN_PLUGIN)
 }
 
-/// Beside the manifests, in `bin/`, or in a folder of `bin/` for each kind of machine.
+/// Returns whether the program is beside the manifests, in `bin/`, or in a folder of `bin/` for
+/// each kind of machine.
 fn is_in_layout(program: &Path, root: &Path) -> bool {
     let bin = root.join("bin");
     let folder = program.parent();
     folder == Some(root) || folder == Some(&bin) || folder.and_then(Path::parent) == Some(&bin)
 }
 
-/// Where Claude Code may look for what a project brings along.
+/// Returns the folders in which Claude Code may search for files of a project.
 fn project_folders(event: &Event) -> Vec<PathBuf> {
     let started_in = event.host.as_ref().and_then(|host| host.project_dir.as_deref());
     let told = [event.facts.cwd.as_deref(), started_in].into_iter().flatten().map(PathBuf::from);

@@ -1,13 +1,14 @@
-//! Tells whoever runs a reply that the agent has it: the run carries the reply's id in its
-//! environment (`TURNBRIDGE_REPLY_ID`). After a crash this tells whether its turn has ended.
+//! Records that the agent has received a reply, for the process that runs it. The run has the
+//! reply's id in its environment (`TURNBRIDGE_REPLY_ID`). After a crash the record shows whether
+//! the reply's turn has ended.
 
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process;
 use turnbridge_store::state::inbox;
 
-/// The prompt has arrived, or its turn has ended; other events say nothing about the reply, nor do
-/// those of sub-agents.
+/// Writes the acknowledgement if the prompt has arrived or its turn has ended. Other events, and
+/// those of sub-agents, mean nothing for the reply.
 pub fn acknowledge(paths: &StatePaths, event: &Event) -> Result<(), String> {
     let is_of_reply = matches!(
         event.kind,
@@ -22,7 +23,7 @@ pub fn acknowledge(paths: &StatePaths, event: &Event) -> Result<(), String> {
         return Ok(());
     };
     let session = &event.session;
-    // Not the event's: a Codex thread has no process of its own there.
+    // The event's process is not used, because a Codex thread has none there.
     let agent = process::calling_agent();
     inbox::acknowledge(paths, &id.to_string_lossy(), session, &event.name, agent)
         .map_err(|error| format!("the reply's acknowledgement: {error}"))

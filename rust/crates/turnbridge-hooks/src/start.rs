@@ -1,10 +1,10 @@
-//! How a hook executable starts.
+//! Starts a hook executable.
 //!
-//! On Linux with glibc it has the C `main`, not Rust's: what std does before `main` there (guard
-//! pages for stack overflows, for which glibc parses `/proc/self/maps` with `scanf`) costs a
-//! short program more than all of its own work, and 100 KB. Elsewhere `main` is Rust's own.
+//! On Linux with glibc it has the C `main`, not Rust's. There std prepares guard pages for stack
+//! overflows before `main`, for which glibc parses `/proc/self/maps` with `scanf`. This costs a
+//! short program more than all of its work, and 100 KB. Elsewhere it has Rust's `main`.
 
-/// The `main` of a hook executable. On Linux with glibc its file has `#![no_main]`.
+/// Defines the `main` of a hook executable. On Linux with glibc its file has `#![no_main]`.
 #[macro_export]
 macro_rules! main {
     ($run:path) => {
@@ -21,14 +21,14 @@ macro_rules! main {
     };
 }
 
-/// What std's own start does that a hook needs. glibc itself hands std the arguments.
+/// Does the part of std's start that a hook needs. glibc itself passes the arguments to std.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn without_runtime(run: fn() -> u8) -> i32 {
-    // SAFETY: nothing else runs yet; none of these calls touches memory of ours.
+    // SAFETY: no other thread runs yet; none of these calls touches memory of the program.
     unsafe {
-        // A host that has closed its end of a pipe must not kill us with a signal.
+        // A host that has closed its end of a pipe must not kill the hook with a signal.
         libc::signal(libc::SIGPIPE, libc::SIG_IGN);
-        // The first file we open must not become what others write to as stderr.
+        // The first file that the hook opens must not become stderr, to which other code writes.
         for standard in 0..3 {
             if libc::fcntl(standard, libc::F_GETFD) == -1 {
                 libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);

@@ -1,4 +1,4 @@
-//! `turnbridge-status`: every event but Claude's Stop.
+//! Runs `turnbridge-status`: handles every event except Claude's Stop.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use crate::arguments::Options;
 use crate::call::{self, Tell};
 use crate::own_speak;
 
-/// What Claude reads as "go on without asking".
+/// The output by which Claude continues without asking.
 const ALLOW: &[u8] = b"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\
     \"permissionDecision\":\"allow\",\
     \"permissionDecisionReason\":\"Turnbridge's own speak\"}}\n";
@@ -37,8 +37,8 @@ pub fn handle(options: &Options, config: &ConfigText, at: Timestamp) -> u8 {
     0
 }
 
-/// Whoever types has stopped listening. Not so a script's prompt, or one that Claude gives
-/// itself because a background task has ended.
+/// Returns whether the user typed the prompt, and so has stopped listening. This does not hold for
+/// a script's prompt, or for one that Claude gives itself because a background task has ended.
 fn is_typed(event: &Event, prompt: &str) -> bool {
     let is_headless = event.host.as_ref().is_some_and(|host| host.is_headless());
     !is_headless && !prompt.starts_with("<task-notification>")

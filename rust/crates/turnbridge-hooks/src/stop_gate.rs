@@ -1,4 +1,4 @@
-//! `turnbridge-stop-gate`: decides whether the turn may end, then records what came of it.
+//! Runs `turnbridge-stop-gate`: decides whether the turn may end, then records the result.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -29,7 +29,7 @@ use crate::call::{self, Recorded, Tell};
 use crate::transcript;
 
 const ALLOWED: u8 = 0;
-/// What Claude takes as "not yet".
+/// The exit code by which Claude continues the turn.
 const BLOCKED: u8 = 2;
 
 pub fn handle(options: &Options, config: &ConfigText, at: Timestamp, begun: Instant) -> u8 {
@@ -52,7 +52,7 @@ pub fn handle(options: &Options, config: &ConfigText, at: Timestamp, begun: Inst
     kill_point("judged");
     match call::record(HookProgram::StopGate, received, tell, config) {
         Recorded::Here => {}
-        // A turn that is not known to be held is not held: it would never be told.
+        // The turn ends unless the block is recorded. Else the user would never be notified of it.
         Recorded::ByTwin | Recorded::Later => return ALLOWED,
     }
     log_decision(&decision, session.id.to_string(), at, begun);
@@ -63,24 +63,24 @@ pub fn handle(options: &Options, config: &ConfigText, at: Timestamp, begun: Inst
     if decision.rule.allows() { ALLOWED } else { BLOCKED }
 }
 
-/// Whether the person has not been told yet in this session that the sandbox is on (X42). Where that
-/// cannot be written down, it is not told: once is enough, and each time is too often.
+/// Returns whether this session has not yet shown the user that the sandbox is on (X42). Returns
+/// false if the mark cannot be written: once is enough, and each time is too often.
 fn is_first_note(session: &SessionKey) -> bool {
     let Some(paths) = trusted_state() else { return false };
     let mark = paths.sandbox_note(session);
     open_making_folders(&mark, OpenOptions::new().write(true).create_new(true)).is_ok()
 }
 
-/// What becomes of a Stop.
+/// The verdict on a Stop event.
 pub struct Judged {
     pub decision: Decision,
-    /// For whoever reads stderr: the model, or the person who looks.
+    /// The text for stderr, which the model or the user reads.
     words: String,
-    /// Whether the turn is told to anybody, if it ends.
+    /// Whether the user is notified of the turn, if it ends.
     pub tell: Tell,
 }
 
-/// Returns `None` for an event that ends no turn, and of an agent that asks no gate.
+/// Returns `None` if the event ends no turn, or if its agent has no Stop gate.
 pub fn judge(event: &Event, options: &Options, config: &ConfigText) -> Option<Judged> {
     if !event.session.agent.has_stop_gate() {
         return None;
@@ -118,13 +118,13 @@ fn log_decision(decision: &Decision, session_id: String, at: Timestamp, begun: I
     call::log_entry(HookProgram::StopGate, at, "info", message, &fields);
 }
 
-/// Where the gate looks.
+/// The sources that the gate reads.
 struct Room<'a> {
     event: &'a Event,
     options: &'a Options,
     config: &'a ConfigText,
     answer: Option<&'a str>,
-    /// Read when it is first asked for.
+    /// Read on first use.
     session: Option<Option<Session>>,
 }
 
@@ -142,7 +142,7 @@ impl Room<'_> {
         self.session.get_or_insert_with(read).as_ref()
     }
 
-    /// The run that is about to end its turn, as the hooks before this one have left it.
+    /// Returns the run that is about to end its turn, as the hooks before this one have left it.
     fn run(&mut self) -> Option<&Run> {
         let process = self.event.process;
         self.session()?.run(process)
@@ -156,8 +156,8 @@ impl Room<'_> {
         }
     }
 
-    /// The plugin, if it runs in this Claude: it may have called us, or it calls its own hooks
-    /// beside us. Both then decide alike, whichever is first.
+    /// Returns the plugin, if it runs in this Claude. It has called this hook, or it calls its
+    /// hooks in parallel. Both then decide alike, whichever is first.
     fn plugin(&mut self) -> Option<Plugin> {
         let own = self.host().and_then(|host| host.plugin.clone());
         own.or_else(|| self.run()?.host.plugin.clone())

@@ -1,4 +1,4 @@
-//! What a hook finds around it: who called it, in which terminal, with which plugin.
+//! Reads the environment of a hook: the caller, the terminal and the plugin.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,11 +7,12 @@ use turnbridge_core::session::{Host, Plugin};
 use turnbridge_core::terminals::pane_id::OWN_SESSION;
 use turnbridge_core::terminals::terminal_table::is_kept;
 
-/// What Codex's background server has in its PATH (seen with 0.166, the only trace of it in a hook's
-/// environment). It serves every terminal, but has the variables of the first that started it.
+/// A part of the PATH of Codex's background server (seen with 0.166, the only trace of it in a
+/// hook's environment). The server works for every terminal, but has the variables of the first
+/// that started it.
 const CODEX_SERVER: &str = "app-server-daemon";
 
-/// A value longer than any id or path is not one, and would be rewritten by every hook.
+/// The limit of a stored value. A longer one is no id or path, and every hook would rewrite it.
 const MAX_VALUE: usize = 4_096;
 
 pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>) -> Host {
@@ -30,7 +31,7 @@ pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>)
             "CLAUDE_PROJECT_DIR" => host.project_dir = value(),
             "CLAUDE_CONFIG_DIR" => host.config_dir = value(),
             "CLAUDE_PLUGIN_ROOT" => plugin_root = value(),
-            // Claude exports what the user has set, never a default.
+            // Claude exports only values that the user has set, never a default.
             "CLAUDE_PLUGIN_OPTION_GATE" => plugin_gate = value().filter(|text| text.len() <= 16),
             "CLAUDE_PLUGIN_DATA" => plugin_data = value().unwrap_or_default(),
             _ if name == OWN_SESSION || is_kept(name) => {
@@ -41,8 +42,8 @@ pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>)
             _ => {}
         }
     }
-    // Claude names the data folder of a plugin `<plugin>-<marketplace>`, and `-inline` when it
-    // came by `--plugin-dir`.
+    // Claude names the data folder of a plugin `<plugin>-<marketplace>`, and `-inline` if it came
+    // by `--plugin-dir`.
     let by_plugin_dir = plugin_data.trim_end_matches(['/', '\\']).ends_with("-inline");
     host.plugin = plugin_root.map(|root| Plugin { root, by_plugin_dir, gate: plugin_gate });
     if !is_codex_server {

@@ -1,4 +1,4 @@
-//! Looks for speech in the end of a transcript that Claude may still be writing.
+//! Searches the end of a transcript for speech while Claude may still be writing it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,15 +7,15 @@ use turnbridge_core::gate::speak::SpeakOutcome;
 use turnbridge_core::gate::turn_speech::{TurnKey, TurnTail, read_turn_tail};
 use turnbridge_store::files::bounded_file::read_tail;
 
-/// Claude writes with a delay of 100 ms, and fires Stop before.
+/// The timeout. Claude writes with a delay of 100 ms, and fires Stop before.
 const PATIENCE: Duration = Duration::from_millis(400);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How far back is looked, in steps: a turn is seldom longer than the first. The cost must not
-/// grow with the transcript, so what no step reaches has not been said.
+/// The steps by which the search goes back: a turn is seldom longer than the first. The cost must
+/// not grow with the transcript, so speech that no step reaches counts as absent.
 const WINDOWS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
 
-/// Waits for Claude to have written the turn, but not for long.
+/// Returns the turn's speech. Waits until Claude has written the turn, up to the timeout.
 pub fn speech(path: &Path, turn: TurnKey<'_>) -> Option<SpeakOutcome> {
     let deadline = Instant::now() + PATIENCE;
     let mut length_before = None;

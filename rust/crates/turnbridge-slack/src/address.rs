@@ -1,4 +1,4 @@
-//! Where the Web API is, and that a token may be sent there: encrypted, or not off this machine.
+//! Checks the address of the Web API. A token may be sent only encrypted, or to this machine.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,14 +8,15 @@ use ureq::http::Uri;
 
 const SLACK: &str = "https://slack.com/api/";
 
-/// Not to be printed: `api_url` is as the user wrote it, perhaps with a password.
+/// The connection to Slack. It must not be printed: `api_url` is as the user wrote it, perhaps with
+/// a password.
 #[derive(Clone)]
 pub struct Connection {
-    /// Another address than Slack's own, with or without a slash at its end.
+    /// An address that replaces Slack's, with or without a slash at its end.
     pub api_url: Option<String>,
-    /// For reaching the server: TCP, proxy and TLS together.
+    /// The timeout for reaching the server: TCP, proxy and TLS together.
     pub connect_timeout: Duration,
-    /// For a whole call, from the look-up of the name to the last byte of the answer.
+    /// The timeout of a whole call, from the look-up of the name to the last byte of the answer.
     pub timeout: Duration,
 }
 
@@ -29,7 +30,7 @@ impl Default for Connection {
     }
 }
 
-/// Why there is no client. An address with a password in it is not repeated.
+/// The reason why there is no client. An address with a password in it is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConnectionError {
     NotAnAddress {
@@ -75,7 +76,7 @@ impl fmt::Display for ConnectionError {
 
 impl std::error::Error for ConnectionError {}
 
-/// The checked address, ending with a slash.
+/// The checked address, which ends with a slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ApiAddress {
     base: String,
@@ -89,7 +90,7 @@ impl ApiAddress {
     pub fn parse(api_url: Option<&str>) -> Result<ApiAddress, ConnectionError> {
         let url = api_url.unwrap_or(SLACK).trim();
         let text = || url.to_owned();
-        // First of all, so that no other error repeats a password.
+        // This check is the first, so that no other error repeats a password.
         let authority_and_path = url.split_once("://").map_or(url, |(_, rest)| rest);
         if authority_and_path.split(['/', '?', '#']).next().unwrap_or_default().contains('@') {
             return Err(ConnectionError::HasUserOrPassword);
@@ -124,7 +125,7 @@ impl ApiAddress {
     }
 }
 
-/// `wss://`, or `ws://` to this machine.
+/// Returns whether the address is `wss://`, or `ws://` to this machine.
 pub(crate) fn is_socket_address(url: &str) -> bool {
     let Ok(uri) = url.parse::<Uri>() else { return false };
     match (uri.scheme_str(), uri.host()) {

@@ -1,5 +1,6 @@
-//! What an answer means. Pure: status, `Retry-After` and body in, value or error out.
-//! Success is `ok`, never the status; but what a gateway says with 5xx is no word of Slack's.
+//! Interprets an answer, without I/O: status, `Retry-After` and body in, value or error out.
+//! Success is `ok`, never the status. But a body with 5xx may be a gateway's, so it does not count
+//! as Slack's.
 
 use std::time::Duration;
 
@@ -9,13 +10,14 @@ use crate::call_error::CallError;
 use crate::refusals;
 
 const WAIT_UNSAID: Duration = Duration::from_secs(30);
-/// Slack asks for a minute at most. More is a slip or a stranger, and would look like a hang.
+/// The longest wait. Slack asks for a minute at most. A larger value is a mistake or not Slack's,
+/// and would look like a hang.
 const WAIT_MOST: Duration = Duration::from_secs(600);
 
 pub(crate) struct Answer<'a> {
     pub status: u16,
     pub retry_after: Option<&'a str>,
-    /// `Err` says why there is no whole body.
+    /// `Err` contains the reason why there is no whole body.
     pub body: Result<Vec<u8>, String>,
 }
 
@@ -65,8 +67,8 @@ fn refused(value: &Value) -> CallError {
     }
 }
 
-/// Codes and scopes get into logs and onto screens, so they are nothing but what they should
-/// be; a token, which has hyphens, is none.
+/// Returns the code if it is plain. Codes and scopes get into logs and onto screens, so they
+/// contain only the expected characters. A token has hyphens, so it does not pass.
 pub(crate) fn plain_code(text: &str) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_:.,".contains(&byte);
     (!text.is_empty() && text.len() <= 1000 && text.bytes().all(is_plain)).then(|| text.to_owned())

@@ -1,6 +1,6 @@
-//! Why a call failed, sorted by the one question that matters to who wants to try again: can
-//! Slack have acted on it? Posting is not idempotent, and a blind repetition posts twice.
-//! No text of ours or of people is in here, and no token.
+//! The error of a failed call. Its variants answer the question that decides about a retry: can
+//! Slack have acted on the call? Posting is not idempotent, and a blind retry posts twice. The
+//! error contains no message text and no token.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,26 +10,26 @@ use crate::token::Token;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
-    /// An argument is not what it must be; nothing was sent.
+    /// An argument is invalid; nothing was sent.
     Invalid { what: &'static str },
-    /// Nothing reached Slack: safe to repeat.
+    /// No data reached Slack: a retry is safe.
     NotSent { cause: Obstacle },
-    /// Slack did nothing and says when to ask again.
+    /// Slack did nothing, and sent the time after which to retry.
     RateLimited { after: Duration },
-    /// Slack may have done it, or not: look before repeating.
+    /// Slack may have acted or not: check before a retry.
     Ambiguous { cause: String },
-    /// Slack says no.
+    /// Slack refused the call.
     Refused {
         error: String,
         /// With `missing_scope`: the scopes that the method wants, and those that the token has.
         needed: Option<String>,
         provided: Option<String>,
-        /// What Slack's validator says, for a log of problems; not for people.
+        /// The messages of Slack's validator, for a log of problems; not for users.
         messages: Vec<String>,
     },
 }
 
-/// What was in the way of a request.
+/// The obstacle that kept a request from Slack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     HostNotFound,
@@ -39,7 +39,7 @@ pub enum Obstacle {
 }
 
 impl CallError {
-    /// Whether the same call will fail again until a person changes something.
+    /// Returns whether the same call will fail again until the user changes something.
     pub fn is_permanent(&self) -> bool {
         match self {
             CallError::Invalid { .. } => true,
@@ -50,7 +50,7 @@ impl CallError {
         }
     }
 
-    /// Whether the same message without its blocks may be taken.
+    /// Returns whether Slack may accept the same message without its blocks.
     pub fn is_about_blocks(&self) -> bool {
         match self {
             CallError::Refused { error, messages, .. } => {
@@ -62,7 +62,7 @@ impl CallError {
         }
     }
 
-    /// One thing to do about it.
+    /// Returns one remedy for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             CallError::Refused { error, needed, .. } => refusals::hint(error, needed.as_deref()),
@@ -79,7 +79,7 @@ impl CallError {
         }
     }
 
-    /// For whatever a server or a proxy made us repeat.
+    /// Replaces the token in texts that a server or a proxy sent back.
     pub(crate) fn without(self, token: &Token) -> CallError {
         let clean = |text: String| text.replace(token.expose(), "***");
         match self {

@@ -1,6 +1,6 @@
-//! What was said while nobody listened: the channel's parents, page by page, with the time of the
-//! newest reply to each, and the replies of a thread. Slack sends an event again for some minutes
-//! only, and to one socket of an app alone.
+//! Reads the messages that were written while no socket was open: the channel's parents, page by
+//! page, with the time of the newest reply to each, and the replies of a thread. Slack retries an
+//! event for some minutes only, and sends it to a single socket of an app.
 
 use serde_json::{Value, json};
 
@@ -10,42 +10,43 @@ use crate::methods::{EVENT_TYPE, Identity};
 use crate::token::Token;
 use crate::web_api::{Encoding, WebApi};
 
-/// What Slack recommends at most for a page.
+/// The largest page that Slack recommends.
 const PAGE: u32 = 200;
 
 /// A message outside of threads, which may have a thread under it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parent {
     pub ts: String,
-    /// The time of the newest message in its thread, whoever wrote it.
+    /// The time of the newest message in its thread, by any author.
     pub latest_reply: Option<String>,
-    /// How many messages its thread has besides it.
+    /// The number of messages in its thread besides it.
     pub reply_count: Option<u64>,
-    /// Who has written in its thread; `None` if Slack does not name all of them.
+    /// The authors in its thread; `None` if Slack does not name all of them.
     pub reply_users: Option<Vec<String>>,
-    /// What our own bot says of it in its metadata; `None` if it is no message of ours.
+    /// The tag in its metadata; `None` if Turnbridge's bot did not write it.
     pub ours: Option<Tag>,
 }
 
-/// What stands in the metadata of a message of ours.
+/// The metadata of a message that Turnbridge posted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tag {
     pub id: Option<String>,
-    /// The machine that posted it; a 0.1 did not say.
+    /// The machine that posted it; version 0.1 did not write this.
     pub machine: Option<String>,
     pub machine_name: Option<String>,
 }
 
-/// Some parents, newest first.
+/// One page of parents, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
     pub parents: Vec<Parent>,
-    /// Where the older ones are; `None` if there are none.
+    /// The cursor of the older ones; `None` if there are none.
     pub next: Option<String>,
 }
 
 impl WebApi {
-    /// One call. `from` is `next` of the page before; `None` begins with the newest.
+    /// Reads one page in one call. `from` is `next` of the page before; `None` begins with the
+    /// newest.
     pub fn parents(
         &self,
         token: &Token,
@@ -70,7 +71,7 @@ impl WebApi {
         Ok(Page { parents, next: next.map(str::to_owned) })
     }
 
-    /// The parent of a thread; `None` if there is none.
+    /// Returns the parent of a thread, or `None` if there is none.
     pub fn parent_of(
         &self,
         token: &Token,
@@ -93,8 +94,8 @@ impl WebApi {
         }
     }
 
-    /// One page of a thread's messages that are newer than `after`, as JSON, oldest first, and where
-    /// the next page is.
+    /// Returns one page of a thread's messages that are newer than `after`, as JSON, oldest first,
+    /// and the cursor of the next page.
     pub fn replies_after(
         &self,
         token: &Token,
@@ -112,7 +113,7 @@ impl WebApi {
             arguments["cursor"] = json!(cursor);
         }
         let page = self.call(token, "conversations.replies", arguments, Encoding::Form)?;
-        // The first page begins with the parent, whatever was asked for.
+        // The first page begins with the parent, whatever the arguments are.
         let is_new = |message: &&Value| {
             message["ts"] != thread_ts
                 && message["ts"].as_str().and_then(parse_ts) > parse_ts(after)
@@ -150,7 +151,8 @@ fn read_parent(message: &Value, identity: &Identity) -> Option<Parent> {
     })
 }
 
-/// Slack names some five of them, and tells how many they are.
+/// Returns the authors, or `None` if some are missing. Slack names some five of them, and sends
+/// their number.
 fn read_users(message: &Value) -> Option<Vec<String>> {
     let users = message["reply_users"].as_array()?;
     let users: Option<Vec<_>> = users.iter().map(|user| user.as_str().map(str::to_owned)).collect();
@@ -158,7 +160,7 @@ fn read_users(message: &Value) -> Option<Vec<String>> {
     users.filter(|users| !users.is_empty() && count == Some(users.len() as u64))
 }
 
-/// Only our own bot is believed: anybody can write metadata.
+/// Returns the tag only if Turnbridge's bot wrote the message, because any user can write metadata.
 fn read_tag(message: &Value, identity: &Identity) -> Option<Tag> {
     let is_by_us = identity.has_written(message) && message["metadata"]["event_type"] == EVENT_TYPE;
     is_by_us.then(|| {

@@ -1,5 +1,5 @@
-//! Looks whether a message of ours has been posted, when the answer to its call was lost.
-//! It is known by the id in its metadata, and only if our own bot wrote it.
+//! Finds out whether a message was posted, when the answer to its call was lost. The message is
+//! identified by the id in its metadata, and counts only if Turnbridge's bot wrote it.
 
 use std::sync::PoisonError;
 
@@ -11,14 +11,15 @@ use crate::methods::{EVENT_TYPE, Identity};
 use crate::token::Token;
 use crate::web_api::{Encoding, WebApi};
 
-/// What Slack recommends at most for a page.
+/// The largest page that Slack recommends.
 const PAGE: u32 = 200;
-/// Twenty thousand messages. Without `oldest` the whole history would be read.
+/// The limit of pages: twenty thousand messages. Without `oldest` the search would read the whole
+/// history.
 const PAGES: u32 = 100;
 
 impl WebApi {
-    /// The ts of the channel's newest message: what is posted from now on is newer, by the one
-    /// clock that counts.
+    /// Returns the ts of the channel's newest message. Later messages have a larger ts by Slack's
+    /// clock, the only one that counts.
     pub fn latest_ts(&self, token: &Token, channel: &str) -> Result<Option<String>, CallError> {
         check_channel(channel)?;
         let arguments = json!({"channel": channel, "limit": 1});
@@ -33,8 +34,8 @@ impl WebApi {
         }
     }
 
-    /// The message's ts. With `thread_ts` it is looked for in that thread, otherwise among the
-    /// channel's own messages; `oldest` is the first ts that it can have.
+    /// Returns the message's ts. With `thread_ts` it searches that thread, otherwise the channel's
+    /// messages outside of threads. `oldest` is the first ts that the message can have.
     pub fn find_message(
         &self,
         token: &Token,
@@ -75,7 +76,7 @@ impl WebApi {
             }
             arguments["cursor"] = cursor.clone();
         }
-        // "Not there" would have it posted again.
+        // `None` would make the caller post it again.
         Err(unclear("more pages than can be read"))
     }
 

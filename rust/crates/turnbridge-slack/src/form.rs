@@ -1,9 +1,9 @@
-//! Arguments as a form. Nested values go as JSON texts, as Slack's own libraries send them.
+//! Encodes arguments as a form. Nested values are sent as JSON texts, as Slack's libraries do it.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-/// What stands for itself nowhere in an address (RFC 3986).
+/// All characters except those that need no escape in an address (RFC 3986).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 pub(crate) fn encode_form(arguments: &Map<String, Value>) -> String {
@@ -24,7 +24,7 @@ pub(crate) fn encode_form(arguments: &Map<String, Value>) -> String {
     form
 }
 
-/// Encodes everything but letters, digits and `-._~`: right in a form and in a query.
+/// Encodes all characters except letters, digits and `-._~`: right in a form and in a query.
 pub fn percent_encoded(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, RESERVED)
 }

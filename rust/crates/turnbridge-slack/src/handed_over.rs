@@ -1,9 +1,9 @@
-//! Knows whether anything of a request has left: until then a failed call cannot have been
-//! processed, whatever the error is called. A reset or a timeout looks the same before and
-//! after, and `ureq::Error` does not tell them apart, so its transports are wrapped.
+//! Records whether any part of a request has left. Until then Slack cannot have processed a failed
+//! call, whatever the error is called. A reset or a timeout looks the same before and after, and
+//! `ureq::Error` does not tell them apart, so this module wraps ureq's transports.
 //!
-//! A request leaves in at least one write. When the first write fails, its head is not complete
-//! at the server, and an incomplete request is processed by nobody.
+//! A request leaves in at least one write. If the first write fails, its head is not complete at
+//! the server, and no server processes an incomplete request.
 
 #![allow(
     clippy::missing_const_for_thread_local,
@@ -23,15 +23,15 @@ thread_local! {
     static HANDED_OVER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs one call; `true` if some of the request was handed over to the network.
+/// Runs one call. Returns `true` if some of the request was handed over to the network.
 pub(crate) fn watch<T>(call: impl FnOnce() -> T) -> (T, bool) {
     HANDED_OVER.set(false);
     let result = call();
     (result, HANDED_OVER.get())
 }
 
-/// ureq's own connector, whose connections to `authority` are watched. Name look-up, TCP, the
-/// proxy's CONNECT and the TLS handshake are over when such a connection exists.
+/// A connector that wraps ureq's and watches the connections to `authority`. When such a connection
+/// exists, name look-up, TCP, the proxy's CONNECT and the TLS handshake are over.
 #[derive(Debug)]
 pub(crate) struct WatchingConnector {
     inner: Arc<DefaultConnector>,
@@ -53,7 +53,7 @@ impl Connector for WatchingConnector {
         chained: Option<()>,
     ) -> Result<Option<Self::Out>, Error> {
         let Some(transport) = self.inner.connect(details, chained)? else { return Ok(None) };
-        // The connection to a proxy comes by here too; what it is told is not our request.
+        // The connection to a proxy passes here too; its data is not the request.
         let is_api = details.uri.authority().is_some_and(|a| a.as_str() == self.authority);
         Ok(Some(if is_api { Box::new(WatchedTransport(transport)) } else { transport }))
     }
@@ -92,7 +92,7 @@ mod tests {
     use std::io;
     use ureq::unversioned::transport::LazyBuffers;
 
-    /// Takes so many writes and breaks.
+    /// Accepts this many writes, then fails.
     #[derive(Debug)]
     struct Breaking {
         writes: u32,

@@ -1,5 +1,5 @@
-//! Ids are checked before they go out, so that a mixed-up value is found here and not in the
-//! wrong channel.
+//! Checks ids before they are sent, so that a mixed-up value is found here and not in the wrong
+//! channel.
 
 use crate::call_error::CallError;
 
@@ -15,7 +15,7 @@ pub(crate) fn check_ts(ts: &str) -> Result<(), CallError> {
     check(is_ts(ts), "a message is named by its time (`1700000000.000100`)")
 }
 
-/// Slack's names are dotted words; anything else would be another path.
+/// Checks a method's name. Slack's names are dotted words; any other text would be another path.
 pub(crate) fn check_method(method: &str) -> Result<(), CallError> {
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric());
     check(method.split('.').all(is_word), "a method is named like `chat.postMessage`")
@@ -32,7 +32,7 @@ pub(crate) fn is_ts(ts: &str) -> bool {
     ts.split_once('.').is_some_and(|(seconds, rest)| is_number(seconds) && is_number(rest))
 }
 
-/// For comparing: as text `9.5` would come after `10.5`.
+/// Parses a ts for comparisons: as text `9.5` would come after `10.5`.
 pub(crate) fn parse_ts(ts: &str) -> Option<(u64, u64)> {
     let (seconds, rest) = ts.split_once('.').filter(|_| is_ts(ts))?;
     Some((seconds.parse().ok()?, format!("{rest:0<16}").parse().ok()?))

@@ -1,5 +1,5 @@
-//! Slack for Turnbridge; knows nothing of agents: tokens, the Web API and Socket Mode, synchronous.
-//! A call that fails says whether Slack can have acted on it: `CallError`.
+//! Slack for Turnbridge: tokens, the Web API and Socket Mode, synchronous. It does not depend on
+//! agents. The error of a call contains whether Slack can have acted on it: `CallError`.
 
 mod address;
 mod answer;

@@ -1,4 +1,4 @@
-//! The calls that Turnbridge makes, one function each.
+//! The methods of Slack that Turnbridge calls, one function each.
 
 use std::fmt;
 use std::sync::PoisonError;
@@ -12,10 +12,10 @@ use crate::ids::{check_channel, check_ts, check_user, is_direct_message, is_ts};
 use crate::token::Token;
 use crate::web_api::{Encoding, WebApi};
 
-/// What marks a message as ours in its metadata.
+/// The type in the metadata that marks a message as Turnbridge's.
 pub(crate) const EVENT_TYPE: &str = "turnbridge_message";
 
-/// Who a token is. An app-level token has an app, a bot token has the rest.
+/// The identity behind a token. An app-level token has an app, a bot token has the rest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     pub user_id: Option<String>,
@@ -28,12 +28,12 @@ pub struct Identity {
     pub url: Option<String>,
     pub app_id: Option<String>,
     pub app_name: Option<String>,
-    /// What the token may do; `None` when Slack does not say.
+    /// The scopes of the token; `None` if Slack does not send them.
     pub scopes: Option<Vec<String>>,
 }
 
 impl Identity {
-    /// Whether the bot itself has written a message.
+    /// Returns whether the bot itself has written a message.
     pub(crate) fn has_written(&self, message: &Value) -> bool {
         let is = |field: &str, own: &Option<String>| {
             own.is_some() && message[field].as_str() == own.as_deref()
@@ -42,18 +42,18 @@ impl Identity {
     }
 }
 
-/// A message to be posted. `text` is what notifications and search show, escaped by the caller.
+/// A message to post. Notifications and search show `text`, which the caller has escaped.
 #[derive(Clone, Copy)]
 pub struct Post<'a> {
     pub channel: &'a str,
     /// The thread's first message; `None` starts a thread.
     pub thread_ts: Option<&'a str>,
     pub text: &'a str,
-    /// The same, shown in its stead.
+    /// The same text as Markdown, which Slack shows in its stead.
     pub markdown: Option<&'a str>,
-    /// By which `find_message` knows it again.
+    /// The id by which `find_message` finds it.
     pub id: &'a str,
-    /// Whose replies they are that come to it.
+    /// The machine that gets the replies to it.
     pub machine: Option<MachineTag<'a>>,
 }
 
@@ -64,7 +64,7 @@ pub struct MachineTag<'a> {
     pub name: &'a str,
 }
 
-/// Without what it says.
+/// Leaves out the message's text.
 impl fmt::Debug for Post<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Post")
@@ -78,12 +78,12 @@ impl fmt::Debug for Post<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
     pub ts: String,
-    /// What Slack did not like and did all the same, such as `message_truncated`.
+    /// The warning with which Slack accepted the message, such as `message_truncated`.
     pub warning: Option<String>,
 }
 
-/// An address for one Socket Mode connection. Its ticket is as good as a token, so it prints
-/// as `***`.
+/// An address for one Socket Mode connection. Its ticket is as good as a token, so it prints as
+/// `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SocketUrl(String);
 
@@ -121,7 +121,7 @@ impl WebApi {
         Ok(identity)
     }
 
-    /// The id of the direct message with a user.
+    /// Returns the id of the direct message with a user.
     pub fn open_dm(&self, token: &Token, user_id: &str) -> Result<String, CallError> {
         check_user(user_id)?;
         let arguments = json!({"users": user_id});
@@ -130,7 +130,8 @@ impl WebApi {
         wanted(channel, "its channel is no direct message")
     }
 
-    /// On an error that `is_about_blocks`, the same may be posted without `markdown`.
+    /// Posts a message. On an error that `is_about_blocks`, the same may be posted without
+    /// `markdown`.
     pub fn post_message(&self, token: &Token, post: &Post<'_>) -> Result<Posted, CallError> {
         let arguments = post_arguments(post)?;
         let answer = self.call(token, "chat.postMessage", arguments, Encoding::Json)?;
@@ -139,7 +140,7 @@ impl WebApi {
         Ok(Posted { ts: wanted(ts, "it has no `ts`")?, warning })
     }
 
-    /// Replaces what one of our messages says. Its metadata stays, and so does its place.
+    /// Replaces the text of a message. Its metadata and its place stay.
     pub fn update_message(
         &self,
         token: &Token,
@@ -156,7 +157,7 @@ impl WebApi {
         self.call(token, "chat.update", arguments, Encoding::Json).map(|_| ())
     }
 
-    /// An address for one Socket Mode connection; each connection needs its own.
+    /// Returns an address for one Socket Mode connection; each connection needs a new one.
     pub fn open_socket(&self, app_token: &Token) -> Result<SocketUrl, CallError> {
         let answer = self.call(app_token, "apps.connections.open", Value::Null, Encoding::Form)?;
         let url = answer["url"].as_str().filter(|url| is_socket_address(url));
@@ -188,7 +189,8 @@ fn post_arguments(post: &Post<'_>) -> Result<Value, CallError> {
     Ok(arguments)
 }
 
-/// Slack said `ok` without saying what came of it: it was done, and can be looked up.
+/// Returns the value of an answer. If it is missing although `ok` is true, Slack has acted, and the
+/// result can be looked up.
 fn wanted(found: Option<&str>, what: &str) -> Result<String, CallError> {
     found
         .map(str::to_owned)

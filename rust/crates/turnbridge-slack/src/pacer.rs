@@ -1,5 +1,5 @@
-//! How often Slack may be asked to post into one channel: three at once, then one a second.
-//! Pure; who sends also sleeps. One `Pacer` a channel.
+//! Limits how often messages are posted into one channel: three immediately, then one a second. It
+//! does no I/O; the sender sleeps. There is one `Pacer` for each channel.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,13 @@ const BURST: u32 = 3;
 
 #[derive(Debug, Clone, Default)]
 pub struct Pacer {
-    /// When the channel would be at rest again, if nothing more were sent.
+    /// The time at which the channel is at rest again, if no more messages are sent.
     at_rest: Option<Instant>,
     held_until: Option<Instant>,
 }
 
 impl Pacer {
-    /// How long to wait before the next message. Its place is taken by the question.
+    /// Returns the wait before the next message, and reserves a place for it.
     pub fn wait_before(&mut self, now: Instant) -> Duration {
         let start = self.held_until.map_or(now, |until| until.max(now));
         let at_rest = self.at_rest.map_or(start, |at_rest| at_rest.max(start));
@@ -23,7 +23,8 @@ impl Pacer {
         (start - now) + ahead.saturating_sub(INTERVAL * (BURST - 1))
     }
 
-    /// Slack asked to wait. Afterwards one a second: the burst was what Slack did not like.
+    /// Applies a wait that Slack asked for. Afterwards one message a second may leave, because the
+    /// burst was the cause.
     pub fn hold(&mut self, now: Instant, after: Duration) {
         let until = now + after;
         self.held_until = Some(self.held_until.map_or(until, |held| held.max(until)));

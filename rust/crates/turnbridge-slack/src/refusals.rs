@@ -1,7 +1,7 @@
-//! Slack's error codes: which of them last until a person does something, and what that is.
-//! What is not listed may pass by itself.
+//! Slack's error codes: which of them last until the user acts, and the remedy. A code that is not
+//! listed may pass by itself.
 
-/// The token or the app is at fault: no call with it will succeed.
+/// The token or the app causes the error: no call with it will succeed.
 const TOKEN: [&str; 19] = [
     "access_denied",
     "account_inactive",
@@ -24,7 +24,7 @@ const TOKEN: [&str; 19] = [
     "user_removed_from_team",
 ];
 
-/// This message, to this place, is at fault.
+/// This message or its place causes the error.
 const CALL: [&str; 45] = [
     "as_user_not_supported",
     "cannot_dm_bot",
@@ -75,7 +75,7 @@ const CALL: [&str; 45] = [
 
 const RATE_LIMIT: [&str; 3] = ["message_limit_exceeded", "rate_limited", "ratelimited"];
 
-/// Slack failed half-way, so it may have done it.
+/// Slack failed half-way, so it may have acted.
 const HALF_WAY: [&str; 4] =
     ["fatal_error", "internal_error", "request_timeout", "service_unavailable"];
 

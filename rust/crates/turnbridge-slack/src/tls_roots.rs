@@ -1,6 +1,6 @@
-//! Whose certificates are trusted: the system's, so that a company's own authority counts, or
-//! those of `SSL_CERT_FILE` and `SSL_CERT_DIR`; Mozilla's where a system has none.
-//! The crypto provider is named, because rustls panics when two are linked and none is.
+//! Chooses the trusted certificates: the system's, so that a company's authority counts, or those
+//! of `SSL_CERT_FILE` and `SSL_CERT_DIR`; Mozilla's where a system has none. The crypto provider is
+//! named, because rustls panics if two are linked and none is named.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ fn load_roots() -> Result<RootCerts, ConnectionError> {
     if !found.certs.is_empty() {
         return Ok(found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).into());
     }
-    // Who names the authorities to trust must not get a hundred others for a slip of the pen.
+    // A user who names the trusted authorities must not get a hundred others because of a typing
+    // mistake.
     let is_chosen = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if is_chosen("SSL_CERT_FILE") || is_chosen("SSL_CERT_DIR") {
         let cause = match found.errors.first() {

@@ -1,4 +1,4 @@
-//! A Slack token: the one type in which one is kept, so that it cannot reach a log by accident.
+//! A Slack token. Only this type stores one, so that it cannot reach a log by accident.
 
 use std::fmt;
 
@@ -19,19 +19,19 @@ impl TokenKind {
     }
 }
 
-/// Prints as `***`, whatever prints it.
+/// A token that always prints as `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    /// `None` for a token of another kind, or what is no token at all (SLV-16).
+    /// Returns `None` if the text is a token of another kind, or no token (SLV-16).
     pub fn parse(kind: TokenKind, text: &str) -> Option<Token> {
         let rest = text.strip_prefix(kind.prefix())?;
         let is_plain = rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         (!rest.is_empty() && is_plain).then(|| Token(text.to_owned()))
     }
 
-    /// The token itself, for the one header that carries it.
+    /// Returns the token itself, for the one header that contains it.
     pub fn expose(&self) -> &str {
         &self.0
     }

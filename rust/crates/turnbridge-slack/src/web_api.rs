@@ -1,5 +1,5 @@
-//! One call of Slack's Web API, over connections that are kept. The typed calls are in
-//! `methods`; what an answer means, in `answer`. Nothing is tried twice here.
+//! Makes one call of Slack's Web API, over connections that are kept. The typed calls are in
+//! `methods`; `answer` interprets the answers. There are no retries here.
 
 use std::fmt;
 use std::io::Read;
@@ -22,13 +22,14 @@ use crate::methods::Identity;
 use crate::tls_roots;
 use crate::token::Token;
 
-/// More than any answer we ask for. It limits what arrives and what that unpacks to.
+/// The limit of an answer, larger than any that Turnbridge needs. It limits the received bytes and
+/// the unpacked ones.
 const ANSWER_BYTES: u64 = 16 << 20;
 
-/// In which every answer to a token that Slack knows tells what the token may do.
+/// The header with the scopes of a token. Every answer to a token that Slack knows has it.
 const SCOPES: &str = "x-oauth-scopes";
 
-/// How arguments are sent. Not every method takes JSON; the `chat.` ones do, and a form would
+/// The encoding of arguments. Not every method accepts JSON; the `chat.` ones do, and a form would
 /// need their blocks as a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
@@ -55,13 +56,13 @@ impl Encoding {
     }
 }
 
-/// May be shared by threads.
+/// A client of the Web API, which threads may share.
 pub struct WebApi {
     pub(crate) agent: Agent,
     /// Proxy and TLS, which Socket Mode shares.
     pub(crate) connector: Arc<DefaultConnector>,
     address: ApiAddress,
-    /// Who the last asked token is.
+    /// The identity of the token that was checked last.
     pub(crate) identity: Mutex<Option<(Token, Identity)>>,
 }
 
@@ -92,7 +93,7 @@ impl WebApi {
         Ok(WebApi { agent, connector, address, identity: Mutex::new(None) })
     }
 
-    /// The answer's whole object, which says `ok`.
+    /// Makes a call. Returns the answer's whole object, in which `ok` is true.
     pub fn call(
         &self,
         token: &Token,
@@ -103,7 +104,7 @@ impl WebApi {
         self.call_telling_scopes(token, method, arguments, encoding).map(|(answer, _)| answer)
     }
 
-    /// The same, and what the token may do.
+    /// Makes a call. Returns the answer and the scopes of the token.
     pub(crate) fn call_telling_scopes(
         &self,
         token: &Token,
@@ -144,7 +145,7 @@ fn bearer(token: &Token) -> Result<HeaderValue, Error> {
 
 fn read_answer(response: Response<Body>) -> Result<(Value, Option<Vec<String>>), CallError> {
     let (parts, body) = response.into_parts();
-    // ureq's own limit counts bytes before they are unpacked, and gzip packs a thousand into one.
+    // ureq's limit counts bytes before they are unpacked, and gzip packs a thousand into one.
     let body = read_at_most(ANSWER_BYTES, body.into_with_config().limit(ANSWER_BYTES).reader());
     let header = |value: &'static str| parts.headers.get(value)?.to_str().ok();
     let answer = interpret(Answer {
@@ -155,7 +156,7 @@ fn read_answer(response: Response<Body>) -> Result<(Value, Option<Vec<String>>),
     Ok((answer, header(SCOPES).map(scopes)))
 }
 
-/// `Err` says what is wrong with the answer. Reads one byte more than `limit` at most.
+/// Reads the answer, one byte more than `limit` at most. `Err` contains the problem.
 fn read_at_most(limit: u64, reader: impl Read) -> Result<Vec<u8>, String> {
     let too_large = || format!("the answer is larger than {} MiB", limit >> 20);
     let mut bytes = Vec::new();
@@ -166,7 +167,7 @@ fn read_at_most(limit: u64, reader: impl Read) -> Result<Vec<u8>, String> {
     }
 }
 
-/// `chat:write,im:write`, with or without blanks.
+/// Parses `chat:write,im:write`, with or without blanks.
 fn scopes(header: &str) -> Vec<String> {
     header.split(',').filter_map(|scope| plain_code(scope.trim())).collect()
 }

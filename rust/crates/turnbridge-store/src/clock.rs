@@ -1,4 +1,4 @@
-//! The clock. Tests have one of their own, by a test switch.
+//! The clock. A test switch replaces it in tests.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,7 +16,7 @@ fn system_time() -> Timestamp {
     Timestamp::from_micros(micros.saturating_add(seconds_ahead().saturating_mul(1_000_000)))
 }
 
-/// Zero, but in tests of clocks that are set while everything runs.
+/// Returns zero, except in tests of clocks that are set while everything runs.
 fn seconds_ahead() -> i64 {
     let file = test_switch::value(TestSwitch::ClockAheadFile);
     let text = file.and_then(|file| std::fs::read_to_string(file).ok());

@@ -1,4 +1,4 @@
-//! Places at which a test may kill the process, to see what a kill at that moment leaves behind.
+//! The places at which a test may kill the process, to check the files that such a kill leaves.
 
 use crate::test_switch::{self, TestSwitch};
 
@@ -9,7 +9,7 @@ pub fn kill_point(place: &str) {
     }
 }
 
-/// Ends this process at once, as SIGKILL does.
+/// Ends this process immediately, as SIGKILL does.
 #[cfg(unix)]
 pub(crate) fn die() {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);

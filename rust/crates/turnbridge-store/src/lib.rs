@@ -1,8 +1,9 @@
-//! Turnbridge's own files, and the status files that others asked for.
+//! Turnbridge's files, and the status files for other programs.
 //!
-//! A session changes only through `session_store::update`, under the session's lock, whoever
-//! calls it: hooks, daemon, command line. What an event means is decided in `turnbridge-core`;
-//! Slack and agents are elsewhere. Nothing here waits long: every caller may be a hook.
+//! A session changes only through `session_store::update`, under the session's lock, for every
+//! caller: hooks, daemon, command line. The meaning of events is decided in `turnbridge-core`;
+//! Slack and the agents' programs are in other crates. No function here blocks for long, because
+//! every caller may be a hook.
 
 pub mod clock;
 pub mod files;

@@ -1,4 +1,5 @@
-//! Our logs: one JSON object a line, rotated. Never a token, never what people or models said.
+//! The logs: one JSON object a line, rotated. They contain no token, and no text of users or
+//! models.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,10 +10,11 @@ use turnbridge_core::timestamp::Timestamp;
 use crate::files::append::append_line;
 use crate::files::file_lock::FileLock;
 
-/// A log is renamed to `<name>.1` when it has grown beyond this.
+/// The size beyond which a log is renamed to `<name>.1`.
 const MAX_LOG: u64 = 1 << 20;
 
-/// What stands in an entry. Not serde_json's `Value`: the hooks log little and stay small.
+/// A value of a log entry. It is not serde_json's `Value`, so that the hooks, which log little,
+/// stay small.
 #[derive(Debug, Clone)]
 pub enum Field {
     Text(String),
@@ -62,7 +64,7 @@ impl From<usize> for Field {
     }
 }
 
-/// Writes one entry. A log that cannot be written is nobody's problem but the log's.
+/// Writes one entry. Ignores errors, because a log that cannot be written must not stop its writer.
 pub fn write_log(path: &Path, at: Timestamp, level: &str, message: &str, fields: &[(&str, Field)]) {
     let mut line = String::from("{");
     push_text(&mut line, "ts", &at.to_string());
@@ -99,8 +101,8 @@ fn quoted(text: &str) -> String {
     serde_json::to_string(&without_tokens(text)).unwrap_or_default()
 }
 
-/// Under a lock, and only if it is still too long: of two processes that see a long log, one
-/// renames it.
+/// Rotates the log under a lock, and only if it is still too long. Of two processes that see a long
+/// log, one renames it.
 fn rotate(path: &Path) {
     let Ok(Some(_lock)) = FileLock::try_acquire(&path.with_extension("log.lock")) else {
         return;

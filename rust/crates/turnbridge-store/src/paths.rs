@@ -1,10 +1,11 @@
-//! Where things lie. Reads the environment once; ids are checked types before they become names.
+//! The paths of all files. Reads the environment once; ids are checked types before they become
+//! names.
 
 use std::path::{Path, PathBuf};
 
 use turnbridge_core::ids::SessionKey;
 
-/// The folder of our state and, on macOS, the other one of our logs.
+/// The folder of Turnbridge's state and, on macOS, the separate one of its logs.
 #[derive(Debug, Clone)]
 pub struct StatePaths {
     state: PathBuf,
@@ -12,14 +13,14 @@ pub struct StatePaths {
 }
 
 impl StatePaths {
-    /// `None` when the environment names no home at all.
+    /// Returns `None` if the environment names no home.
     pub fn from_env() -> Option<StatePaths> {
         let state = platform_state_dir()?.join("turnbridge");
         let logs = platform_log_dir().unwrap_or_else(|| state.join("logs"));
         Some(StatePaths { state, logs })
     }
 
-    /// Everything below one folder, wherever the platform would put it.
+    /// Puts everything below one folder, whatever the platform's usual folders are.
     pub fn below(state: &Path) -> StatePaths {
         StatePaths { state: state.to_owned(), logs: state.join("logs") }
     }
@@ -54,8 +55,8 @@ impl StatePaths {
         self.sessions_dir().join(format!("{}{SESSION_END}", key.unwrap_or_default()))
     }
 
-    /// The whole of a prompt that is too long for the session file, one per process: a side
-    /// run has its own.
+    /// The whole of a prompt that is too long for the session file. There is one per process: a
+    /// side run has a separate one.
     pub fn prompt_file(&self, key: &SessionKey, pid: u32) -> PathBuf {
         self.turns_dir().join(format!("{key}.{pid}.prompt"))
     }
@@ -65,13 +66,13 @@ impl StatePaths {
         self.turns_dir().join(format!("{key}.{pid}.answer"))
     }
 
-    /// There once the person was told in this session that the sandbox switches the gate off. Goes with
-    /// the session's turns.
+    /// Exists once this session has shown the user that the sandbox switches the gate off. It is
+    /// removed with the session's turns.
     pub fn sandbox_note(&self, key: &SessionKey) -> PathBuf {
         self.turns_dir().join(format!("{key}.sandbox.noted"))
     }
 
-    /// Turns whose end a hook has seen and not yet dealt with; see `pending_turns`.
+    /// The turns whose end a hook has seen but not handled yet; see `pending_turns`.
     pub fn pending_dir(&self) -> PathBuf {
         self.state.join("pending")
     }
@@ -88,7 +89,7 @@ impl StatePaths {
         self.state.join("routes.jsonl")
     }
 
-    /// Held by the daemon while it lives.
+    /// The lock that the daemon holds while it runs.
     pub fn daemon_lock(&self) -> PathBuf {
         self.state.join("daemon.lock")
     }
@@ -98,17 +99,17 @@ impl StatePaths {
         self.state.join("codex-notify.json")
     }
 
-    /// What the daemon says of itself.
+    /// The daemon's report on itself.
     pub fn daemon_status(&self) -> PathBuf {
         self.state.join("daemon.json")
     }
 
-    /// Where the board is, and its token; see `board_wire`.
+    /// The address of the board, and its token; see `board_wire`.
     pub fn board_file(&self) -> PathBuf {
         self.state.join("board.json")
     }
 
-    /// Lets one browser in, once; see the board's `sign_in`.
+    /// The ticket that signs one browser in, once; see the board's `sign_in`.
     pub fn board_ticket(&self) -> PathBuf {
         self.state.join("board-ticket")
     }
@@ -118,12 +119,12 @@ impl StatePaths {
         self.state.join("board-open.html")
     }
 
-    /// Lets one person in who types it, once.
+    /// The code that signs in one user who types it, once.
     pub fn board_code(&self) -> PathBuf {
         self.state.join("board-code")
     }
 
-    /// Made by whoever wants the daemon to stop.
+    /// The file by which another process asks the daemon to stop.
     pub fn daemon_stop(&self) -> PathBuf {
         self.state.join("daemon.stop")
     }
@@ -132,27 +133,27 @@ impl StatePaths {
         self.state.clone()
     }
 
-    /// Who this machine is among those that use the same Slack app; see `machine_wire`.
+    /// The name of this machine among those that use the same Slack app; see `machine_wire`.
     pub fn machine_file(&self) -> PathBuf {
         self.state.join("machine.json")
     }
 
-    /// How far each of our threads in Slack has been read; see `thread_marks`.
+    /// How far each of Turnbridge's threads in Slack has been read; see `thread_marks`.
     pub fn thread_marks(&self) -> PathBuf {
         self.state.join("slack-threads.jsonl")
     }
 
-    /// What was heard and has not been judged; see `heard`.
+    /// The messages that were received but not judged yet; see `heard`.
     pub fn heard_dir(&self) -> PathBuf {
         self.state.join("heard")
     }
 
-    /// The direct message with the owner, and its workspace; see `slack_place`.
+    /// The direct message with the user, and its workspace; see `slack_place`.
     pub fn slack_place(&self) -> PathBuf {
         self.state.join("slack-place.json")
     }
 
-    /// The newest message in Slack that a daemon of 0.1 had heard of.
+    /// The newest message in Slack that a daemon of 0.1 had received.
     pub fn slack_heard(&self) -> PathBuf {
         self.state.join("slack-heard")
     }
@@ -174,12 +175,12 @@ impl StatePaths {
         self.logs.join("hooks.log")
     }
 
-    /// Names the speech that may be heard; see `speech_mark`.
+    /// The name of the speech that may play; see `speech_mark`.
     pub fn speech_mark(&self) -> PathBuf {
         self.state.join("speaking")
     }
 
-    /// What launches have told of panes; see `pane_store`.
+    /// The panes that launches have reported; see `pane_store`.
     pub fn panes_file(&self) -> PathBuf {
         self.state.join("panes.json")
     }
@@ -188,20 +189,20 @@ impl StatePaths {
         self.state.join("panes.lock")
     }
 
-    /// Held by whoever looks for old files.
+    /// The lock of the process that searches for old files.
     pub fn prune_lock(&self) -> PathBuf {
         self.state.join("prune.lock")
     }
 
-    /// When old files were looked for; see `prune_plan`.
+    /// The time of the last search for old files; see `prune_plan`.
     pub fn prune_mark(&self) -> PathBuf {
         self.state.join("pruned")
     }
 }
 
-/// How the names of sessions' files end.
+/// The end of the names of session files.
 const SESSION_END: &str = ".json";
-/// How the names of the files with sessions' turns end.
+/// The end of the names of the files with sessions' turns.
 const TURNS_END: &str = ".jsonl";
 
 /// Returns the session whose file has this name, as `StatePaths::session_file` makes it. Returns `None` for
@@ -215,7 +216,7 @@ pub fn session_of_turns_file(name: &str) -> Option<SessionKey> {
     SessionKey::parse(name.strip_suffix(TURNS_END)?)
 }
 
-/// An absolute path from the environment. XDG says that a relative one is to be ignored.
+/// Returns an absolute path from the environment. XDG requires that a relative one is ignored.
 fn absolute(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
@@ -224,22 +225,22 @@ pub fn home_dir() -> Option<PathBuf> {
     absolute(if cfg!(windows) { "USERPROFILE" } else { "HOME" })
 }
 
-/// Claude's own folder: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
+/// Returns Claude's folder: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
 pub fn claude_config_dir() -> Option<PathBuf> {
     absolute("CLAUDE_CONFIG_DIR").or_else(|| home_dir().map(|home| home.join(".claude")))
 }
 
-/// Codex's own folder: `CODEX_HOME`, else `~/.codex`.
+/// Returns Codex's folder: `CODEX_HOME`, else `~/.codex`.
 pub fn codex_home() -> Option<PathBuf> {
     absolute("CODEX_HOME").or_else(|| home_dir().map(|home| home.join(".codex")))
 }
 
-/// The settings of the original CVI plugin.
+/// Returns the settings file of the original CVI plugin.
 pub fn cvi_config_file() -> Option<PathBuf> {
     home_dir().map(|home| home.join(".cvi").join("config"))
 }
 
-/// `config.toml`, whether it exists or not.
+/// Returns the path of `config.toml`, whether it exists or not.
 pub fn config_file() -> Option<PathBuf> {
     platform_config_dir().map(|folder| folder.join("turnbridge").join("config.toml"))
 }

@@ -1,8 +1,9 @@
 //! The environment variables by which tests steer the executables. No other module reads one.
 //!
-//! Only builds with `debug_assertions` know them. The profiles `release` and `dist` have none: there every switch is
-//! off, and the executables do not even contain the names. Otherwise whoever sets an agent's environment, such as a
-//! project by its settings, would steer what people run.
+//! Only builds with `debug_assertions` know them. The profiles `release` and `dist` have none:
+//! there every switch is off, and the executables do not even contain the names. Otherwise any
+//! source of an agent's environment, such as a project's settings, would steer the executables of
+//! users.
 
 use std::str::FromStr;
 
@@ -10,26 +11,26 @@ use std::str::FromStr;
 pub enum TestSwitch {
     /// The clock, as microseconds since 1970.
     Now,
-    /// Where the process kills itself; see `kill_point`.
+    /// The place at which the process kills itself; see `kill_point`.
     KillAt,
     /// A file with the seconds that the clock is ahead of the system's. Tests change it while processes run.
     ClockAheadFile,
     /// Another address of Slack's Web API than the config names.
     SlackApiUrl,
-    /// How many times faster than the real Slack wants it.
+    /// The factor by which calls are faster than the real Slack wants.
     SlackHaste,
-    /// A shorter timeout for what `doctor` asks.
+    /// A shorter timeout for the checks of `doctor`.
     DoctorTimeout,
-    /// The service manager, instead of the system's own.
+    /// The service manager that replaces the system's.
     ServiceManager,
     ServiceTimeout,
-    /// The user's home as the system knows it.
+    /// The user's home according to the system.
     SystemHome,
-    /// After how many milliseconds a speech engine that lives counts as speaking.
+    /// The milliseconds after which a running speech engine counts as speaking.
     SpeechMoment,
-    /// `windows`, `inside` or `elsewhere`: where this program seems to run.
+    /// `windows`, `inside` or `elsewhere`: the side on which this program seems to run.
     WslSide,
-    /// The folder that stands in for the distributions' files.
+    /// The folder that replaces the distributions' files.
     WslRoot,
     WslTimeout,
 }
@@ -46,7 +47,7 @@ pub fn value(_switch: TestSwitch) -> Option<String> {
     None
 }
 
-/// All that are set, for a process that gets a clean environment.
+/// Returns all variables that are set, for a process that gets a clean environment.
 #[cfg(debug_assertions)]
 pub fn variables() -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
     let is_ours = |name: &std::ffi::OsString| name.to_string_lossy().starts_with("TURNBRIDGE_");
@@ -59,7 +60,7 @@ pub fn variables() -> [(&'static str, &'static str); 0] {
     []
 }
 
-/// Returns `None` also if the value does not parse.
+/// Parses the value. Returns `None` also if it does not parse.
 pub fn parsed<T: FromStr>(switch: TestSwitch) -> Option<T> {
     value(switch)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Changes `config.toml`; what is wrong is an error with a hint.
+//! Changes `config.toml`. Every problem is an error with a hint.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub fn set(table: &str, key: &str, value: Option<toml_edit::Value>) -> Result<bo
     turnbridge_config::set(table, key, value).map_err(explain)
 }
 
-/// Adds to a list; what is there stays.
+/// Adds texts to a list; existing ones stay.
 pub fn extend(table: &str, key: &str, texts: &[String]) -> Result<bool> {
     turnbridge_config::extend(table, key, texts).map_err(explain)
 }

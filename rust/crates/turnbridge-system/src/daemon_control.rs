@@ -1,4 +1,5 @@
-//! Starts and ends the daemon, and reads what it says of itself. Its own work is `turnbridge-daemon`.
+//! Starts and ends the daemon, and reads its status file. `turnbridge-daemon` does the daemon's
+//! work.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -14,10 +15,10 @@ use turnbridge_store::process::companion::{self, Apart};
 
 use crate::failure::hinted;
 
-/// Enough for a slow machine; it takes some milliseconds.
+/// The timeout of a start or a stop: enough for a slow machine; it takes some milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
-/// For a daemon that holds its lock to say how it is.
+/// The timeout for a daemon that holds its lock to write its status.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Starts a daemon in the background, and returns its pid when it is up.
@@ -28,7 +29,7 @@ pub fn launch(paths: &StatePaths) -> Result<u32> {
     let mut child =
         companion::start("turnbridge", &["daemon", "--foreground"], Apart::InItsOwnGroup)
             .context("could not start `turnbridge` in the background")?;
-    // Not what a daemon has left that was killed.
+    // A status that a killed daemon has left does not count.
     let pid = child.id();
     let is_up = || is_running(paths) && read_status(paths).is_some_and(|status| status.pid == pid);
     let deadline = Instant::now() + TIMEOUT;
@@ -59,7 +60,7 @@ pub fn stop(paths: &StatePaths) -> Result<bool> {
     }
     write_atomically(&paths.daemon_stop(), b"").context("could not write to the state folder")?;
     if let Some(status) = read_status(paths).filter(is_suspended) {
-        // It could not do as it is told.
+        // A suspended daemon could not stop.
         process::let_go_on(status.pid);
     }
     let deadline = Instant::now() + TIMEOUT;
@@ -80,8 +81,8 @@ pub fn is_running(paths: &StatePaths) -> bool {
     file_lock::is_held(&paths.daemon_lock())
 }
 
-/// Returns whether a daemon runs, and what it says of itself. One that has just been started is waited
-/// for: it has not written that yet.
+/// Returns whether a daemon runs, and its status. Waits for a daemon that has just been started and
+/// has no status yet.
 pub fn wait_for_status(paths: &StatePaths) -> (bool, Option<DaemonStatus>) {
     let deadline = Instant::now() + STATUS_TIMEOUT;
     loop {
@@ -100,7 +101,7 @@ pub fn read_status(paths: &StatePaths) -> Option<DaemonStatus> {
     serde_json::from_slice(&fs::read(paths.daemon_status()).ok()?).ok()
 }
 
-/// Reads where the daemon serves its board.
+/// Reads the address of the daemon's board.
 pub fn read_board(paths: &StatePaths) -> Option<BoardFile> {
     serde_json::from_slice(&fs::read(paths.board_file()).ok()?).ok()
 }
@@ -128,8 +129,8 @@ pub fn find_board(paths: &StatePaths) -> Result<BoardFile> {
     })
 }
 
-/// A signal has stopped its process (`kill -STOP`, Ctrl-Z). Its lock is held all the same, and what it
-/// said of itself still stands in `daemon.json`.
+/// Returns whether a signal has stopped the daemon's process (`kill -STOP`, Ctrl-Z). It still holds
+/// its lock then, and `daemon.json` still has its last status.
 pub fn is_suspended(status: &DaemonStatus) -> bool {
     process::is_suspended(status.pid)
 }
@@ -141,7 +142,7 @@ pub fn how_to_let_go_on(status: &DaemonStatus) -> String {
     )
 }
 
-/// Why there is no board, and what can be done about it.
+/// Returns the reason why there is no board, and a remedy.
 pub fn not_served(board: &BoardStatus) -> Option<(String, &'static str)> {
     let BoardStatus::NotServed { port, error } = board else { return None };
     Some(match port {

@@ -1,5 +1,5 @@
-//! An error with one thing that the user can do about it. The command line prints both, the board shows
-//! them; nobody reads them back from a text.
+//! An error with one remedy for the user. The command line prints both, and the board shows them.
+//! No code parses them from a text.
 
 use std::fmt;
 
@@ -18,15 +18,16 @@ impl fmt::Display for Hinted {
 
 impl std::error::Error for Hinted {}
 
-/// Where a function tells what is worth knowing and is no failure. Whoever calls it decides: the command
-/// line prints a `note:`.
+/// A callback for facts that the user should know but that are no failure. The caller handles them:
+/// the command line prints a `note:`.
 pub type Remark = fn(&str);
 
 pub fn hinted(error: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
     hinted_with_code(1, error, hint)
 }
 
-/// For what a caller of a command has to tell apart; the command's `--help` lists its codes.
+/// Returns an error with an exit code that callers of a command distinguish; the command's `--help`
+/// lists its codes.
 pub fn hinted_with_code(
     exit_code: u8,
     error: impl Into<String>,

@@ -1,4 +1,4 @@
-//! Goes to the terminal in which a session runs, or resumes it in a new one (KT-74).
+//! Switches to the terminal in which a session runs, or resumes the session in a new one (KT-74).
 
 use std::path::Path;
 
@@ -17,12 +17,12 @@ use crate::failure::{Remark, hinted};
 use crate::resume_command::ResumeCommand;
 use crate::terminals;
 
-/// What was done.
+/// The action that was taken.
 #[derive(Debug)]
 pub enum Done {
     Switched(Pane),
     Opened(Pane),
-    /// Nothing: a person can run the command.
+    /// None: the user can run the command.
     OnlyCommand,
 }
 
@@ -30,26 +30,26 @@ pub enum Done {
 pub struct Focused {
     pub done: Done,
     pub command: ResumeCommand,
-    /// An agent has the session open.
+    /// Whether an agent has the session open.
     pub is_open: bool,
     pub agent: Agent,
     pub session_id: SessionId,
 }
 
 impl Focused {
-    /// Finds the command, and goes nowhere.
+    /// Finds the command, and switches to no terminal.
     pub fn without_going(paths: &StatePaths, session: Session) -> Result<Focused> {
         Plan::of(paths, session).map(|plan| plan.ended(Done::OnlyCommand))
     }
 
-    /// Goes to the session's pane, or opens a new one.
+    /// Switches to the session's pane, or opens a new one.
     pub fn go(paths: &StatePaths, session: Session, remark: Remark) -> Result<Focused> {
         let plan = Plan::of(paths, session)?;
         let done = plan.go(remark)?;
         Ok(plan.ended(done))
     }
 
-    /// What `turnbridge focus --json` prints.
+    /// Returns the output of `turnbridge focus --json`.
     pub fn to_json(&self) -> Value {
         json!({
             "version": 1,
@@ -102,7 +102,7 @@ impl Plan {
         Focused { done, command, is_open, agent: session.key.agent, session_id: session.key.id }
     }
 
-    /// KT-74: (1) to the pane that is there; (2) otherwise a new tab.
+    /// Switches to the existing pane, otherwise opens a new tab (KT-74).
     fn go(&self, remark: Remark) -> Result<Done> {
         for pane in self.panes.iter().filter(|_| self.is_open) {
             if terminals::is_there(pane) && terminals::switch(pane)? {
@@ -129,7 +129,7 @@ impl Plan {
             let error = format!("the session's folder `{folder}` is gone");
             return Err(hinted(error, "`--print` prints the command that would resume it"));
         }
-        // Where it ran last, if that terminal still answers; else beside us.
+        // The terminal in which it ran last, if it still answers; else the one of this process.
         let mut runs = self.session.runs.iter().rev();
         let last = runs.find_map(|run| Pane::of(|name| run.host.env(name)));
         for pane in last.into_iter().chain(terminals::own_pane()) {
@@ -142,8 +142,8 @@ impl Plan {
     }
 }
 
-/// Returns whether the session's lock says that it is open. A Codex that has opened a thread, and has
-/// begun no turn there yet, is in no session file.
+/// Returns whether the session's lock shows that it is open. A Codex that has opened a thread, but
+/// has begun no turn there yet, is in no session file.
 fn is_held(session: &Session) -> bool {
     match session.key.agent.life_sign() {
         LifeSign::Process => false,

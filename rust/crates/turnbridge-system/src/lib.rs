@@ -1,8 +1,8 @@
-//! What Turnbridge does on a machine, for the daemon and the command line alike: it finds programs,
+//! Turnbridge's actions on a machine, for the daemon and the command line alike: it finds programs,
 //! reaches terminals, speaks, and runs replies.
 //!
-//! Nothing here parses arguments, prints, or uses the network. A failure carries its hint as a value
-//! (`failure`), and whoever called shows it.
+//! No code here parses arguments, prints, or uses the network. A failure is a value with its hint
+//! (`failure`), and the caller shows it.
 
 pub mod agent_start;
 pub mod browser;

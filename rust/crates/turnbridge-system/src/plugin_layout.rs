@@ -1,17 +1,19 @@
-//! Where executables lie in a plugin of ours. There are three layouts: a checkout has them in `bin/`, a
-//! release archive beside its manifests, and the marketplace's tree one folder for each target below
-//! `bin/`, with a script in front that picks one (`packaging/dispatch`). Nothing else may count folders.
+//! Where executables are in Turnbridge's plugin. There are three layouts: a checkout has them in
+//! `bin/`, a release archive beside its manifests, and the marketplace's tree in one folder for
+//! each target below `bin/`, with a script in front that picks one (`packaging/dispatch`). No other
+//! code may count folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder that Claude Code can load as a plugin, if this executable lies in one.
+/// Returns the folder that Claude Code can load as a plugin, if it contains this executable.
 pub fn own_plugin() -> Option<PathBuf> {
     plugin_around(&std::env::current_exe().ok()?)
 }
 
-/// The folder of a plugin that a session was started with, for its next start. Claude Code unpacks a .zip for
-/// one run and removes that folder (seen with 2.1.197); then the plugin is ours, if we lie in one.
+/// Returns the folder of a session's plugin for the session's next start. Claude Code unpacks a
+/// .zip for one run and removes that folder (seen with 2.1.197). Then it returns the plugin that
+/// contains this executable, if there is one.
 pub fn to_load_again(root: &str) -> String {
     let is_gone = !Path::new(root).is_dir();
     let own =
@@ -28,7 +30,8 @@ fn plugin_around(program: &Path) -> Option<PathBuf> {
     roots.find(|root| root.join(".claude-plugin/plugin.json").is_file()).map(Path::to_owned)
 }
 
-/// The executable behind the hooks of the plugin in `root`; `None` when it has none for this machine.
+/// Returns the executable behind the hooks of the plugin in `root`, or `None` if it has none for
+/// this machine.
 pub fn executable_in(root: &Path, name: &str) -> Option<PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let bin = root.join("bin");
@@ -44,7 +47,8 @@ fn has_folders(folder: &Path) -> bool {
     entries.map(|entry| entry.path()).any(|path| path.is_dir())
 }
 
-/// By which `packaging/dispatch` finds what runs here: on Linux the static one.
+/// Returns the target by which `packaging/dispatch` finds the executable of this machine: on Linux
+/// the static one.
 fn packaged_target() -> String {
     let system = if cfg!(target_os = "macos") { "apple-darwin" } else { "unknown-linux-musl" };
     format!("{}-{system}", std::env::consts::ARCH)

@@ -1,4 +1,5 @@
-//! The programs of this machine: where the agents' and our own are, and what one says when asked.
+//! The programs of this machine: where the agents' programs and Turnbridge's are, and the output of
+//! one that is run.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -14,17 +15,17 @@ use turnbridge_core::ids::Agent;
 
 use crate::failure::hinted;
 
-/// The first Claude Code that knows `args` in the definition of a hook.
+/// The first Claude Code that supports `args` in the definition of a hook.
 pub const FIRST_WITH_ARGS: [u32; 3] = [2, 1, 139];
 
-/// What agents call of ours; `turnbridge` itself lies beside them.
+/// Turnbridge's programs that agents call; `turnbridge` is in the same folder.
 pub const CALLED_BY_AGENTS: [&str; 3] =
     [HookProgram::Status.as_str(), HookProgram::StopGate.as_str(), HookProgram::Notify.as_str()];
 
-/// How often the end of a program that was asked something is looked for.
+/// The interval at which a running program is polled for its end.
 const TICK: Duration = Duration::from_millis(5);
 
-/// The one that the user has named, else the first on the PATH.
+/// Returns the program that the user has named, else the first one on the PATH.
 pub fn find(name: &str, chosen: Option<&Path>) -> Option<PathBuf> {
     match chosen {
         Some(path) => Some(path.to_owned()).filter(|path| is_program(path)),
@@ -32,12 +33,12 @@ pub fn find(name: &str, chosen: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// An agent's program, as `config.toml` or the PATH says.
+/// Returns an agent's program from `config.toml`, else from the PATH.
 pub fn agent(agent: Agent, config: &Config) -> Option<PathBuf> {
     find(agent.as_str(), config.resume.program(agent))
 }
 
-/// The first in the folders of such a list.
+/// Returns the first program of this name in the folders of such a list.
 pub fn find_in(name: &str, path: &OsStr) -> Option<PathBuf> {
     let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd"] } else { &[""] };
     // A relative folder would mean another program in every session's folder.
@@ -59,9 +60,9 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// One of our own programs, which lie in one folder, by the path under which it stays when a new
-/// version comes: that on the PATH, if it leads to the file beside this one (package managers put a
-/// link there), else the file itself.
+/// Returns one of Turnbridge's programs, which are in one folder, by the path that stays when a new
+/// version comes. That is the one on the PATH, if it leads to the file beside this one (package
+/// managers put a link there), else the file itself.
 pub fn own(name: &str) -> Result<PathBuf> {
     let running = std::env::current_exe().context("could not find this program's own path")?;
     let beside = running.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
@@ -82,7 +83,7 @@ fn lasting_name(program: &Path, path: &OsStr) -> Option<PathBuf> {
     })
 }
 
-/// The same, as text: what is registered elsewhere is.
+/// Returns the same path as text, because registrations elsewhere are text.
 pub fn own_text(name: &str) -> Result<String> {
     let path = own(name)?;
     path.to_str().map(str::to_owned).ok_or_else(|| {
@@ -91,7 +92,7 @@ pub fn own_text(name: &str) -> Result<String> {
     })
 }
 
-/// What a program has answered.
+/// The output of a program.
 #[derive(Debug)]
 pub struct Answer {
     pub status: ExitStatus,
@@ -100,22 +101,22 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What it wrote, without blanks around.
+    /// Returns its standard output, without blanks around.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim().to_owned()
     }
 }
 
-/// More than any program says of itself.
+/// The limit of each output, longer than any program's answer.
 const LONGEST_ANSWER: u64 = 4 << 20;
 
-/// Runs a program that answers a question and ends. One that takes longer is ended, and is an
-/// error (`TimedOut`). It has no stdin.
+/// Runs a program that prints an answer and ends, without stdin. Ends it after a timeout, and
+/// returns an error then (`TimedOut`).
 pub fn ask(command: &mut Command, patience: Duration) -> io::Result<Answer> {
     ask_with(command, None, patience)
 }
 
-/// The same for one that reads something first.
+/// Does the same for a program that reads something first.
 pub fn ask_with(
     command: &mut Command,
     input: Option<&str>,
@@ -130,7 +131,7 @@ pub fn ask_with(
     }
     let mut child = command.spawn()?;
     if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
-        // One that ends without reading has its reasons, and its exit status.
+        // A program may end without reading; its exit status counts.
         std::thread::spawn(move || stdin.write_all(input.as_bytes()));
     }
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -138,7 +139,7 @@ pub fn ask_with(
     std::thread::spawn(move || {
         let errors = std::thread::spawn(move || beginning(stderr));
         let stdout = beginning(stdout);
-        // Nobody listens any more when it took too long.
+        // After a timeout the receiver is gone.
         let _ = sender.send((stdout, errors.join().unwrap_or_default()));
     });
     let deadline = Instant::now() + patience;
@@ -153,30 +154,31 @@ pub fn ask_with(
         }
         std::thread::sleep(TICK);
     };
-    // What it has started may hold its streams for longer than it lives itself.
+    // A process that it has started may hold its streams for longer than it lives itself.
     let rest = deadline.saturating_duration_since(Instant::now()).max(TICK);
     let (stdout, stderr) = written.recv_timeout(rest).map_err(|_| io::ErrorKind::TimedOut)?;
     Ok(Answer { status, stdout, stderr })
 }
 
-/// As much as is kept; the rest is read too, because a full pipe would stop the program.
+/// Reads the stored part of the output. The rest is read and dropped, because a full pipe would
+/// block the program.
 fn beginning(stream: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut stream) = stream {
-        // What was read before an error is what it said.
+        // The bytes before an error are its output.
         let _ = stream.by_ref().take(LONGEST_ANSWER).read_to_end(&mut bytes);
         let _ = io::copy(&mut stream, &mut io::sink());
     }
     bytes
 }
 
-/// The version that a program tells of itself, within five seconds.
+/// Returns the version that a program prints within five seconds.
 pub fn version_of(program: &Path) -> Option<[u32; 3]> {
     let answer = ask(Command::new(program).arg("--version"), Duration::from_secs(5)).ok()?;
     answer.status.success().then(|| version_in(&answer.text())).flatten()
 }
 
-/// Returns the version that one of our own programs tells, or `None` if it does not run.
+/// Returns the version that one of Turnbridge's programs prints, or `None` if it does not run.
 pub fn version_of_ours(program: &Path) -> Option<String> {
     let answer = ask(Command::new(program).arg("--version"), Duration::from_secs(5)).ok()?;
     let version = answer.text().split_whitespace().next_back()?.to_owned();
@@ -184,7 +186,8 @@ pub fn version_of_ours(program: &Path) -> Option<String> {
     (answer.status.success() && is_version).then_some(version)
 }
 
-/// `2.1.197 (Claude Code)`, `codex-cli 0.166.0`: the first word that is three numbers.
+/// Finds the version in `2.1.197 (Claude Code)`, `codex-cli 0.166.0`: the first word that is three
+/// numbers.
 pub fn version_in(text: &str) -> Option<[u32; 3]> {
     text.split_whitespace().find_map(|word| {
         let mut numbers = word.splitn(3, '.').map(str::parse);

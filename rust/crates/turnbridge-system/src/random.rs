@@ -1,8 +1,8 @@
-//! Ids, tokens and numbers from the system's random generator. No other module asks it.
+//! Ids, tokens and numbers from the system's random generator. No other module uses it.
 
 use std::io;
 
-/// Returns bytes that nobody can guess.
+/// Returns unpredictable bytes.
 pub fn bytes<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;

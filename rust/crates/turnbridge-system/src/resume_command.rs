@@ -1,4 +1,4 @@
-//! The command with which a person goes on with a session in a shell of their own.
+//! The command with which the user continues a session in a shell.
 
 use turnbridge_core::agents::resume::in_terminal;
 use turnbridge_core::session::Session;
@@ -6,7 +6,7 @@ use turnbridge_core::text::shell_words::visible_shell_words;
 
 use crate::plugin_layout::to_load_again;
 
-/// What opens a session, and where it must be run.
+/// The command that opens a session, and the folder in which it must be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumeCommand {
     pub folder: String,
@@ -14,7 +14,7 @@ pub struct ResumeCommand {
 }
 
 impl ResumeCommand {
-    /// `None`: its id is no UUID, and agents take nothing else.
+    /// Returns `None` if the session's id is no UUID, because agents accept no other id.
     pub fn of(session: &Session) -> Option<ResumeCommand> {
         let plugin = session.runs.iter().rev().find_map(|run| run.host.plugin.as_ref());
         let plugin = plugin.filter(|plugin| plugin.by_plugin_dir);
@@ -25,8 +25,8 @@ impl ResumeCommand {
         Some(ResumeCommand { folder: folder.unwrap_or(".").to_owned(), argv })
     }
 
-    /// `cd '/home/user/my project' && claude -r ID`, for the shell that is usual here. Both shells of
-    /// Windows take `&&`, PowerShell since its version 7.
+    /// Returns `cd '/home/user/my project' && claude -r ID`, for the usual shell of this system.
+    /// Both shells of Windows accept `&&`, PowerShell since its version 7.
     pub fn line(&self) -> String {
         let words = if cfg!(windows) { windows_words } else { visible_shell_words };
         let cd = words(&["cd".to_owned(), self.folder.clone()]);
@@ -34,7 +34,7 @@ impl ResumeCommand {
     }
 }
 
-/// No file's name can have a quote in it on Windows.
+/// Joins the words. On Windows no file name can contain a quote.
 fn windows_words(argv: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./\\=:@+,".contains(c);
     let quoted = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {

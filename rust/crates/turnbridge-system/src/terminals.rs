@@ -1,4 +1,5 @@
-//! Makes the calls of `terminal_calls`: finds a pane, switches to it, opens another, pastes into it.
+//! Makes the calls of `terminal_calls`: finds a pane, switches to it, opens another one, pastes
+//! into it.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -12,15 +13,15 @@ use turnbridge_core::terminals::terminal_calls::{Call, Pane, Reader};
 use crate::programs;
 use crate::replies::runs::TypingPlace;
 
-/// A terminal that lives answers in milliseconds.
+/// The timeout of a call: a live terminal answers in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 const APART: Duration = Duration::from_millis(150);
-/// For Claude to show what was pasted.
+/// The timeout for Claude to show a pasted text.
 const SHOWN_WITHIN: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The panes that show a session now: the one in which it was launched as far as that was reported,
-/// then those of its runs, a person's terminal first, the latest first.
+/// Returns the panes that show a session now. The one in which it was launched comes first, if that
+/// was reported, then those of its runs: a user's terminal first, the latest first.
 pub fn panes(session: &Session, registry: &Panes) -> Vec<Pane> {
     let launched = registry.host_of(&session.key.id);
     let mut runs: Vec<&Run> = session.live_runs().filter(|run| !run.host.is_headless()).collect();
@@ -29,7 +30,7 @@ pub fn panes(session: &Session, registry: &Panes) -> Vec<Pane> {
     hosts.filter_map(|host| Pane::of(|name| host.env(name))).collect()
 }
 
-/// The pane in which this program runs.
+/// Returns the pane in which this program runs.
 pub fn own_pane() -> Option<Pane> {
     let variables: Vec<_> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -39,23 +40,23 @@ pub fn own_pane() -> Option<Pane> {
     })
 }
 
-/// Whether it is there. One that cannot be asked is taken for one that is.
+/// Returns whether the pane exists. A pane that cannot be queried counts as existing.
 pub fn is_there(pane: &Pane) -> bool {
     pane.look().is_none_or(|call| match make(&call) {
-        // tmux prints nothing for a pane that it does not know, and calls that a success.
+        // tmux prints an empty answer for a pane that it does not know, and reports a success.
         Ok(answer) => !matches!(pane, Pane::Tmux { .. }) || answer.starts_with("alive"),
         Err(_) => false,
     })
 }
 
-/// `false`: this terminal cannot.
+/// Returns `false` if this terminal does not support it.
 pub fn switch(pane: &Pane) -> Result<bool> {
     let Some(calls) = pane.switch() else { return Ok(false) };
     for call in &calls {
         make(call)?;
     }
     if let Some(call) = pane.show() {
-        // Nobody may be looking at it.
+        // It fails if no client shows the terminal.
         let _ = make(&call);
     }
     Ok(true)
@@ -65,9 +66,9 @@ pub fn open(pane: &Pane, folder: &str, argv: &[String]) -> Result<()> {
     make(&pane.open(folder, argv)).map(drop)
 }
 
-/// Whether the terminal says that what is typed into the pane goes to the agent, and to nobody else. Not
-/// so when another terminal runs inside of it (`screen`), whose programs have the same variables, nor in
-/// tmux's copy mode or with its `synchronize-panes`.
+/// Returns whether the terminal reports that text typed into the pane reaches the agent, and no
+/// other program. This does not hold if another terminal runs inside of it (`screen`), whose
+/// programs have the same variables, nor in tmux's copy mode or with its `synchronize-panes`.
 pub fn is_agents(place: &TypingPlace) -> bool {
     let reader = Reader { pid: place.agent.pid, terminal: place.terminal.as_deref() };
     let answer = place.pane.ask_for_reader().and_then(|call| make(&call).ok());
@@ -77,19 +78,20 @@ pub fn is_agents(place: &TypingPlace) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pasted {
     Yes,
-    /// Nothing has reached the terminal.
+    /// No text has reached the terminal.
     Not,
-    /// It was not sent off, or it is not known.
+    /// It was not submitted, or this is not known.
     Partly,
 }
 
-/// Pastes a prompt into Claude and sends it off. A draft that stands there is there again afterwards.
-/// `is_ready` is asked before every key: the user may suspend the agent at any moment, and what is
-/// typed then goes to a shell. So is the screen: in Claude's shell mode (`!`), too, it would be run.
+/// Pastes a prompt into Claude and submits it. An existing draft is restored afterwards. `is_ready`
+/// is called before every key: the user may suspend the agent at any moment, and a shell gets the
+/// typed text then. The screen is checked too, because in Claude's shell mode (`!`) the text would
+/// also be run.
 pub fn paste(pane: &Pane, text: &str, is_ready: &dyn Fn() -> bool) -> Pasted {
     let Some(paste) = pane.paste(text) else { return Pasted::Not };
     let typed = || {
-        // Of two drafts one would be lost.
+        // One of two drafts would be lost.
         let has_draft = match input(pane, |input| (!input.text.is_empty(), input.has_draft_aside)) {
             None | Some((true, true)) => return Pasted::Not,
             Some((has_draft, _)) => has_draft,
@@ -101,7 +103,7 @@ pub fn paste(pane: &Pane, text: &str, is_ready: &dyn Fn() -> bool) -> Pasted {
             if !is_ready() || make(&call).is_err() {
                 return Pasted::Not;
             }
-            // Keys that come with a paste may be taken for a part of it.
+            // Claude may take keys that come with a paste for a part of it.
             std::thread::sleep(APART);
         }
         if input(pane, |_| ()).is_none() || !is_ready() {
@@ -124,12 +126,12 @@ fn screen(pane: &Pane) -> Option<String> {
     make(&pane.screen()?).ok()
 }
 
-/// Claude's input line now. `None`: what is typed would be no prompt.
+/// Returns Claude's input line, or `None` if typed text would be no prompt.
 fn input<T>(pane: &Pane, read: impl Fn(Input<'_>) -> T) -> Option<T> {
     Input::on(&screen(pane)?).map(read)
 }
 
-/// Waits until the input line has a text, which Enter would send off as a prompt.
+/// Waits until the input line has a text, which Enter would submit as a prompt.
 fn is_text_shown(pane: &Pane) -> bool {
     let deadline = Instant::now() + SHOWN_WITHIN;
     let is_shown = |screen: &str| {
@@ -144,7 +146,7 @@ fn is_text_shown(pane: &Pane) -> bool {
     false
 }
 
-/// What the program has printed.
+/// Makes a call, and returns the output of the program.
 fn make(call: &Call) -> Result<String> {
     let program = programs::find(call.program, None)
         .ok_or_else(|| anyhow!("`{}` is not on the PATH", call.program))?;

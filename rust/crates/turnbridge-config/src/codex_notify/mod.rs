@@ -1,8 +1,9 @@
-//! The one key `notify` in the root of Codex's `config.toml`: which program Codex runs when a turn
-//! has ended. Codex knows one only, so an existing one stays unless the user says otherwise (X1).
+//! Plans the one key `notify` in the root of Codex's `config.toml`: the program that Codex runs
+//! when a turn has ended. Codex accepts only one, so an existing one stays unless the user decides
+//! otherwise (X1).
 //!
-//! `toml_edit` finds the places; what changes is spliced into the text, so that comments, line ends
-//! and everything else stay byte for byte. A `notify` inside a table is another key, and not ours.
+//! `toml_edit` finds the places; the change is spliced into the text, so that comments, line ends
+//! and all else stay byte for byte. A `notify` inside a table is another key, which stays.
 
 use std::ops::Range;
 
@@ -12,11 +13,11 @@ use turnbridge_core::scan::splice::{Splice, spliced};
 
 use crate::problem::Problem;
 
-/// What happens to a `notify` that the user has already.
+/// How a `notify` that the user already has is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     LeaveExisting,
-    /// Ours takes its place and runs it with the same JSON.
+    /// Turnbridge's entry takes its place and runs it with the same JSON.
     Chain,
     Replace,
 }
@@ -29,19 +30,20 @@ pub struct Plan {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is as it should be.
+    /// The entry is already the wanted one.
     Unchanged,
     Registered,
-    /// Ours was there, but called something else.
+    /// Turnbridge's entry existed with another command line.
     Updated,
-    /// Somebody else's stays.
+    /// The entry of another program stays.
     Left(Vec<String>),
-    /// Ours stands where somebody else's did; the caller keeps theirs to be run.
+    /// Turnbridge's entry replaces that of another program. The caller stores the old one, so that
+    /// it still runs.
     Chained(Vec<String>),
     Replaced,
-    /// Ours is gone.
+    /// Turnbridge's entry is removed.
     Removed,
-    /// Ours is gone, and what stood there before is back.
+    /// Turnbridge's entry is removed, and the earlier one is back.
     Restored,
 }
 
@@ -49,10 +51,10 @@ pub enum Outcome {
 pub enum Status {
     Absent,
     Registered,
-    /// Ours, but not what is wanted now: another version or another place.
+    /// Turnbridge's entry for another version or another place.
     Outdated(Vec<String>),
     Foreign(Vec<String>),
-    /// Codex will not read it.
+    /// Codex does not accept the value.
     Unusable,
 }
 
@@ -62,7 +64,7 @@ impl Plan {
     }
 }
 
-/// What Codex is to run: `PROGRAM notify --tool codex`.
+/// Returns the command line that Codex runs: `PROGRAM notify --tool codex`.
 pub fn our_argv(program: &str) -> Vec<String> {
     [program, "notify", "--tool", "codex"].map(str::to_owned).to_vec()
 }
@@ -78,7 +80,7 @@ pub fn plan_apply(text: &str, argv: &[String], mode: Mode) -> Result<Plan, Probl
         Found::Argv { argv: existing, value, .. } if is_ours(existing) => {
             (vec![Splice::replace(value.clone(), wanted)], Outcome::Updated)
         }
-        // An empty list runs nothing.
+        // An empty list runs no program.
         Found::Argv { argv: existing, value, .. } if existing.is_empty() => {
             (vec![Splice::replace(value.clone(), wanted)], Outcome::Registered)
         }
@@ -104,8 +106,8 @@ pub fn plan_apply(text: &str, argv: &[String], mode: Mode) -> Result<Plan, Probl
     })
 }
 
-/// Takes ours out. `before` is the text before we came, if it is known, and `chained` what we ran
-/// besides: either says what comes back in its place.
+/// Plans the removal of Turnbridge's entry. `before` is the text before the registration, if it is
+/// known; `chained` is the program that Turnbridge ran besides. Either gives the entry to restore.
 pub fn plan_remove(
     text: &str,
     before: Option<&str>,
@@ -138,7 +140,7 @@ pub fn status(text: &str, argv: &[String]) -> Result<Status, Problem> {
     })
 }
 
-/// Ours wherever it lies: it may have been moved.
+/// Returns whether the command line is Turnbridge's, in whatever folder: it may have been moved.
 fn is_ours(argv: &[String]) -> bool {
     let [program, command, rest @ ..] = argv else { return false };
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
@@ -151,19 +153,19 @@ fn render(argv: &[String]) -> String {
     argv.iter().map(String::as_str).collect::<Array>().to_string().trim().to_owned()
 }
 
-/// What the root says of `notify`. All places are bytes of the text.
+/// The `notify` of the root. All places are byte offsets in the text.
 enum Found {
     Nothing {
-        /// Where the last value of the root ends; a new key belongs behind it, before the tables.
+        /// The end of the root's last value. A new key belongs behind it, before the tables.
         last_value: Option<usize>,
     },
     Argv {
         argv: Vec<String>,
-        /// Key and value.
+        /// The place of key and value.
         entry: Range<usize>,
         value: Range<usize>,
     },
-    /// Something that Codex does not take.
+    /// A value that Codex does not accept.
     Other { value: Range<usize>, is_table: bool },
 }
 
@@ -196,7 +198,7 @@ fn words(item: &Item) -> Option<Vec<String>> {
     array.iter().map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
-/// Of the values in front of the first table header, dotted ones included.
+/// Returns the end of the last value in front of the first table header, dotted keys included.
 fn last_value_end(table: &Table) -> Option<usize> {
     let ends = table.iter().filter_map(|(_, item)| match item {
         Item::Value(value) => value_end(value),
@@ -213,7 +215,7 @@ fn value_end(value: &Value) -> Option<usize> {
     }
 }
 
-/// A line of its own.
+/// Inserts the key as a separate line.
 fn insertion(text: &str, last_value: Option<usize>, wanted: &str) -> Splice {
     let at = match last_value {
         Some(end) => text[end..].find('\n').map_or(text.len(), |offset| end + offset + 1),
@@ -227,7 +229,8 @@ fn insertion(text: &str, last_value: Option<usize>, wanted: &str) -> Splice {
     }
 }
 
-/// There is no value before it, only comments; those that touch the header belong to it.
+/// Returns the place for a key in a root without values. Comments that touch the first table header
+/// belong to it.
 fn before_first_table(text: &str) -> usize {
     let mark = split_mark(text).0.len();
     let (mut at, mut start_of_block) = (mark, mark);
@@ -242,7 +245,7 @@ fn before_first_table(text: &str) -> usize {
     text.len()
 }
 
-/// That of the neighbourhood: the line before, else the first of all.
+/// Returns the line end of the line before, else that of the first line.
 fn line_end(text: &str, at: usize) -> &'static str {
     match text[..at].rfind('\n').or_else(|| text.find('\n')) {
         Some(end) if text[..end].ends_with('\r') => "\r\n",
@@ -250,7 +253,7 @@ fn line_end(text: &str, at: usize) -> &'static str {
     }
 }
 
-/// The whole line, unless a comment stands on it, which is not ours.
+/// Deletes the whole line, or only the entry if the line has a comment, which belongs to the user.
 fn removal(text: &str, entry: Range<usize>) -> Splice {
     let start = text[..entry.start].rfind('\n').map_or(0, |end| end + 1);
     let start = start + split_mark(&text[start..]).0.len();
@@ -259,7 +262,8 @@ fn removal(text: &str, entry: Range<usize>) -> Splice {
     if !in_front.trim().is_empty() || !behind.trim().is_empty() {
         return Splice::delete(entry.start..end - behind.trim_start().len());
     }
-    // The last line without a line end: the one before it had none either.
+    // The entry is the last line and has no line end. Before the registration, the line above had
+    // none either.
     let is_last = !text[start..end].ends_with('\n');
     match text[..start].strip_suffix('\n').filter(|_| is_last) {
         Some(before) => Splice::delete(before.strip_suffix('\r').unwrap_or(before).len()..end),
@@ -267,7 +271,7 @@ fn removal(text: &str, entry: Range<usize>) -> Splice {
     }
 }
 
-/// The value as it was written then, unless it was ours already.
+/// Returns the earlier value as it was written, unless it was already Turnbridge's.
 fn previous_value(before: &str) -> Option<String> {
     match Found::in_text(before).ok()? {
         Found::Argv { argv, value, .. } if !is_ours(&argv) => Some(before[value].to_owned()),
@@ -276,7 +280,7 @@ fn previous_value(before: &str) -> Option<String> {
     }
 }
 
-/// A plan is not believed until what it leads to reads as it should.
+/// Returns the plan only if the text that results from it reads as expected.
 fn checked(text: &str, plan: Plan, holds: impl Fn(&Found) -> bool) -> Result<Plan, Problem> {
     if plan.splices.is_empty() {
         return Ok(plan);

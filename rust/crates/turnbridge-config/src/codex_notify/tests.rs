@@ -4,9 +4,10 @@ mod case_folder;
 use super::*;
 use case_folder::{Case, cases};
 
-/// One folder per case: `before.toml` and either `after.toml` or `refused.txt`. The name says the
-/// mode: `NN-chain-…`, `NN-replace-…`, else an existing one is left. `removed.toml` is what is left
-/// when nobody knows any more what the file looked like before; without it, that is `before.toml`.
+/// One folder per case: `before.toml` and either `after.toml` or `refused.txt`. The folder's name
+/// contains the mode: `NN-chain-…`, `NN-replace-…`, else an existing entry is left. `removed.toml`
+/// is the result of a removal that does not know the earlier file; without it, the result is
+/// `before.toml`.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/codex_notify");
 const FILES: [&str; 4] = ["before.toml", "after.toml", "removed.toml", "refused.txt"];
 
@@ -83,7 +84,7 @@ fn what_stands_there_is_told() {
     assert!(status("notify =", &ours()).is_err());
 }
 
-/// The same sequence for the same seed, and nothing more is asked of it.
+/// A generator that returns the same sequence for the same seed. The test needs no other property.
 struct Dice(u64);
 
 impl Dice {
@@ -93,7 +94,7 @@ impl Dice {
     }
 }
 
-/// Lines that may stand in the root, and then tables; in all line ends, also mixed.
+/// Returns lines that are valid in the root, and then tables, with all line ends, also mixed.
 fn config(dice: &mut Dice, notify: &str) -> String {
     let root = [
         "# x",
@@ -141,7 +142,7 @@ fn generated_configs_come_back_byte_for_byte_and_keep_what_others_add() {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let notify = dice.one_of(&["-", "-", "notify = ['old', \"one\"] # c", "notify=[\n'x',\n]"]);
         let before = config(&mut dice, notify);
-        // Keys may be there twice, and tables too.
+        // Keys may occur twice, and tables too.
         if Document::parse(before.trim_start_matches('\u{feff}')).is_err() {
             continue;
         }
@@ -152,7 +153,7 @@ fn generated_configs_come_back_byte_for_byte_and_keep_what_others_add() {
         assert_eq!(remove(&after, Some(&before)), before, "seed {seed}");
         let added = "\n[theirs]  # x\r\nnotify = [ 'theirs' ]\n";
         let edited = after.clone() + added;
-        // Behind a last line without a line end it is ours that stays for theirs.
+        // Behind a last line without a line end, Turnbridge's line end stays for the added text.
         let lines = |text: String| match before.ends_with('\n') {
             true => text,
             false => text.replace("\r\n", "\n"),

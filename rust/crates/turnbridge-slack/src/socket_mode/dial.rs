@@ -1,4 +1,5 @@
-//! From nothing to a WebSocket: an address from Slack, which is good for one connection, and the way there.
+//! Opens a WebSocket: requests an address from Slack, which is valid for one connection, and
+//! connects.
 
 use std::sync::{Arc, Weak};
 
@@ -23,10 +24,11 @@ use crate::methods::SocketUrl;
 use crate::token::Token;
 use crate::web_api::{WebApi, obstacle};
 
-/// Clicks carry the whole message that was clicked on.
+/// The limit of a message. A click's message contains the whole message that was clicked on.
 const MESSAGE_BYTES: usize = 16 << 20;
 
-/// Given every TCP connection of the way, to end it from outside. An error gives the way up.
+/// The callback for every TCP connection on the way, by which another thread can end it. If it
+/// returns an error, no connection is made.
 pub(crate) type OnConnection =
     Arc<dyn Fn(Weak<dyn ShutdownHandle>) -> Result<(), Error> + Send + Sync>;
 
@@ -67,14 +69,14 @@ fn dial(
     }
 }
 
-/// As ureq itself does it for a call.
+/// Connects as ureq itself does for a call.
 fn connect(
     api: &WebApi,
     url: &SocketUrl,
     timing: &Timing,
     on_connection: OnConnection,
 ) -> Result<Box<dyn Transport>, Error> {
-    // `ws` and `wss` are no schemes to ureq, and their ports are those of HTTP.
+    // `ws` and `wss` are no schemes to ureq. Their ports are those of HTTP.
     let http_url = url.expose().replacen("ws", "http", 1);
     let uri: Uri = http_url.parse().map_err(|_| Error::BadUri("no address".to_owned()))?;
     let config = api.agent.config();
@@ -82,7 +84,7 @@ fn connect(
     let wait = timeout(timing.connect_within);
     let proxy = config.proxy().filter(|proxy| !proxy.is_no_proxy(&uri));
     let addrs = match proxy {
-        // A proxy looks the name up by itself.
+        // A proxy resolves the name itself.
         Some(proxy) if !proxy.resolve_target() => resolver.empty(),
         _ => resolver.resolve(&uri, config, wait)?,
     };

@@ -1,28 +1,28 @@
-//! What comes over a socket, taken apart. Whatever Slack adds one day, and whatever is no JSON, is ignored; but what
-//! has an `envelope_id` is an envelope, of whichever type.
+//! Parses the messages of a socket. Unknown messages, and texts that are no JSON, are ignored. But
+//! a message with an `envelope_id` is an envelope, of whichever type.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::value::RawValue;
 
-/// Something that Slack wants acked.
+/// A message that Slack wants acked.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Envelope<'a> {
     pub id: String,
-    /// `events_api`, `interactive`, `slash_commands`, or what comes after them.
+    /// `events_api`, `interactive`, `slash_commands`, or a later type.
     pub kind: String,
     /// `payload.event_id`: the same in every delivery of an event.
     pub event_id: Option<String>,
-    /// 0 the first time. More does not mean that it was seen before: what was said while nobody listened comes as a
-    /// retry only.
+    /// 0 the first time. More does not mean that it was received before: an event that was sent
+    /// while no socket was open comes as a retry only.
     pub retry_attempt: u32,
     pub retry_reason: Option<String>,
     /// The JSON of the payload, byte for byte.
     pub payload: &'a str,
 }
 
-/// Without what people said.
+/// Leaves out the texts of users.
 impl fmt::Debug for Envelope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Envelope")
@@ -80,7 +80,7 @@ pub(crate) fn format_ack(envelope_id: &str) -> String {
     serde_json::json!({"envelope_id": envelope_id}).to_string()
 }
 
-/// `None` for what is no object.
+/// Returns `None` if the text is no object.
 fn parse_fields(json: &str) -> Option<Fields<'_>> {
     serde_json::from_str(json).ok()
 }

@@ -1,4 +1,5 @@
-//! What the caller gets to know of the connection. Envelopes take another way: they are kept before they are acked.
+//! The events of the connection for the caller. Envelopes go to a callback instead: they are stored
+//! before they are acked.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,24 +8,25 @@ use crate::call_error::CallError;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketEvent {
-    /// A socket has said hello.
+    /// A socket has received hello.
     Connected {
         num_connections: u32,
         app_id: Option<String>,
-        /// How long nothing could arrive: `None` the first time, zero when the socket before it was still up.
+        /// How long no event could arrive: `None` the first time, zero if the socket before it was
+        /// still up.
         gap: Option<Duration>,
     },
-    /// The socket is gone; another one is on its way.
+    /// The socket has ended; another one will be opened.
     Lost {
         reason: Loss,
     },
-    /// There is no new socket yet.
+    /// A new socket could not be opened yet.
     Retrying {
         error: CallError,
         after: Duration,
     },
     Warning(SocketWarning),
-    /// Told once. Nothing is tried any more until `SocketMode::retry`.
+    /// Reported once. No more attempts are made until `SocketMode::retry`.
     Fatal {
         error: CallError,
         hint: Option<&'static str>,
@@ -33,31 +35,32 @@ pub enum SocketEvent {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketWarning {
-    /// Slack counts more connections than we have. Each event goes to one of them, so another program gets some.
+    /// Slack counts more connections than this process has. Each event is sent to one of them, so
+    /// another program gets some.
     OtherConnections { num_connections: u32, ours: u32 },
-    /// Slack allows ten connections of an app.
+    /// The app has more connections than the ten that Slack allows.
     TooManyConnections,
     /// Socket Mode was switched off in the app's settings.
     SocketModeOff,
 }
 
-/// Why a socket is gone.
+/// The reason why a socket has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
     /// Slack closed it.
     Closed {
         code: Option<u16>,
     },
-    /// It ended, or was reset, without a word.
+    /// It ended, or was reset, without a closing handshake.
     Broken {
         cause: String,
     },
-    /// Nothing came for too long, not even an answer to a ping.
+    /// No byte came for too long, not even the answer to a ping.
     Silent,
     /// The machine was asleep.
     Slept,
     NoHello,
-    /// An ack could not be written; its envelope comes again.
+    /// An ack could not be written; Slack sends its envelope again.
     NotAcked {
         cause: String,
     },

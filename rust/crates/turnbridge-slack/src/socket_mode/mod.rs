@@ -1,8 +1,10 @@
-//! Socket Mode: what Slack has to tell comes over a WebSocket that we open, so no port of ours is open to anybody.
+//! Socket Mode: Slack sends events over a WebSocket that this process opens, so this machine opens
+//! no port.
 //!
-//! `supervisor` decides, without a clock of its own, when to open and close; one thread runs it. Each socket has a
-//! thread (`reader`) that gets its address, connects (`dial`), reads, has every envelope kept by the caller, and acks.
-//! Nothing here knows what an envelope means, and nothing is deduplicated: Slack delivers at least once.
+//! `supervisor` decides when to open and close, without reading a clock; one thread runs it. Each
+//! socket has a thread (`reader`) that gets its address, connects (`dial`), reads, passes every
+//! envelope to the caller's callback for storing, and acks. No code here interprets or deduplicates
+//! envelopes: Slack delivers at least once.
 
 mod dial;
 mod envelope;
@@ -30,19 +32,20 @@ pub use envelope::Envelope;
 pub use event::{Loss, SocketEvent, SocketWarning};
 pub use timing::Timing;
 
-/// Enough for a TLS handshake of an unoptimised build; only what is used is ever real memory.
+/// The stack of a thread: enough for a TLS handshake of an unoptimised build. Only the used part
+/// takes memory.
 const STACK_BYTES: usize = 512 << 10;
 
-/// What the caller did with an envelope.
+/// The caller's result for an envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accept {
-    /// It survives a crash: Slack may forget it.
+    /// It survives a crash, so Slack may forget it.
     Kept,
-    /// Slack is to send it again.
+    /// Slack should send it again.
     NotKept,
 }
 
-/// A connection that goes on until it is stopped or dropped.
+/// A connection that is kept up until it is stopped or dropped.
 pub struct SocketMode {
     orders: Sender<Order>,
     thread: Option<JoinHandle<()>>,
@@ -50,13 +53,14 @@ pub struct SocketMode {
 
 enum Order {
     News(News),
-    /// The socket's thread is over.
+    /// The socket's thread has ended.
     Over(SocketId),
     Stop,
 }
 
 impl SocketMode {
-    /// `keep` runs in the thread of a socket, before the ack; Slack waits three seconds for that.
+    /// Starts the connection. `keep` runs in the thread of a socket, before the ack; Slack waits
+    /// three seconds for the ack.
     pub fn start(
         api: Arc<WebApi>,
         app_token: Token,
@@ -68,7 +72,7 @@ impl SocketMode {
         Ok((SocketMode::start_telling(api, app_token, timing, keep, tell)?, receiver))
     }
 
-    /// The same for a caller who has a channel already. `tell` must not wait for anything.
+    /// Starts the connection for a caller that has a channel already. `tell` must not block.
     pub fn start_telling(
         api: Arc<WebApi>,
         app_token: Token,
@@ -93,13 +97,13 @@ impl SocketMode {
         Ok(SocketMode { orders, thread: Some(thread) })
     }
 
-    /// Tries again after a fatal error, and at once instead of after a wait, unless it is Slack that asked to wait.
+    /// Retries after a fatal error. Otherwise it ends the backoff, unless Slack asked for the wait.
     pub fn retry(&self) {
         let _ = self.orders.send(Order::News(News::Retry));
     }
 
-    /// Closes what is open and waits for it, but for less than a second. When it comes back, `keep` is not running
-    /// and will not run again, unless it alone has taken longer than that.
+    /// Closes the open sockets and waits for their end, for less than a second. When it returns,
+    /// `keep` is not running and will not run again, unless one call of it took longer than that.
     pub fn stop(mut self) {
         self.end();
     }
@@ -130,7 +134,7 @@ impl Runner {
         let steps = self.supervisor.tick(Instant::now());
         self.take_steps(steps);
         loop {
-            // Without anything to wait for there is still an order to come.
+            // If there is no time to wait for, an order may still come.
             let wake = self.supervisor.next_wake();
             let wait = wake.map_or(Duration::from_secs(3600), |wake| {
                 wake.saturating_duration_since(Instant::now())
@@ -185,7 +189,8 @@ impl Runner {
                 control.cut();
             }
         }
-        // Who still waits for an address or a name cannot be hurried, but does nothing with it either.
+        // A thread that still waits for an address or a name cannot be interrupted, but does not
+        // use the result.
         while self.sockets.values().any(|(control, _)| control.is_connected()) {
             match incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(Order::Over(id)) => self.join(id),
@@ -197,7 +202,7 @@ impl Runner {
     }
 }
 
-/// What the thread of a socket needs.
+/// The data that the thread of a socket needs.
 #[derive(Clone)]
 struct Opener {
     api: Arc<WebApi>,
@@ -218,7 +223,7 @@ impl Opener {
     }
 
     fn serve(self, id: SocketId, control: Arc<Control>) {
-        // Also when the caller's part of it panics.
+        // This also reports the end if the caller's callback panics.
         let _over = Over(id, self.orders.clone());
         let on_connection = {
             let control = Arc::clone(&control);
@@ -255,7 +260,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
     thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work)
 }
 
-/// Between 0 and 1, different for every program and every call.
+/// Returns a number between 0 and 1, different for every program and every call.
 fn jitter() -> f64 {
     (RandomState::new().hash_one(Instant::now()) >> 11) as f64 / (1_u64 << 53) as f64
 }

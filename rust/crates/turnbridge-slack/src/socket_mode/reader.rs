@@ -1,5 +1,6 @@
-//! One socket, from its address to its end, in a thread of its own: nobody else writes to it.
-//! The order is: read, keep, ack. What could not be kept is not acked, so Slack sends it again.
+//! Reads one socket until its end, in a separate thread; no other thread writes to it. The order
+//! is: read, store, ack. An envelope that could not be stored is not acked, so Slack sends it
+//! again.
 
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -19,10 +20,11 @@ use super::supervisor::{Moment, News, SocketId};
 use super::timing::Timing;
 use super::wire::Wire;
 
-/// Runs in the thread of the socket; while two are open they wait for each other.
+/// The callback that stores an envelope. It runs in the thread of the socket; while two are open
+/// they wait for each other.
 pub(crate) type Keep = Mutex<Box<dyn FnMut(&Envelope<'_>) -> Accept + Send>>;
 
-/// The handle of a socket's thread for whoever owns it.
+/// The handle by which the owner controls a socket's thread.
 #[derive(Default)]
 pub(crate) struct Control(Mutex<ControlState>);
 
@@ -38,12 +40,12 @@ impl Control {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The socket closes politely at its next look.
+    /// Asks the socket to close with a handshake at its next check.
     pub fn close(&self) {
         self.lock().is_closing = true;
     }
 
-    /// Ends what it is doing with the network, whatever that is.
+    /// Shuts down the network connection, whatever the thread does with it.
     pub fn cut(&self) {
         let connection = self.lock().connection.take();
         if let Some(connection) = connection.and_then(|connection| connection.upgrade()) {
@@ -59,7 +61,8 @@ impl Control {
         self.lock().is_closing
     }
 
-    /// Called for every TCP connection on the way.
+    /// Records a TCP connection; called for every one on the way. Returns an error if the socket is
+    /// to close.
     pub fn watch(&self, connection: Weak<dyn ShutdownHandle>) -> Result<(), ureq::Error> {
         let mut state = self.lock();
         if state.is_closing {
@@ -69,7 +72,7 @@ impl Control {
         Ok(())
     }
 
-    /// `false` when it is not wanted any more.
+    /// Marks the socket as connected. Returns `false` if it is not wanted any more.
     pub fn connected(&self) -> bool {
         let mut state = self.lock();
         state.is_connected = true;
@@ -87,7 +90,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Reads until the end. `Err` says why it ended, if not by our own wish.
+    /// Reads until the end, and reports why the socket ended.
     pub fn run(mut self) {
         let loss = match self.read_to_the_end() {
             Ok(()) => Loss::Closed { code: None },
@@ -109,7 +112,7 @@ impl Reader {
                     let _ = self.web_socket.flush();
                     return Err(Loss::Closed { code: frame.map(|frame| frame.code.into()) });
                 }
-                // A ping's pong leaves with the next read. The rest is none of our matters.
+                // A ping's pong leaves with the next read. The other messages need no action.
                 Ok(_) => {}
                 Err(Error::Io(error)) if is_wait(&error) => {
                     let now = Moment::now();
@@ -139,7 +142,7 @@ impl Reader {
         Ok(())
     }
 
-    /// `true` for a hello.
+    /// Returns `true` for a hello.
     fn handle(&mut self, text: &str) -> Result<bool, Loss> {
         match parse_incoming(text) {
             Incoming::Hello { num_connections, app_id } => {
@@ -162,14 +165,15 @@ impl Reader {
         Ok(false)
     }
 
-    /// The closing handshake, as far as Slack takes part within a moment.
+    /// Makes the closing handshake, as far as Slack answers within one tick.
     fn say_goodbye(&mut self) {
         let frame = CloseFrame { code: CloseCode::Normal, reason: "".into() };
         if self.web_socket.close(Some(frame)).is_err() {
             return;
         }
         let deadline = Instant::now() + self.timing.tick;
-        // What comes now cannot be acked any more, and so it comes again by another socket.
+        // Messages that come now cannot be acked any more, so Slack sends them again to another
+        // socket.
         while Instant::now() < deadline {
             match self.web_socket.read() {
                 Ok(_) => {}
@@ -185,7 +189,7 @@ fn is_wait(error: &io::Error) -> bool {
 
 fn describe(error: &Error) -> String {
     match error {
-        // Over TLS, and without.
+        // The end of the connection, over TLS and without it.
         Error::Io(cause) if cause.kind() == ErrorKind::UnexpectedEof => "it ended".to_owned(),
         Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => "it ended".to_owned(),
         Error::Io(cause) => cause.to_string(),

@@ -1,35 +1,39 @@
-//! How long everything takes. The defaults are for the real Slack; a test hastens them.
+//! The timeouts and intervals of Socket Mode. The defaults are for the real Slack; a test shortens
+//! them.
 
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timing {
-    /// To reach the server: TCP, proxy and TLS together; then to become a WebSocket.
+    /// The timeout for reaching the server (TCP, proxy and TLS together); then that of the
+    /// WebSocket handshake.
     pub connect_within: Duration,
     pub upgrade_within: Duration,
-    /// Connected means that `hello` came.
+    /// The timeout for `hello`, by which a socket becomes connected.
     pub hello_within: Duration,
     pub ping_every: Duration,
-    /// Without a byte from Slack in this time a socket is dead, whatever the system says. Tighter than this, Slack's
-    /// own client drops sockets that are alive (slackapi/bolt-js#2496).
+    /// A socket is dead after this time without a byte from Slack, whatever the system reports.
+    /// With a shorter time, Slack's client drops sockets that are alive (slackapi/bolt-js#2496).
     pub dead_after: Duration,
     pub write_within: Duration,
-    /// How often a quiet socket looks at the time, and at whether it is to end.
+    /// How often a quiet socket checks the time, and whether it is to end.
     pub tick: Duration,
-    /// How long the old socket is still read when a new one has said hello.
+    /// How long the old socket is still read after a new one has received hello.
     pub linger: Duration,
-    /// The first wait after a failure; each next one is up to twice as long.
+    /// The first backoff after a failure; each next one is up to twice as long.
     pub back_off_first: Duration,
     pub back_off_most: Duration,
     /// The least wait after `too_many_websockets`, and the wait after `link_disabled`.
     pub too_many_wait: Duration,
     pub link_disabled_wait: Duration,
-    /// When the clock on the wall went on for so much longer than ours, the machine was asleep.
+    /// If the wall clock advances by this much more than the monotonic clock, the machine was
+    /// asleep.
     pub sleep_gap: Duration,
-    /// How many addresses may be asked for at once, and how often after that. Slack allows 50 a minute.
+    /// How many addresses may be requested immediately, and the interval after that. Slack allows
+    /// 50 a minute.
     pub open_burst: u32,
     pub open_every: Duration,
-    /// How long Slack may count a connection that is gone.
+    /// How long Slack may count a connection that has ended.
     pub ghost: Duration,
     /// How long a stop waits for sockets to close.
     pub stop_within: Duration,
@@ -61,8 +65,9 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// For tests: the waits of the protocol divided by `factor`. How long a connection may take to come about, how far
-    /// clocks may part and how long a stop waits are of the machine, and stay.
+    /// Returns the timing for tests: the waits of the protocol divided by `factor`. The timeouts
+    /// for connecting, the tolerated difference of the clocks and the timeout of a stop depend on
+    /// the machine, and stay.
     pub fn hastened(factor: u32) -> Timing {
         let factor = factor.max(1);
         let mut timing = Timing::default();

@@ -1,5 +1,6 @@
-//! The stream under a WebSocket: ureq's own transport, so that name look-up, proxy and TLS are those of the Web API.
-//! A wait that ends without a byte is `WouldBlock`, which keeps half-read frames; any byte is a sign of life.
+//! The stream under a WebSocket. It is ureq's transport, so that name look-up, proxy and TLS are
+//! those of the Web API. A read timeout without a byte is `WouldBlock`, which keeps half-read
+//! frames. Any byte is a sign of life.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -13,7 +14,7 @@ pub(crate) struct Wire {
     transport: Box<dyn Transport>,
     pub read_within: Duration,
     pub write_within: Duration,
-    /// When the last byte came.
+    /// The time at which the last byte came.
     pub heard: Moment,
 }
 
@@ -44,7 +45,8 @@ impl Write for Wire {
         let output = self.transport.buffers().output();
         let count = bytes.len().min(output.len());
         output[..count].copy_from_slice(&bytes[..count]);
-        // A write that takes too long has perhaps written half of it: the stream is of no use any more.
+        // A write that times out may have written half of its bytes: the stream is of no use any
+        // more.
         self.transport.transmit_output(count, timeout(self.write_within)).map_err(|error| {
             match error {
                 Error::Timeout(_) => io::ErrorKind::TimedOut.into(),

@@ -1,4 +1,4 @@
-//! What was said while nobody listened, against the loopback Slack.
+//! Reads missed messages from the loopback Slack.
 
 use testkit::{SlackApi, SlackSetup};
 use turnbridge_slack::{MachineTag, Post, Token, TokenKind, WebApi};
@@ -9,7 +9,7 @@ fn bot() -> Token {
     Token::parse(TokenKind::Bot, "xoxb-loopback-bot").unwrap()
 }
 
-/// All replies after a time, however many pages they are.
+/// Returns all replies after a time, from all pages.
 fn replies_after(client: &WebApi, channel: &str, thread: &str, after: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut from = None;

@@ -1,4 +1,5 @@
-//! One call, or one socket, in a process of its own, because proxies and certificates come by environment.
+//! Makes one call, or opens one socket, in a separate process, because environment variables set
+//! proxies and certificates.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,12 +10,12 @@ use turnbridge_slack::{Accept, Connection, SocketMode, Timing, WebApi};
 
 use crate::{app_token, bot_token};
 
-/// What came of `auth.test` at `url` with these variables and no others.
+/// Returns the result of `auth.test` at `url` with these environment variables and no others.
 pub fn call_in_child(folder: &Path, url: &str, variables: &[(&str, &str)]) -> String {
     run_in_child("child::calls_auth_test", folder, url, variables)
 }
 
-/// What came of a socket that is stopped after its first envelope.
+/// Returns the result of a socket that is stopped after its first envelope.
 pub fn listen_in_child(folder: &Path, url: &str, variables: &[(&str, &str)]) -> String {
     run_in_child("child::listens", folder, url, variables)
 }

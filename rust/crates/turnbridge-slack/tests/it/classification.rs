@@ -1,4 +1,4 @@
-//! Every way in which a call fails, and what it says about whether Slack can have acted.
+//! Every way in which a call fails, and whether its error means that Slack can have acted.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ fn an_answer_that_breaks_off_is_ambiguous() {
     assert_ambiguous(post_error(Reply::RawThenClose(head.to_owned())));
     let error = post_error(Reply::RawThenClose(format!("{head}\r\n{{\"ok\":true")));
     insta::assert_snapshot!(error, @"Slack gave no clear answer: the answer broke off: Peer disconnected");
-    // Without a length only the JSON tells.
+    // Without a length only the JSON shows the end.
     let unframed = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"ok\":true";
     assert_ambiguous(post_error(Reply::RawThenClose(unframed.to_owned())));
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n{\"ok\":true}\r\n";

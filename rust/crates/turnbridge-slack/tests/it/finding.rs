@@ -1,4 +1,4 @@
-//! A message whose answer was lost is found again, or is surely not there.
+//! A message whose answer was lost is found again, or is surely absent.
 
 use serde_json::{Value, json};
 use turnbridge_slack::CallError;

@@ -1,4 +1,4 @@
-//! Connections are kept, and one that was closed meanwhile is not an error.
+//! Connections are kept, and one that was closed meanwhile causes no error.
 
 use std::thread;
 use std::time::Duration;
@@ -40,6 +40,6 @@ fn threads_share_the_client() {
         }
     });
     assert_eq!(server.requests().len(), 40);
-    // A few more than threads: of connections that come back at the same time, some are not kept.
+    // A few more than threads: some connections that are returned at the same time are not kept.
     assert!(server.connections() <= 20, "{}", server.connections());
 }

@@ -1,4 +1,4 @@
-//! Answers that are larger than any of Slack's: what is read of them is bounded.
+//! Answers that are larger than any of Slack's: the client reads a bounded part of them.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -14,14 +14,14 @@ use crate::{bot_token, impatient_api};
 
 const PIECES: usize = 10_240;
 
-/// 1 MiB of zeros, packed into about 1 KiB. Several of them one after the other are one answer.
+/// Returns 1 MiB of zeros, packed into about 1 KiB. Several of them in a row are one answer.
 fn packed_mebibyte() -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(&vec![0; 1 << 20]).unwrap();
     encoder.finish().unwrap()
 }
 
-/// Answers one request with `head` and so many pieces. Tells how many the client has taken.
+/// Answers one request with `head` and `PIECES` pieces. Sends how many the client has taken.
 fn serve(head: &'static str, piece: Vec<u8>) -> (String, Receiver<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/api/", listener.local_addr().unwrap());
@@ -66,7 +66,7 @@ fn a_gzip_bomb_is_unpacked_up_to_the_limit_only() {
 #[test]
 fn an_answer_without_end_is_left() {
     let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
-    // What the system keeps for a slow reader is far less than the rest.
+    // The system's buffer for a slow reader is far smaller than the rest.
     let taken = check_is_refused(head, vec![b' '; 1 << 20]);
     assert!(taken < PIECES, "{taken}");
 }

@@ -25,7 +25,7 @@ fn bot_token() -> Token {
     Token::parse(TokenKind::Bot, SECRET).unwrap()
 }
 
-/// As the loopback Slack knows it.
+/// The token that the loopback Slack knows.
 fn app_token() -> Token {
     Token::parse(TokenKind::App, "xapp-loopback-app").unwrap()
 }

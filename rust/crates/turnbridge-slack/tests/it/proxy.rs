@@ -1,4 +1,4 @@
-//! Proxies by environment: CONNECT, its refusal, and who is reached without one.
+//! Proxies by environment variable: CONNECT, its refusal, and the hosts that need no proxy.
 
 use std::io::{Write, copy};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Leads to `port` of this machine whatever is asked for; without one it refuses.
+    /// Connects every request to `port` of this machine; without a port it refuses.
     pub fn leading_to(port: Option<u16>) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let proxy = Proxy { port: listener.local_addr().unwrap().port(), asked: Arc::default() };

@@ -1,4 +1,4 @@
-//! What goes over the wire, byte for byte but for port and version.
+//! The bytes on the wire, except for port and version.
 
 use serde_json::json;
 use turnbridge_slack::{Encoding, Post, Token, TokenKind};

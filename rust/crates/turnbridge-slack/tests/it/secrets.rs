@@ -1,4 +1,4 @@
-//! Nothing that can be printed holds the token, not even when a server sends it back.
+//! No printed value contains the token, not even if a server sends it back.
 
 use serde_json::json;
 use turnbridge_slack::{Connection, Encoding, Post, Token, TokenKind, WebApi};

@@ -1,4 +1,4 @@
-//! Socket Mode against the loopback Slack: what is said arrives, whatever happens to the sockets.
+//! Socket Mode against the loopback Slack: every message arrives, whatever happens to the sockets.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::{api, app_token};
 
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An envelope as it was handed over.
+/// An envelope as the callback got it.
 #[derive(Clone, Debug)]
 pub struct Kept {
     pub envelope_id: String,
@@ -26,7 +26,7 @@ pub struct Kept {
     pub payload: Value,
 }
 
-/// A client with all that it told.
+/// A client with all events that it reported.
 pub struct Client {
     mode: Option<SocketMode>,
     events: Receiver<SocketEvent>,
@@ -64,7 +64,7 @@ impl Client {
         Client { mode: Some(mode), events, kept }
     }
 
-    /// The next event that the caller gets.
+    /// Returns the next event for the caller.
     #[track_caller]
     fn next(&self) -> SocketEvent {
         self.events.recv_timeout(PATIENCE).unwrap()
@@ -202,7 +202,7 @@ fn a_socket_that_is_told_twice_has_one_successor() {
     slack.wait_for_sockets(1, PATIENCE);
     slack.disconnect("warning");
     slack.send_text(r#"{"type":"disconnect","reason":"refresh_requested"}"#);
-    // The old socket goes on meanwhile.
+    // The old socket still works meanwhile.
     slack.say(None, "still here?");
     assert_eq!(slack.wait_for_all_acked(PATIENCE)[0].acked_attempt, Some(0));
     assert_eq!(client.expect_connected(), Some(Duration::ZERO));
@@ -278,7 +278,7 @@ fn an_envelope_that_comes_twice_is_handed_over_and_acked_twice() {
     check_clean(&slack);
 }
 
-/// Nothing is unpacked here: no extension of WebSocket is offered.
+/// No message is unpacked, because the client offers no extension of WebSocket.
 #[test]
 fn a_message_that_is_larger_than_the_limit_ends_its_socket() {
     let slack = start();
@@ -345,7 +345,7 @@ fn slacks_wish_to_wait_is_obeyed() {
     assert_eq!(error.to_string(), "Slack asks to wait 1 s");
     client.expect_connected();
     let calls = slack.calls_of("apps.connections.open");
-    // Not sooner than was asked for; later is the machine's matter.
+    // The retry is not earlier than Slack asked for; how much later depends on the machine.
     assert!(calls[1].at.duration_since(calls[0].at).unwrap() >= Duration::from_millis(950));
 }
 
@@ -416,7 +416,7 @@ fn too_many_sockets_and_a_switched_off_socket_mode_are_told() {
         assert!(client.expect_connected().is_some());
         let sockets = slack.sockets();
         assert_eq!((sockets.len(), sockets[0].state), (2, SocketState::Closed));
-        // It waited, and for that long nothing was open.
+        // It waited, and meanwhile no socket was open.
         assert!(sockets[1].opened_at > sockets[0].ended_at.unwrap());
         check_clean(&slack);
     }
@@ -454,7 +454,7 @@ fn a_stop_closes_the_socket_and_nothing_is_handed_over_after_it() {
 
 #[test]
 fn a_stop_waits_for_nobody() {
-    // An answer that never comes, a server that never says hello, and one that is away.
+    // An answer that never comes, a server that never sends hello, and one that is down.
     for place in ["address", "hello", "back-off"] {
         let slack = start();
         match place {
@@ -473,7 +473,7 @@ fn a_stop_waits_for_nobody() {
         }
         let started = Instant::now();
         client.stop();
-        // The answer would be waited for 30 s, the hello 10 s.
+        // The timeout of the answer is 30 s, that of hello 10 s.
         assert!(started.elapsed() < Duration::from_secs(8), "{place}: {:?}", started.elapsed());
     }
 }

@@ -1,4 +1,4 @@
-//! Sockets that are killed and refreshed while people go on talking: nothing is lost.
+//! Sockets that are killed and refreshed while users go on writing: no event is lost.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,8 @@ use turnbridge_slack::{Accept, Timing};
 use crate::app_token;
 use crate::socket_mode::{Client, PATIENCE, check_clean};
 
-/// So many cycles, a kill and a refresh in turn, with an event every `interval`. Gives what became of the events.
+/// Runs the cycles, a kill and a refresh in turn, with an event every `interval`. Returns the
+/// result of each event.
 fn cycle(slack: &SlackApi, client: &Client, cycles: u32, interval: Duration) -> Vec<EventFate> {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -67,7 +68,7 @@ fn fifty_kills_and_refreshes_at_slacks_own_pace_make_nothing_late() {
     let client = Client::with(&slack, Timing::default(), app_token(), |_| Accept::Kept);
     let events = cycle(&slack, &client, 50, Duration::from_millis(50));
     assert!(events.len() > 500, "{}", events.len());
-    // The first retry comes at once; a later one would be a minute late.
+    // The first retry comes immediately; a later one would be a minute late.
     let late: Vec<_> = events.iter().filter(|event| event.acked_attempt > Some(1)).collect();
     assert!(late.is_empty(), "{late:?}");
 }

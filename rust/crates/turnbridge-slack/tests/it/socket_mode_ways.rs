@@ -10,7 +10,7 @@ use crate::child::listen_in_child;
 use crate::proxy::Proxy;
 use crate::socket_mode::{PATIENCE, check_clean};
 
-/// Listens in a process of its own, and says something to it as soon as it does.
+/// Listens in a separate process, and sends it a message as soon as it listens.
 fn listen(slack: &SlackApi, folder: &Path, url: &str, variables: &[(&str, &str)]) -> String {
     let file = folder.join("authority.pem");
     slack.ca_file(&file);
@@ -67,7 +67,7 @@ fn a_socket_goes_through_the_proxy_of_the_web_api() {
 #[test]
 fn a_socket_honours_no_proxy() {
     let slack = SlackApi::start_tls(SlackSetup::default());
-    // This machine by a name that does not look like it.
+    // A name of this machine that does not look like it.
     let host = format!("0x7f000001:{}", port(&slack));
     slack.change(|setup| setup.socket_host = Some(host.clone()));
     let proxy = Proxy::leading_to(None);

@@ -1,4 +1,4 @@
-//! Certificates: an authority that is named is trusted, every other one is not.
+//! Certificates: a named authority is trusted, every other one is not.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -19,10 +19,10 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 pub const TEAM: &str = r#"{"ok":true,"team":"over TLS"}"#;
 
-/// This machine by a name that does not look like it: resolved without asking anybody.
+/// A name of this machine that does not look like it: it resolves without a name server.
 pub const ALIAS: &str = "0x7f000001";
 
-/// An authority of our own and a certificate by it.
+/// An authority of the test, and a certificate by it.
 pub struct Authority {
     pub folder: TempDir,
     pub file: PathBuf,
@@ -32,7 +32,7 @@ pub struct Authority {
 impl Authority {
     pub fn new() -> Authority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
-        // Two authorities of one name would be told apart by their signatures alone.
+        // Only their signatures would distinguish two authorities of one name.
         let name = format!("authority {}", COUNT.fetch_add(1, Ordering::Relaxed));
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

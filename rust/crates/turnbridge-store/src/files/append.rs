@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::files::atomic_file::open_making_folders;
 
-/// One `write` of the whole line: the system appends it in one piece. If the last writer was
-/// cut off in the middle of a line (full disk), a line end first keeps ours apart from it.
-/// Never blocks on a pipe that nobody reads. Gives the file's length afterwards.
+/// Appends the whole line in one `write`, which the system does in one piece. If the last writer
+/// was cut off in the middle of a line (full disk), a line end first separates the new line. Never
+/// blocks on a pipe without a reader. Returns the file's length afterwards.
 pub fn append_line(path: &Path, line: &[u8]) -> io::Result<u64> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
@@ -27,7 +27,8 @@ pub fn append_line(path: &Path, line: &[u8]) -> io::Result<u64> {
         apart = [b"\n", line].concat();
         &apart
     };
-    // Not `write_all`: a rest written later would stand behind other people's lines.
+    // This is not `write_all`, because a rest written later would follow the lines of other
+    // processes.
     let written = file.write(line)?;
     if written < line.len() {
         return Err(io::Error::new(io::ErrorKind::WriteZero, "the line was cut off"));
@@ -35,8 +36,8 @@ pub fn append_line(path: &Path, line: &[u8]) -> io::Result<u64> {
     Ok(length + written as u64)
 }
 
-/// The file's length, and whether its last line is whole. Linux shows a line that crosses a page
-/// in two steps; such a one is whole a moment later, one that was cut off never is.
+/// Returns the file's length, and whether its last line is whole. Linux shows a line that crosses a
+/// page in two steps: it is whole a moment later, while a line that was cut off never is.
 fn wait_for_line_end(file: &mut File) -> io::Result<(u64, bool)> {
     let mut length = 0;
     for pause in [Duration::ZERO, Duration::from_micros(100), Duration::from_millis(2)] {
@@ -89,7 +90,7 @@ mod tests {
         .unwrap();
         append_line(&path, b"nobody there\n").unwrap();
         let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
-        // Far beyond what a pipe holds: a blocking write would hang here.
+        // This is far more than a pipe holds: a blocking write would hang here.
         let line = vec![b'x'; 4_096];
         assert!((0..1_000).any(|_| append_line(&path, &line).is_err()));
     }

@@ -1,15 +1,16 @@
-//! Replaces a file whole: a reader sees the old one or the new one, never half of either.
-//! Not for other people's settings, which also need a backup and a comparison; and without
-//! fsync, because a hook is not worth a disk flush: after a power cut the last state may be lost.
-//! What must not be lost, because nobody will say it again, is written by `write_durably`.
+//! Replaces a file whole: a reader sees the old one or the new one, never half of either. Settings
+//! of other programs also need a backup and a comparison, so `foreign_file` writes them. There is
+//! no fsync, because a hook is not worth a disk flush: after a power cut the last state may be
+//! lost. Data that must not be lost, because no process can repeat it, is written by
+//! `write_durably`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes `bytes` beside `path` and renames. Missing folders are made (0700), the file is 0600
-/// from the moment it exists. The temporary name carries the process id, so that two writers
-/// of one path do not meet in it.
+/// Writes `bytes` to a temporary file beside `path` and renames it. Missing folders are made
+/// (0700); the file is 0600 from the moment it exists. The temporary name contains the process id,
+/// so that two writers of one path use different names.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_beside(path);
     let written = create_private(&temporary).and_then(|mut file| file.write_all(bytes));
@@ -20,7 +21,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     renamed
 }
 
-/// The same, and on the disk when it returns.
+/// Writes like `write_atomically`, and returns when the data is on the disk.
 pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_beside(path);
     let written = create_private(&temporary)
@@ -32,13 +33,13 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     renamed.and_then(|()| sync_folder_of(path))
 }
 
-/// Makes sure that the name is on the disk too.
+/// Writes the file's name to the disk too.
 #[cfg(unix)]
 pub fn sync_folder_of(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
-/// Windows writes names with their files.
+/// Does nothing: Windows writes names with their files.
 #[cfg(not(unix))]
 pub fn sync_folder_of(_path: &Path) -> io::Result<()> {
     Ok(())
@@ -55,8 +56,8 @@ fn create_private(path: &Path) -> io::Result<File> {
     open_making_folders(path, &mut options)
 }
 
-/// Opens with mode 0600 for a new file; makes the folders only when they are missing, which
-/// spares every call but the first the look.
+/// Opens a file, with mode 0600 if it is new. Creates the folders only if the first attempt fails,
+/// so that only the first call needs the check.
 pub fn open_making_folders(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     private(options);
     match options.open(path) {
@@ -89,8 +90,8 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// On Windows a reader or a virus scanner that has the file open makes the rename fail for a
-/// moment.
+/// Renames a file, with retries. On Windows the rename fails for a moment while a reader or a virus
+/// scanner has the file open.
 #[cfg(windows)]
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     use std::time::Duration;
@@ -106,7 +107,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Somebody has the file open and lets nobody else change it; mostly for a moment.
+/// Returns whether another process has the file open and locks out changes; mostly for a moment.
 #[cfg(windows)]
 fn is_in_use(error: &io::Error) -> bool {
     const ERROR_SHARING_VIOLATION: i32 = 32;

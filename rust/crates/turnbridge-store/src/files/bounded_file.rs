@@ -1,10 +1,10 @@
-//! Reads other people's files without trusting them to be small, or to be files.
+//! Reads files of other programs without the assumption that they are small, or files.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// The whole of a regular file; an error when it is longer than `longest`, or something else.
+/// Reads a whole regular file. Returns an error if it is longer than `longest`, or no regular file.
 pub fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     let (mut file, length) = open(path)?;
     if length > longest {
@@ -15,7 +15,7 @@ pub fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same; `None` if there is no such file.
+/// Reads a whole regular file. Returns `None` if it does not exist.
 pub fn read_if_there(path: &Path, longest: u64) -> io::Result<Option<Vec<u8>>> {
     match read(path, longest) {
         Err(error) if is_absent(&error) => Ok(None),
@@ -23,12 +23,12 @@ pub fn read_if_there(path: &Path, longest: u64) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Returns whether a file could not be read because there is none.
+/// Returns whether a file could not be read because it does not exist.
 pub fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The last `longest` bytes of a regular file, and its whole length.
+/// Returns the last `longest` bytes of a regular file, and its whole length.
 pub fn read_tail(path: &Path, longest: u64) -> io::Result<(Vec<u8>, u64)> {
     let (mut file, length) = open(path)?;
     let size = length.min(longest);
@@ -38,7 +38,7 @@ pub fn read_tail(path: &Path, longest: u64) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, length))
 }
 
-/// A regular file and its length. Never waits for the other end of a pipe.
+/// Opens a regular file and returns its length. Never waits for the other end of a pipe.
 pub fn open(path: &Path) -> io::Result<(File, u64)> {
     let mut options = OpenOptions::new();
     options.read(true);

@@ -1,4 +1,4 @@
-//! An exclusive lock between processes, on a file of its own, waited for only so long.
+//! An exclusive lock between processes, on a separate file, with a timeout.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,7 +9,7 @@ use fs4::{FileExt, TryLockError};
 
 use crate::files::atomic_file::open_making_folders;
 
-/// Held until dropped, or until the process ends in whatever way.
+/// A lock that is held until it is dropped, or until the process ends in whatever way.
 #[derive(Debug)]
 pub struct FileLock {
     file: File,
@@ -24,20 +24,20 @@ impl Drop for FileLock {
 }
 
 impl FileLock {
-    /// `TimedOut` when another process has held it for all of `patience`.
+    /// Returns `TimedOut` if another process has held the lock for all of `patience`.
     pub fn acquire(path: &Path, patience: Duration) -> io::Result<FileLock> {
         loop {
             let file = open(path)?;
             wait_for(&file, patience)?;
-            // Whoever clears old files away may have removed it while we waited: then we hold
-            // a lock that nobody else will see.
+            // The process that removes old files may have removed this one during the wait. Then
+            // this lock is on a file that no other process will open.
             if is_still_at(&file, path) {
                 return Ok(FileLock { file });
             }
         }
     }
 
-    /// `None` when somebody else holds it.
+    /// Returns `None` if another process holds the lock.
     pub fn try_acquire(path: &Path) -> io::Result<Option<FileLock>> {
         let file = open(path)?;
         let locked = try_lock(&file)? && is_still_at(&file, path);
@@ -45,8 +45,8 @@ impl FileLock {
     }
 }
 
-/// Whether somebody holds the lock right now. Takes nothing from whoever wants it: a look is a
-/// shared lock, and over at once.
+/// Returns whether another process holds the lock right now. The check is a shared lock that is
+/// released immediately, so a process that polls for the lock still gets it.
 pub fn is_held(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     match FileExt::try_lock_shared(&file) {
@@ -72,10 +72,10 @@ fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Asks again and again, ever more slowly: a blocking lock has no time limit, and a thread that
-/// stands in the kernel's queue for us would cost every hook 70 KB of executable. The holder
-/// needs a fraction of a millisecond, so few ask for long; where many do, on a busy machine,
-/// they must not keep the holder from running.
+/// Polls the lock with growing pauses. A blocking lock has no timeout, and a thread that blocks in
+/// its place would cost every hook 70 KB of executable. The holder needs a fraction of a
+/// millisecond, so few processes poll for long. Where many do, on a busy machine, they must not
+/// keep the holder from running.
 fn wait_for(file: &File, patience: Duration) -> io::Result<()> {
     let deadline = Instant::now() + patience;
     let mut pause = Duration::from_micros(100);
@@ -98,7 +98,7 @@ fn is_still_at(file: &File, path: &Path) -> bool {
     held.ino() == named.ino() && held.dev() == named.dev()
 }
 
-/// Windows does not remove a file that is open.
+/// Returns true: Windows does not remove a file that is open.
 #[cfg(windows)]
 fn is_still_at(_file: &File, _path: &Path) -> bool {
     true

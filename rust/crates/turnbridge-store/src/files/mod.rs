@@ -1,4 +1,4 @@
-//! How a file is read and written: replaced whole, appended to by lines, read up to a limit, locked.
+//! Reads and writes files: replaced whole, appended to by lines, read up to a limit, locked.
 
 pub mod append;
 pub mod atomic_file;

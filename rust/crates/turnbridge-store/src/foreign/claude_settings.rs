@@ -1,5 +1,5 @@
-//! Claude's settings files, as far as the sandbox is concerned: where they lie, what they say.
-//! Read only; nothing here writes them.
+//! Claude's settings files, as far as they concern the sandbox: their paths and values. This module
+//! only reads them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use turnbridge_core::agents::claude::sandbox::{Layer, LayerValue, Silence, sandb
 use crate::files::bounded_file;
 use crate::paths::claude_config_dir;
 
-/// No settings file is longer.
+/// The limit of a settings file.
 const LONGEST: u64 = 16 << 20;
 
 #[cfg(target_os = "macos")]
@@ -19,7 +19,7 @@ const MANAGED: &str = r"C:\Program Files\ClaudeCode";
 #[cfg(not(any(target_os = "macos", windows)))]
 const MANAGED: &str = "/etc/claude-code";
 
-/// The files that a Claude in `project` goes by, highest first.
+/// Returns the files that a Claude in `project` follows, highest precedence first.
 pub fn layers(project: Option<&Path>) -> Vec<(Layer, PathBuf)> {
     layers_in(Path::new(MANAGED), project, claude_config_dir().as_deref())
 }
@@ -30,7 +30,7 @@ fn layers_in(
     config: Option<&Path>,
 ) -> Vec<(Layer, PathBuf)> {
     let mut layers = Vec::new();
-    // Claude's copy of what an organisation has set for its members at claude.ai.
+    // Claude's copy of the settings that an organisation has set for its members at claude.ai.
     layers.extend(config.map(|config| (Layer::Managed, config.join("remote-settings.json"))));
     for path in drop_ins(&managed.join("managed-settings.d")) {
         layers.push((Layer::Managed, path));
@@ -47,8 +47,8 @@ fn layers_in(
     layers
 }
 
-/// Claude lays these over the file beside the folder, in the order of their names: the last has
-/// the last word.
+/// Returns the drop-in files. Claude applies them over the file beside the folder, in the order of
+/// their names, so the last one wins.
 fn drop_ins(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let is_meant = |path: &PathBuf| {
@@ -62,14 +62,14 @@ fn drop_ins(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// What one of them says of `sandbox.enabled`.
+/// Returns the value of `sandbox.enabled` in one of the files.
 pub fn sandbox_in(path: &Path) -> LayerValue {
     match bounded_file::read(path, LONGEST) {
         Ok(contents) => sandbox_value(&contents),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             LayerValue::Silent(Silence::Absent)
         }
-        // Below something that is no folder there is no file.
+        // A path below a file that is no folder cannot exist.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
             LayerValue::Silent(Silence::Absent)
         }

@@ -1,4 +1,4 @@
-//! Codex's own rollout files: which one is a thread's, and what the user said in it. Reads only.
+//! Finds Codex's rollout file of a thread, and reads the user's prompts in it. Never writes.
 
 use std::fs;
 use std::io::{self, Read};
@@ -17,21 +17,21 @@ use turnbridge_core::ids::is_uuid;
 use crate::files::bounded_file;
 use crate::foreign::codex_lock::{self, Writer};
 
-/// Below Codex's folder.
+/// The folders of rollouts below Codex's folder.
 const FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
 
-/// `sessions/YYYY/MM/DD`, and a little more, should Codex change its mind.
+/// `sessions/YYYY/MM/DD`, and some more levels, in case Codex changes its layout.
 const MAX_DEPTH: usize = 5;
 
-/// No session_meta is longer: the instructions in it are some 20 KB.
+/// The limit of a session_meta: the instructions in it are some 20 KB.
 const LONGEST_META: u64 = 4 << 20;
 
-/// How far back a turn's prompt is looked for, in steps; what no step reaches is looked for in the
-/// whole file, a piece at a time.
+/// The steps by which the search for a turn's prompt goes back. Beyond the last step, the whole
+/// file is read, a piece at a time.
 const WINDOWS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
 
-/// The rollout of the thread `id`, archived or not. A thread that was reverted has several
-/// (`…-<id>_<rollout id>.jsonl`): then the one written last.
+/// Finds the rollout of the thread `id`, archived or not. A thread that was reverted has several
+/// (`…-<id>_<rollout id>.jsonl`): then it returns the one written last.
 pub fn find(codex_home: &Path, id: &str) -> Option<PathBuf> {
     if !is_uuid(id) {
         return None;
@@ -41,10 +41,10 @@ pub fn find(codex_home: &Path, id: &str) -> Option<PathBuf> {
     found.into_iter().max().map(|(_, path)| path)
 }
 
-/// The rollout that says of itself that it is of the thread `id`, whatever its name.
+/// Finds the rollout whose content names the thread `id`, whatever its file name.
 pub fn find_by_content(codex_home: &Path, id: &str) -> Option<PathBuf> {
     let mut all = rollouts(codex_home, |name| name.ends_with(".jsonl"));
-    // The thread has just been written to.
+    // The newest file is read first, because the thread has just been written to.
     all.sort();
     let is_it = |path: &PathBuf| {
         read_meta(path).ok().flatten().is_some_and(|meta| meta.id.as_deref() == Some(id))
@@ -52,7 +52,7 @@ pub fn find_by_content(codex_home: &Path, id: &str) -> Option<PathBuf> {
     all.into_iter().rev().map(|(_, path)| path).find(is_it)
 }
 
-/// Codex's folder, which the rollout lies in. `None` when it lies elsewhere.
+/// Returns Codex's folder that contains the rollout, or `None` if the rollout is elsewhere.
 pub fn home_of(rollout: &Path) -> Option<PathBuf> {
     let rollout = std::path::absolute(rollout).ok()?;
     let is_ours =
@@ -60,7 +60,7 @@ pub fn home_of(rollout: &Path) -> Option<PathBuf> {
     rollout.ancestors().skip(1).find(is_ours)?.parent().map(Path::to_owned)
 }
 
-/// What a rollout begins with. `None` when that cannot be read.
+/// Returns the first record of a rollout, or `None` if it is no readable session_meta.
 pub fn read_meta(path: &Path) -> io::Result<Option<ThreadMeta>> {
     Ok(read_first(path)?.and_then(|line| match line.record {
         Record::SessionMeta(meta) => Some(meta),
@@ -68,7 +68,7 @@ pub fn read_meta(path: &Path) -> io::Result<Option<ThreadMeta>> {
     }))
 }
 
-/// What the panes have to know of a rollout.
+/// Returns the facts of a rollout that the panes need.
 pub fn read_rollout(path: &Path) -> Option<Rollout> {
     let line = read_first(path).ok().flatten()?;
     match &line.record {
@@ -77,7 +77,7 @@ pub fn read_rollout(path: &Path) -> Option<Rollout> {
     }
 }
 
-/// The rollouts that have been written to since then, in no order.
+/// Returns the rollouts that were written since then, in no order.
 pub fn written_since(codex_home: &Path, since: SystemTime) -> Vec<PathBuf> {
     let all = rollouts(codex_home, |name| name.starts_with("rollout-") && name.ends_with(".jsonl"));
     all.into_iter().filter(|(at, _)| *at >= since).map(|(_, path)| path).collect()
@@ -99,19 +99,20 @@ fn read_first(path: &Path) -> io::Result<Option<Line>> {
     Ok(first)
 }
 
-/// How the last turn ended, as far as the end of the file tells. `None`: it is open.
+/// Returns how the last turn ended, according to the end of the file. Returns `None` if the turn is
+/// open, or if the file cannot be read.
 pub fn last_end(path: &Path) -> Option<RolloutEvent> {
     let (tail, _) = bounded_file::read_tail(path, WINDOWS[1]).ok()?;
     rollout::last_end(tail.split(|byte| *byte == b'\n').map(parse_line))
 }
 
-/// How the last turn stands. Returns `None` if the file cannot be read, or does not tell.
+/// Returns the state of the last turn. Returns `None` if the file cannot be read, or lacks it.
 pub fn last_turn(path: &Path) -> Option<LastTurn> {
     in_tail(path, |lines| rollout_tail::last_turn(lines.into_iter()))
 }
 
-/// Returns whether the last turn of a thread was left open by a Codex that was killed, and another one has
-/// opened the thread since. `false` while nobody has it open, or if it cannot be told.
+/// Returns whether a Codex that was killed left the last turn open, and another one has opened the
+/// thread since. Returns `false` while no process has the thread open, or if this is unknown.
 pub fn is_turn_left(path: &Path, thread_id: &str) -> bool {
     if !is_held(path, thread_id) {
         return false;
@@ -125,13 +126,13 @@ pub fn is_held(path: &Path, thread_id: &str) -> bool {
     home_of(path).is_some_and(|home| codex_lock::writer(&home, thread_id) == Writer::Held)
 }
 
-/// Who decides about the requests of the last turn: `user`, `auto_review`. Returns `None` if the file
-/// cannot be read, or does not tell.
+/// Returns the reviewer of requests in the last turn: `user`, `auto_review`. Returns `None` if the
+/// file cannot be read, or lacks it.
 pub fn approvals_reviewer(path: &Path) -> Option<String> {
     in_tail(path, |lines| rollout_tail::approvals_reviewer(lines.into_iter()))
 }
 
-/// Looks in the end of the file, and further back where that does not tell: a turn may be long.
+/// Searches the end of the file, and goes further back if it finds nothing: a turn may be long.
 fn in_tail<T>(path: &Path, look: impl Fn(Vec<Line>) -> Option<T>) -> Option<T> {
     for window in WINDOWS {
         let (tail, length) = bounded_file::read_tail(path, window).ok()?;
@@ -145,7 +146,7 @@ fn in_tail<T>(path: &Path, look: impl Fn(Vec<Line>) -> Option<T>) -> Option<T> {
     None
 }
 
-/// What the user said last in the turn, or in the last turn.
+/// Returns the user's last prompt of the turn, or of the last turn.
 pub fn prompt_of(path: &Path, turn_id: Option<&str>) -> io::Result<Option<Prompt>> {
     for window in WINDOWS {
         let (tail, length) = bounded_file::read_tail(path, window)?;
@@ -171,7 +172,7 @@ pub fn prompt_of(path: &Path, turn_id: Option<&str>) -> io::Result<Option<Prompt
     Ok(search.finish())
 }
 
-/// Every rollout whose name is wanted, with the time of its last change.
+/// Returns every rollout with a wanted name, and the time of its last change.
 fn rollouts(codex_home: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<(SystemTime, PathBuf)> {
     let mut found = Vec::new();
     for folder in FOLDERS {

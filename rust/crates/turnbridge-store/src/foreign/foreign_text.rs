@@ -7,10 +7,10 @@ use turnbridge_core::scan::byte_order_mark::split_mark;
 
 use crate::files::bounded_file;
 
-/// No settings file is longer.
+/// The limit of a settings file.
 const LONGEST: u64 = 16 << 20;
 
-/// Returns `None` if there is no such file.
+/// Returns `None` if the file does not exist.
 pub fn read_text(path: &Path) -> Result<Option<String>, String> {
     let bytes = bounded_file::read_if_there(path, LONGEST).map_err(|error| error.to_string())?;
     bytes.map(String::from_utf8).transpose().map_err(|_| "it is no UTF-8".to_owned())

@@ -1,4 +1,4 @@
-//! The files that hold the Stop gate's switches.
+//! Reads the Stop gate's switches from their files.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,17 @@ use crate::files::bounded_file::{self, is_absent};
 use crate::paths::{config_file, cvi_config_file};
 use crate::state::config_text::ConfigText;
 
-/// No config of the original plugin is longer.
+/// The limit of a config of the original plugin.
 const LONGEST: u64 = 4 << 20;
 
-/// A switch and the file that holds it.
+/// A switch and the file that contains it.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub path: PathBuf,
     pub switch: Switch,
 }
 
-/// `[gate] KEY` of our own config. `None` without a home.
+/// Returns `[gate] KEY` of Turnbridge's config, or `None` without a home.
 pub fn in_config(config: &ConfigText, key: &str) -> Option<Setting> {
     let switch = match config.get() {
         Ok(text) => config_switch(text, key),
@@ -28,7 +28,7 @@ pub fn in_config(config: &ConfigText, key: &str) -> Option<Setting> {
     Some(Setting { path: config_file()?, switch })
 }
 
-/// `CVI_ENABLED` of the original plugin's config.
+/// Returns `CVI_ENABLED` of the original plugin's config.
 pub fn in_cvi_config() -> Option<Setting> {
     let path = cvi_config_file()?;
     let switch = match bounded_file::read_if_there(&path, LONGEST) {

@@ -1,5 +1,5 @@
-//! Files of other programs: Claude Code's settings and plugins, Codex's rollouts and locks. They are read
-//! with limits, and changed by `foreign_file` alone.
+//! Files of other programs: Claude Code's settings and plugins, Codex's rollouts and locks. They
+//! are read with limits, and only `foreign_file` changes them.
 
 pub mod claude_settings;
 pub mod codex_lock;

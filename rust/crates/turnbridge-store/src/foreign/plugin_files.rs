@@ -1,4 +1,5 @@
-//! What Claude Code reads of plugins and projects, as far as it says whose a name is.
+//! Reads the files of plugins and projects that Claude Code reads, as far as they show which plugin
+//! has a name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use turnbridge_core::gate::speak::{is_own_plugin_key, is_own_voice_server};
 use crate::files::bounded_file;
 use crate::process::system_home::system_home;
 
-/// No manifest and no list of servers is longer.
+/// The limit of a manifest and of a list of servers.
 const LONGEST: u64 = 4 << 20;
 
 #[derive(Deserialize)]
@@ -32,15 +33,15 @@ struct Settings {
     marketplaces: BTreeMap<String, IgnoredAny>,
 }
 
-/// The name of the plugin in this folder.
+/// Returns the name of the plugin in this folder.
 pub fn manifest_name(root: &Path) -> Option<String> {
     let manifest = bounded_file::read(&root.join(".claude-plugin/plugin.json"), LONGEST).ok()?;
     serde_json::from_slice::<Manifest>(&manifest).ok().map(|manifest| manifest.name)
 }
 
-/// Whether a server or a plugin that this folder brings along could have the names of ours.
+/// Returns whether a server or a plugin that this folder brings could have Turnbridge's names.
 pub fn takes_our_names(folder: &Path) -> bool {
-    // What cannot be read by us may be read by Claude Code.
+    // A file that this process cannot read may be readable for Claude Code.
     let is_taken = |file: PathBuf, has_ours: fn(&[u8]) -> bool| {
         let text = bounded_file::read_if_there(&file, LONGEST);
         text.map_or(true, |text| text.is_some_and(|text| has_ours(&text)))
@@ -61,7 +62,8 @@ fn has_our_server(servers: &[u8]) -> bool {
     servers.names.keys().any(|name| is_own_voice_server(name))
 }
 
-/// A plugin by our name, or a marketplace: what its plugins are called stands in files that are elsewhere.
+/// Returns whether the settings bring a plugin by Turnbridge's name, or a marketplace. The names of
+/// a marketplace's plugins are in other files.
 fn brings_plugins(settings: &[u8]) -> bool {
     let Ok(settings) = serde_json::from_slice::<Settings>(settings) else { return true };
     !settings.marketplaces.is_empty() || settings.plugins.keys().any(|key| is_own_plugin_key(key))

@@ -1,12 +1,13 @@
-//! Puts the environment in place that the agent's process was started with, so that a project cannot steer what a hook
-//! does. `environment_rules` in the core says which variables count.
+//! Replaces the environment by the one that the agent's process was started with, so that a project
+//! cannot steer a hook. `environment_rules` in the core decides which variables count.
 //!
-//! A project can start an agent, too, in an environment of its choice. So no folder of ours may lie inside the project by
-//! that environment: then the next agent above counts. Certificates are always those of the first agent.
+//! A project can also start an agent, in an environment of its choice. If that puts a folder of
+//! Turnbridge inside the project, the next agent above counts. Certificates are always those of the
+//! first agent.
 //!
-//! Where no agent is above us by its name (it has ended), or the system does not tell what it was started with (Windows;
-//! another user's process), the environment stays, but for the certificates, and no folder of ours may lie inside the
-//! project.
+//! If no agent is above by its name (it has ended), or the system does not report its start
+//! environment (Windows; another user's process), only the certificates are removed, and no folder
+//! of Turnbridge may be inside the project.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -21,22 +22,23 @@ use crate::paths::{StatePaths, config_file};
 use crate::process::system_home::system_home;
 use crate::process::{self, Caller};
 
-/// What is put in place.
+/// The variables that are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Everything but the PATH: a hook starts nothing by it, and Codex's own says which Codex calls.
+    /// All variables except the PATH: a hook starts no program by it, and Codex's PATH shows which
+    /// Codex calls.
     Hook,
-    /// Everything, for what an agent starts and lets run.
+    /// All variables, for a program that an agent starts and keeps running.
     Server,
-    /// For a command that an agent's shell may have started: there the person or the agent may well name other folders,
-    /// but nobody reads the tokens on their way.
+    /// For a command that an agent's shell may have started. The user or the agent may name other
+    /// folders there, but no other program may read the tokens on their way.
     Command,
 }
 
-/// The variables whose value was not followed, if any of them matters to the user.
+/// The names of the variables whose value was ignored, if they matter to the user.
 static IGNORED: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Called first of all, while there is one thread.
+/// Adopts the agent's environment. `main` calls it first, while there is one thread.
 pub fn adopt(scope: Scope) {
     let caller = process::caller();
     if !is_called_by_agent(caller, scope) {
@@ -46,25 +48,27 @@ pub fn adopt(scope: Scope) {
     if !take_over_from_an_agent(scope, &mut ignored) {
         ignored.extend(distrust(scope));
     }
-    // A command has no log of its own, and may go on as a hook or a server.
+    // A command has no log, and may continue as a hook or a server.
     if scope != Scope::Command {
         let _ = IGNORED.set(ignored.into_iter().collect());
     }
 }
 
-/// The names of what was not followed, for the log.
+/// Returns the names of the ignored variables, for the log.
 pub fn ignored() -> &'static [String] {
     IGNORED.get().map_or(&[], Vec::as_slice)
 }
 
-/// By its name, or because Claude Code says so, which a project cannot take back: it sets the variable for every hook.
+/// Returns whether an agent called: by the caller's name, or because Claude Code sets the variable
+/// for every hook, which a project cannot undo.
 fn is_called_by_agent(caller: Option<&Caller>, scope: Scope) -> bool {
     let is_said = || std::env::var_os("CLAUDECODE").is_some_and(|value| !value.is_empty());
     caller.is_some_and(|caller| is_agent(&caller.name)) || scope != Scope::Command && is_said()
 }
 
-/// Takes the environment of the nearest agent that does not move our folders into the project. Returns whether there is
-/// one. Whatever is between it and us by another name may be the project's.
+/// Adopts the environment of the nearest agent that does not move Turnbridge's folders into the
+/// project. Returns whether there is one. A process of another name between it and this one may be
+/// the project's.
 fn take_over_from_an_agent(scope: Scope, ignored: &mut BTreeSet<String>) -> bool {
     let agents = process::ancestors(is_agent);
     for agent in &agents {
@@ -78,8 +82,9 @@ fn take_over_from_an_agent(scope: Scope, ignored: &mut BTreeSet<String>) -> bool
     false
 }
 
-/// An agent that another one has started may have the variables of a project, and with certificates of its choice
-/// whoever is on the way reads the tokens. So those of the first agent count, which a person has started.
+/// Adopts the certificates of the first agent, which the user started. An agent that another one
+/// has started may have a project's variables, and with its certificates another program on the way
+/// could read the tokens.
 fn take_over_certificates(agents: &[Caller]) -> Vec<String> {
     let [_, .., first] = agents else { return Vec::new() };
     let start = process::start_environment(first.process).unwrap_or_default();
@@ -95,7 +100,8 @@ fn take_over_certificates(agents: &[Caller]) -> Vec<String> {
     ignored
 }
 
-/// Whoever works in the home itself, or above it, has our folders inside the project, and nobody has moved them.
+/// Returns whether the environment moves a folder of Turnbridge into the project. If the user works
+/// in the home itself, or above it, the folders are inside anyway, and do not count as moved.
 fn is_moved_into_the_project() -> bool {
     let mut projects = project_folders();
     if let Some(home) = system_home() {
@@ -123,7 +129,8 @@ fn take_over(start: &BTreeMap<OsString, OsString>, scope: Scope) -> Vec<String> 
     ignored
 }
 
-/// Nobody knows who has set what.
+/// Removes the certificates, because it is unknown which program has set them. Resets the folders
+/// if one of them is inside the project.
 fn distrust(scope: Scope) -> Vec<String> {
     let is_set = |name: &&str| std::env::var_os(name).is_some();
     let mut ignored: Vec<&str> = CERTIFICATES.into_iter().filter(is_set).collect();
@@ -141,7 +148,7 @@ fn distrust(scope: Scope) -> Vec<String> {
     if let Some(home) = system_home() {
         set(OsStr::new(if cfg!(windows) { "USERPROFILE" } else { "HOME" }), Some(home.as_os_str()));
     }
-    // Whoever works in the home itself has the folders inside the project, and loses nothing.
+    // A user who works in the home itself has the folders inside the project, and loses no data.
     if own_folders() != before {
         ignored.extend(folders);
     }
@@ -160,7 +167,8 @@ fn parent_of(path: &Path) -> Option<PathBuf> {
     path.parent().map(Path::to_owned)
 }
 
-/// Where the session works and was started, and the repositories around both.
+/// Returns the folders in which the session works and was started, and the repositories around
+/// both.
 fn project_folders() -> Vec<PathBuf> {
     let started_in = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let folders = std::env::current_dir().ok().into_iter().chain(started_in);
@@ -179,7 +187,7 @@ fn is_any_inside(folders: &[PathBuf], projects: &[PathBuf]) -> bool {
     folders.iter().any(is_inside)
 }
 
-/// Without symlinks, as far as the path exists.
+/// Resolves symlinks, as far as the path exists.
 fn resolve(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let (Ok(resolved), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
@@ -190,7 +198,8 @@ fn resolve(path: &Path) -> PathBuf {
 }
 
 fn set(name: &OsStr, value: Option<&OsStr>) {
-    // SAFETY: `adopt` is called before any other thread is started, and none of ours reads the environment otherwise.
+    // SAFETY: `adopt` is called before any other thread starts, and no other thread of this program
+    // reads the environment otherwise.
     unsafe {
         match value {
             Some(value) => std::env::set_var(name, value),

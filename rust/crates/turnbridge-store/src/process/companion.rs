@@ -1,5 +1,5 @@
-//! Starts the other executables, which lie beside this one, so that they outlive it: nobody waits
-//! for them, and none of our streams is theirs.
+//! Starts the executables beside this one as detached processes: no process waits for them, and
+//! they get none of this process's streams.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::files::file_lock;
 use crate::paths::StatePaths;
 use crate::test_switch;
 
-/// Somebody should deliver what is queued. A daemon that lives sees the new file by itself.
+/// Wakes a process that delivers queued notices. A running daemon sees the new file by itself.
 pub fn wake(paths: &StatePaths) -> Result<(), String> {
     if file_lock::is_held(&paths.daemon_lock()) {
         return Ok(());
@@ -22,7 +22,7 @@ pub fn wake(paths: &StatePaths) -> Result<(), String> {
     }
 }
 
-/// It carries a token, so that it gets no variable but those that it needs.
+/// Starts the notifier. It has a token, so it gets only the variables that it needs.
 pub fn start_notifier(arguments: &[&str]) -> io::Result<Child> {
     let mut command = command("turnbridge-notify", arguments, Apart::InItsOwnGroup)?;
     command.env_clear();
@@ -31,16 +31,17 @@ pub fn start_notifier(arguments: &[&str]) -> io::Result<Child> {
     command.spawn()
 }
 
-/// How it comes to stand apart from us, so that what ends us does not end it.
+/// How the process is detached, so that a signal that ends this one does not end it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Apart {
-    /// We put it into a process group of its own.
+    /// This process puts it into a separate process group.
     InItsOwnGroup,
-    /// It makes a session of its own, which the leader of a group cannot.
+    /// It makes a separate session, which the leader of a group cannot do.
     ByItself,
 }
 
-/// Claude waits until nobody holds its streams any more, so that a hook's companion gets none.
+/// Starts a detached process without streams. Claude waits until no process holds the streams of
+/// its hook.
 pub fn start(name: &str, arguments: &[&str], apart: Apart) -> io::Result<Child> {
     command(name, arguments, apart)?.spawn()
 }
@@ -67,7 +68,7 @@ fn detach(command: &mut Command, apart: Apart) {
     }
 }
 
-/// There are no sessions to make.
+/// Windows has no sessions to make.
 #[cfg(windows)]
 fn detach(command: &mut Command, _apart: Apart) {
     // CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP.

@@ -1,4 +1,4 @@
-//! Linux: `/proc/<pid>/stat`.
+//! Linux: reads `/proc/<pid>/stat`.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,20 +12,21 @@ pub fn parent_id() -> u32 {
 }
 
 pub fn inspect(pid: u32) -> Option<ProcessInfo> {
-    // One read of a fixed buffer: the line has some 300 bytes, and this is on a hook's way.
+    // One read into a fixed buffer: the line has some 300 bytes, and every hook does this.
     let mut buffer = [0; 1024];
     let length = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut buffer).ok()?;
     parse_stat(&String::from_utf8_lossy(&buffer[..length]))
 }
 
-/// Without `/proc` nothing can be told; with it, a missing folder is a missing process.
+/// Returns whether the process is gone. Without `/proc` this is unknown; with it, a missing folder
+/// is a missing process.
 pub fn is_absent(pid: u32) -> bool {
     std::path::Path::new("/proc/self/stat").exists()
         && !std::path::Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// The environment that a process was started with, as `NAME=value` and a NUL each. What it has set since is not in
-/// there. Returns `None` if the process is another user's, or has ended.
+/// Returns the environment that a process was started with, as `NAME=value` and a NUL each. It
+/// lacks later changes. Returns `None` if the process is another user's, or has ended.
 pub fn start_environment(pid: u32) -> Option<Vec<u8>> {
     let mut environment = Vec::with_capacity(8 << 10);
     let file = File::open(format!("/proc/{pid}/environ")).ok()?;
@@ -33,9 +34,9 @@ pub fn start_environment(pid: u32) -> Option<Vec<u8>> {
     Some(environment)
 }
 
-/// `pid (name) state ppid …`: the name may hold spaces and parentheses, so the last one counts.
-/// Field 5 is its group, 7 the terminal, 8 the terminal's foreground group, 22 the start time in clock
-/// ticks since boot.
+/// Parses `pid (name) state ppid …`. The name may contain spaces and parentheses, so the last one
+/// counts. Field 5 is its group, 7 the terminal, 8 the terminal's foreground group, 22 the start
+/// time in clock ticks since boot.
 fn parse_stat(stat: &str) -> Option<ProcessInfo> {
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
@@ -63,13 +64,13 @@ fn parse_stat(stat: &str) -> Option<ProcessInfo> {
     })
 }
 
-/// Start times count from the start of the machine, which has a name of its own.
+/// Returns the id of this start of the machine, from which start times count.
 pub fn boot() -> Option<String> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned()).filter(|id| !id.is_empty())
 }
 
-/// Whether one of these programs runs with this variable (`NAME=value`) in its environment.
+/// Returns whether one of these programs runs with this variable (`NAME=value`) in its environment.
 pub fn is_any_running(programs: &[&str], variable: &str) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let mut processes = processes.flatten().map(|process| process.path());

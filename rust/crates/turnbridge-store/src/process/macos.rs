@@ -1,4 +1,4 @@
-//! macOS: `proc_pidinfo`.
+//! macOS: uses `proc_pidinfo`.
 
 use super::{ProcessInfo, Standing};
 
@@ -13,7 +13,7 @@ pub fn inspect(pid: u32) -> Option<ProcessInfo> {
     // SAFETY: all-zero is a valid value of this plain C struct.
     let mut info: libc::proc_bsdinfo = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::proc_bsdinfo>() as libc::c_int;
-    // SAFETY: the buffer is ours and `size` is its length; the call writes at most that.
+    // SAFETY: the buffer is local and `size` is its length; the call writes at most that.
     let written =
         unsafe { libc::proc_pidinfo(pid, libc::PROC_PIDTBSDINFO, 0, (&raw mut info).cast(), size) };
     if written != size {
@@ -31,19 +31,21 @@ pub fn inspect(pid: u32) -> Option<ProcessInfo> {
             _ => Standing::Running,
         },
         group: info.pbi_pgid,
-        // All bits are set without a terminal.
+        // Without a terminal all bits are set.
         terminal: if info.e_tdev == u32::MAX { 0 } else { info.e_tdev },
         foreground: Some(info.e_tpgid).filter(|group| *group != 0),
     })
 }
 
-/// The environment that a process was started with, as `NAME=value` and a NUL each. What it has set since is not in
-/// there. Returns `None` if the process is another user's, or the system does not tell.
+/// Returns the environment that a process was started with, as `NAME=value` and a NUL each. It
+/// lacks later changes. Returns `None` if the process is another user's, or the system does not
+/// report it.
 pub fn start_environment(pid: u32) -> Option<Vec<u8>> {
     let mut name = [libc::CTL_KERN, libc::KERN_PROCARGS2, libc::c_int::try_from(pid).ok()?];
     let mut buffer = vec![0_u8; usize::try_from(super::LONGEST_ENVIRONMENT).ok()?];
     let mut length = buffer.len();
-    // SAFETY: name and buffer are ours, and each comes with its length; nothing is set.
+    // SAFETY: name and buffer are local, and each is passed with its length; the call sets no
+    // value.
     let answer = unsafe {
         libc::sysctl(
             name.as_mut_ptr(),
@@ -65,12 +67,12 @@ pub fn is_absent(pid: u32) -> bool {
     rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
 }
 
-/// Start times are times of day, and so of one start of the machine.
+/// Returns `None`: start times are times of day, and so unambiguous across starts of the machine.
 pub fn boot() -> Option<String> {
     None
 }
 
-/// The system does not tell other processes' environments.
+/// Returns false, because the system does not report the environments of other processes.
 pub fn is_any_running(_programs: &[&str], _variable: &str) -> bool {
     false
 }

@@ -1,5 +1,5 @@
-//! Other processes: which one called us, and whether one still lives.
-//! A pid alone is no name, since pids come again; with its start time it is one.
+//! Other processes: the one that called this one, and whether one is still alive. Pids are reused,
+//! so only a pid with its start time identifies a process.
 
 pub mod agent_environment;
 pub mod companion;
@@ -26,18 +26,19 @@ mod platform;
 pub enum Liveness {
     Alive,
     Gone,
-    /// It cannot be told, so nothing follows from it.
+    /// The state cannot be found out, so no conclusion follows from it.
     Unknown,
 }
 
-/// Linux lets a program have 6 MB of arguments and environment at most, unless its stack was made larger.
+/// The limit of an environment. Linux allows 6 MB of arguments and environment at most, unless the
+/// stack was made larger.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 const LONGEST_ENVIRONMENT: u64 = 8 << 20;
 
-/// More than there are in any terminal. On Windows a pid that came again can make a circle.
+/// The limit of ancestors, more than any terminal has. On Windows a reused pid can make a cycle.
 const MOST_ANCESTORS: usize = 64;
 
-/// Who called this process.
+/// The process that called this one.
 #[derive(Debug, Clone)]
 pub struct Caller {
     pub process: ProcessKey,
@@ -51,7 +52,7 @@ pub(crate) struct ProcessInfo {
     pub(crate) standing: Standing,
     #[cfg(unix)]
     pub(crate) group: u32,
-    /// The number of its terminal's device; 0 without one.
+    /// The device number of its terminal; 0 without one.
     #[cfg(unix)]
     pub(crate) terminal: u32,
     /// The group that may read from that terminal.
@@ -62,22 +63,23 @@ pub(crate) struct ProcessInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     Running,
-    /// By a signal (Ctrl-Z), until another one lets it go on.
+    /// Stopped by a signal (Ctrl-Z), until another signal continues it.
     Stopped,
-    /// Its parent has not asked yet: as good as gone.
+    /// A zombie, which its parent has not reaped: it counts as gone.
     Ended,
 }
 
 #[cfg(unix)]
 pub(crate) use platform::inspect;
 
-/// The agent that runs this hook: the nearest ancestor that is no shell or other wrapper. In
-/// exec form that is the parent itself; a command line in settings.json has `sh` in between.
+/// Returns the agent that runs this hook: the nearest ancestor that is no shell or other wrapper.
+/// In exec form that is the parent itself; a command line in settings.json has `sh` in between.
 pub fn calling_agent() -> ProcessKey {
     caller().map_or(ProcessKey::UNKNOWN, |caller| caller.process)
 }
 
-/// The same with its name. It is looked for once: later it may have ended, and another process be our parent.
+/// Returns the calling agent with its name. It is searched for once, because later it may have
+/// ended, and this process may have another parent.
 pub fn caller() -> Option<&'static Caller> {
     static CALLER: OnceLock<Option<Caller>> = OnceLock::new();
     CALLER.get_or_init(|| find_caller(platform::parent_id(), platform::inspect)).as_ref()
@@ -87,7 +89,8 @@ fn find_caller(parent: u32, inspect: impl Fn(u32) -> Option<ProcessInfo>) -> Opt
     let mut pid = parent;
     for _ in 0..6 {
         let info = inspect(pid)?;
-        // The first process adopts a hook whose agent was killed. In a container it may be the agent.
+        // The first process adopts a hook whose agent was killed. In a container it may be the
+        // agent.
         if cfg!(unix) && pid == 1 && !is_agent(&info.name) {
             return None;
         }
@@ -102,7 +105,7 @@ fn find_caller(parent: u32, inspect: impl Fn(u32) -> Option<ProcessInfo>) -> Opt
     None
 }
 
-/// The processes above this one whose names `is_wanted` accepts, nearest first.
+/// Returns the processes above this one whose names `is_wanted` accepts, nearest first.
 pub fn ancestors(is_wanted: impl Fn(&str) -> bool) -> Vec<Caller> {
     let wanted = chain_from(platform::parent_id()).filter(|(_, info)| is_wanted(&info.name));
     let caller = |(pid, info): (u32, ProcessInfo)| Caller {
@@ -112,20 +115,21 @@ pub fn ancestors(is_wanted: impl Fn(&str) -> bool) -> Vec<Caller> {
     wanted.map(caller).collect()
 }
 
-/// The processes above `process`, nearest first.
+/// Returns the processes above `process`, nearest first.
 #[cfg(unix)]
 pub(crate) fn pids_above(process: &ProcessInfo) -> Vec<u32> {
     chain_from(process.parent).map(|(pid, _)| pid).collect()
 }
 
-/// The process `pid` and those above it, nearest first, up to one that the system does not tell of.
+/// Returns the process `pid` and those above it, nearest first, up to one that the system does not
+/// report.
 fn chain_from(pid: u32) -> impl Iterator<Item = (u32, ProcessInfo)> {
     let known = |pid: u32| Some((pid, platform::inspect(pid).filter(|_| pid > 0)?));
     std::iter::successors(known(pid), move |(_, info)| known(info.parent)).take(MOST_ANCESTORS)
 }
 
-/// The variables that a process was started with, whatever it has set since. Returns `None` where the system does not
-/// tell, and for what is no environment: a process may write over its own.
+/// Returns the variables that a process was started with, without its later changes. Returns `None`
+/// if the system does not report them, or if they are no environment: a process may overwrite them.
 pub fn start_environment(process: ProcessKey) -> Option<Vec<(OsString, OsString)>> {
     let variables = parse_environment(&platform::start_environment(process.pid)?);
     let has = |wanted: &str| variables.iter().any(|(name, _)| name == wanted);
@@ -149,8 +153,8 @@ fn parse_environment(_bytes: &[u8]) -> Vec<(OsString, OsString)> {
     Vec::new()
 }
 
-/// What follows the arguments in macOS's answer to `KERN_PROCARGS2`: a number of arguments, the program's path, NULs,
-/// the arguments, the environment.
+/// Returns the part behind the arguments of macOS's answer to `KERN_PROCARGS2`. The answer has a
+/// number of arguments, the program's path, NULs, the arguments, the environment.
 #[cfg(any(target_os = "macos", test))]
 fn environment_in_procargs(answer: &[u8]) -> Option<Vec<u8>> {
     let (count, rest) = answer.split_first_chunk()?;
@@ -164,7 +168,7 @@ fn environment_in_procargs(answer: &[u8]) -> Option<Vec<u8>> {
     Some(rest.to_owned())
 }
 
-/// The process that has this pid now.
+/// Returns the process that has this pid now.
 pub fn identify(pid: u32) -> ProcessKey {
     platform::inspect(pid).map_or(ProcessKey::UNKNOWN, |info| ProcessKey { pid, start: info.start })
 }
@@ -183,13 +187,13 @@ pub fn liveness(process: ProcessKey) -> Liveness {
     }
 }
 
-/// A signal has stopped the process with this pid (`kill -STOP`, Ctrl-Z): it does nothing until another
-/// one lets it go on.
+/// Returns whether a signal has stopped the process (`kill -STOP`, Ctrl-Z). It does nothing until
+/// another signal continues it.
 pub fn is_suspended(pid: u32) -> bool {
     platform::inspect(pid).is_some_and(|info| info.standing == Standing::Stopped)
 }
 
-/// Lets a suspended process go on.
+/// Continues a suspended process.
 #[cfg(unix)]
 pub fn let_go_on(pid: u32) {
     use rustix::process::{Pid, Signal, kill_process};
@@ -198,22 +202,23 @@ pub fn let_go_on(pid: u32) {
     }
 }
 
-/// There are no such processes.
+/// Does nothing: Windows has no such processes.
 #[cfg(windows)]
 pub fn let_go_on(_pid: u32) {}
 
-/// Whether one of these programs runs with this variable (`NAME=value`) in its environment, as far as
-/// the system tells.
+/// Returns whether one of these programs runs with this variable (`NAME=value`) in its environment,
+/// as far as the system reports it.
 pub fn is_any_running(programs: &[&str], variable: &str) -> bool {
     platform::is_any_running(programs, variable)
 }
 
-/// Which start of the machine this is, where start times count from that.
+/// Returns the id of this start of the machine, if start times count from it.
 pub fn boot() -> Option<String> {
     platform::boot()
 }
 
-/// Programs that only run another one: shells, and what people put before a command.
+/// Returns whether the program only runs another one: a shell, or a program that users put before a
+/// command.
 fn is_wrapper(name: &str) -> bool {
     const WRAPPERS: [&str; 17] = [
         "sh",

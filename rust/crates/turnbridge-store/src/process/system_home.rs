@@ -1,4 +1,4 @@
-//! The user's home as the system knows it, whatever the environment says.
+//! Finds the user's home according to the system, whatever the environment contains.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ pub fn system_home() -> Option<PathBuf> {
     home.or_else(known_home).filter(|home| home.is_absolute())
 }
 
-/// From `/etc/passwd`, read by hand: the hooks are static, and glibc's own way needs its shared libraries. Returns `None`
-/// if the user is in another directory, such as LDAP.
+/// Reads `/etc/passwd` by hand: the hooks are static, and glibc's lookup needs its shared
+/// libraries. Returns `None` if the user is in another directory, such as LDAP.
 #[cfg(target_os = "linux")]
 fn known_home() -> Option<PathBuf> {
     let users = std::fs::read_to_string("/etc/passwd").ok()?;
@@ -26,7 +26,8 @@ fn home_in(users: &str, user: u32) -> Option<PathBuf> {
     })
 }
 
-/// The standard library asks the system when no variable says anything. Called once those are gone.
+/// Returns the standard library's home. It asks the system if no variable is set, so this is called
+/// after their removal.
 #[cfg(not(target_os = "linux"))]
 fn known_home() -> Option<PathBuf> {
     std::env::home_dir()

@@ -1,4 +1,4 @@
-//! Windows: a tool-help snapshot for parents and names, `GetProcessTimes` for the start.
+//! Windows: uses a tool-help snapshot for parents and names, `GetProcessTimes` for the start.
 
 use std::mem::{size_of, zeroed};
 
@@ -16,14 +16,14 @@ use super::{ProcessInfo, Standing};
 
 pub const CAN_INSPECT: bool = true;
 
-/// What `GetExitCodeProcess` says of a process that has not ended.
+/// The exit code that `GetExitCodeProcess` returns for a process that has not ended.
 const STILL_ACTIVE: u32 = 259;
 
 struct Handle(HANDLE);
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: the handle is open and ours.
+        // SAFETY: the handle is open, and this value owns it.
         unsafe { CloseHandle(self.0) };
     }
 }
@@ -50,7 +50,8 @@ pub fn is_absent(pid: u32) -> bool {
     unsafe { GetLastError() == ERROR_INVALID_PARAMETER }
 }
 
-/// A process can change its own block there, and nothing keeps the first one.
+/// Returns `None`: a Windows process can change its environment block, and the system keeps no copy
+/// of the first one.
 pub fn start_environment(_pid: u32) -> Option<Vec<u8>> {
     None
 }
@@ -65,7 +66,7 @@ fn times(pid: u32) -> Option<(u64, bool)> {
     // SAFETY: all-zero is a valid FILETIME.
     let (mut created, mut exited, mut kernel, mut user): (FILETIME, FILETIME, FILETIME, FILETIME) =
         unsafe { (zeroed(), zeroed(), zeroed(), zeroed()) };
-    // SAFETY: the handle is open, the four targets are ours.
+    // SAFETY: the handle is open, the four targets are local.
     let times_read = unsafe {
         GetProcessTimes(handle.0, &raw mut created, &raw mut exited, &raw mut kernel, &raw mut user)
     };
@@ -79,7 +80,7 @@ fn times(pid: u32) -> Option<(u64, bool)> {
     Some((start, code != STILL_ACTIVE))
 }
 
-/// Parent and file name of a process that is in the system's list.
+/// Returns parent and file name of a process in the system's list.
 fn snapshot_entry(pid: u32) -> Option<(u32, String)> {
     // SAFETY: plain call.
     let snapshot = unsafe { CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0) };
@@ -104,12 +105,12 @@ fn snapshot_entry(pid: u32) -> Option<(u32, String)> {
     None
 }
 
-/// Start times are times of day, and so of one start of the machine.
+/// Returns `None`: start times are times of day, and so unambiguous across starts of the machine.
 pub fn boot() -> Option<String> {
     None
 }
 
-/// The system does not tell other processes' environments.
+/// Returns false, because the system does not report the environments of other processes.
 pub fn is_any_running(_programs: &[&str], _variable: &str) -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! Kawaii Terminal: one line in the file that it names (KT-27..35).
+//! Kawaii Terminal: appends one line to the file that it names (KT-27..35).
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub fn publish(
     event: &Event,
     host: &Host,
 ) -> io::Result<()> {
-    // Without a pane the line would belong nowhere (KT-35).
+    // Without a pane the line would belong to no terminal (KT-35).
     let (Some(path), Some(pane)) = (host.env("KAWAII_NOTIFY_PATH"), host.env("KAWAII_PANE_ID"))
     else {
         return Ok(());
@@ -27,7 +27,7 @@ pub fn publish(
     }
 }
 
-/// KT-30: the input of a hook as it came, for whoever debugs the terminal.
+/// Appends the input of a hook as it came, for a user who debugs the terminal (KT-30).
 pub fn append_debug(path: &Path, raw: &[u8]) -> io::Result<()> {
     let mut line = raw.to_vec();
     if !line.ends_with(b"\n") {

@@ -1,6 +1,6 @@
-//! Where others want to read a session's state: tvine's file and socket, Kawaii Terminal's
-//! JSONL. What is written is decided in `turnbridge-core`; here it is brought to its place.
-//! A sink never blocks: no connection is waited for, no pipe, no full buffer.
+//! Publishes a session's state for other programs: tvine's file and socket, Kawaii Terminal's
+//! JSONL. `turnbridge-core` decides on the content; this module writes it. A sink never blocks: it
+//! waits for no connection, no pipe and no full buffer.
 
 mod kawaii;
 mod socket;
@@ -11,7 +11,7 @@ pub use kawaii::append_debug;
 use turnbridge_core::session::event::Event;
 use turnbridge_core::session::{Host, Session, State};
 
-/// Tells every sink that the run's environment asks for. Gives what went wrong, for the log.
+/// Publishes to every sink that the run's environment names. Returns the problems, for the log.
 pub fn publish(
     before: Option<State>,
     session: &Session,

@@ -1,10 +1,10 @@
-//! One line to a local socket that may have no listener, or one that does not listen.
+//! Sends one line to a local socket that may have no listener, or one that does not read.
 
 use std::io;
 use std::path::Path;
 
-/// Connects and sends without ever waiting: a queue that is full, of connections or of bytes,
-/// is an error like nobody being there.
+/// Connects and sends without waiting. A full queue, of connections or of bytes, is an error, as is
+/// a missing listener.
 #[cfg(unix)]
 pub fn send_line(path: &Path, line: &str) -> io::Result<()> {
     use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketType};
@@ -22,7 +22,7 @@ pub fn send_line(path: &Path, line: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// tvine's socket is a unix socket, and tvine has no Windows build.
+/// Returns an error: tvine's socket is a unix socket, and tvine has no Windows build.
 #[cfg(windows)]
 pub fn send_line(_path: &Path, _line: &str) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
@@ -53,7 +53,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let _listener = UnixListener::bind(&path).unwrap();
-        // Far beyond the queue of connections and of bytes: a blocking call would hang here.
+        // This is far more than the queues of connections and of bytes hold: a blocking call would
+        // hang here.
         let line = "x".repeat(1 << 20);
         let results: Vec<_> = (0..300).map(|_| send_line(&path, &line)).collect();
         assert!(results.iter().any(Result::is_err));

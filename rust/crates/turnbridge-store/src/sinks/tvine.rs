@@ -1,4 +1,4 @@
-//! tvine: `status.json` first, then the same JSON as a line to its socket (TV-21..23).
+//! tvine: writes `status.json` first, then sends the same JSON as a line to its socket (TV-21..23).
 
 use std::io;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub fn publish(session: &Session, event: &Event, host: &Host) -> io::Result<()> 
         }
         None => Ok(()),
     };
-    // The app is often not running: nobody listening is the ordinary case, no error.
+    // The app is often not running, so a missing listener is no error.
     if let Some(socket) = socket {
         let _ = send_line(Path::new(socket), &format!("{message}\n"));
     }
@@ -50,8 +50,8 @@ mod tests {
 
     use super::*;
 
-    /// Whoever is told by the socket finds the file. The folders of the file are many, so that writing it takes longer
-    /// than reading the socket.
+    /// A program that reads the socket's line finds the file. The file's path has many folders, so
+    /// that writing it takes longer than reading the socket.
     #[test]
     fn tv_23_the_file_is_written_before_the_socket_is_told() {
         let root = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The `notify` program that the user had in Codex's config before Turnbridge took its place. Codex
-//! runs one only, so ours runs it, with the same JSON (X1).
+//! The `notify` program that the user had in Codex's config before Turnbridge replaced it. Codex
+//! runs only one, so Turnbridge's program runs it, with the same JSON (X1).
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::state::newer_files;
 
 const LONGEST: u64 = 1 << 20;
 
-/// `None`: the user had none.
+/// Returns `None` if the user had none.
 pub fn read(paths: &StatePaths) -> io::Result<Option<Chain>> {
     let bytes = match bounded_file::read(&paths.codex_chain(), LONGEST) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -26,7 +26,7 @@ pub fn read(paths: &StatePaths) -> io::Result<Option<Chain>> {
     Ok(Some(chain).filter(|chain| !chain.argv.is_empty()))
 }
 
-/// From now on this runs behind ours.
+/// Stores the program that runs after Turnbridge's from now on.
 pub fn write(paths: &StatePaths, argv: &[String]) -> io::Result<()> {
     if newer_files::is_newer_file(&paths.codex_chain()) {
         return Err(newer_files::error());

@@ -1,8 +1,8 @@
-//! How far Codex's rollouts have been read, across restarts of whoever reads them.
+//! How far Codex's rollouts have been read, across restarts of the reader.
 //!
-//! Only files that were written to lately have an entry. Every other file had been seen to its end
-//! at `seen_at`, so thousands of old ones cost nothing here. Replaced whole; after a crash it is
-//! a little behind, and lines are read again.
+//! Only files that were written to lately have an entry. Every other file had been read to its end
+//! at `seen_at`, so thousands of old ones cost nothing here. The file is replaced whole. After a
+//! crash it is a little behind, and lines are read again.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,38 +15,38 @@ use crate::files::bounded_file;
 use crate::paths::StatePaths;
 use crate::state::newer_files;
 
-/// No such file of ours is longer: some hundred bytes for each thread of a day.
+/// The limit of this file: some hundred bytes for each thread of a day.
 const LONGEST: u64 = 64 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Offsets {
     pub version: u32,
-    /// When all that has no entry had been seen to its end, in microseconds.
+    /// The time, in microseconds, at which every file without an entry had been read to its end.
     pub seen_at: i64,
-    /// The homes that were looked at. What lies in others is old however new it is.
+    /// The homes that were searched. A file in another home counts as old, however new it is.
     pub homes: Vec<PathBuf>,
     pub files: Vec<Place>,
 }
 
-/// How far one rollout has been read.
+/// The position up to which one rollout has been read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     pub path: PathBuf,
-    /// Tells the file from another one of the same name; 0 where there is no such number.
+    /// Distinguishes the file from another one of the same name; 0 if there is no such number.
     #[serde(default)]
     pub inode: u64,
-    /// Where the first line begins that has not been dealt with.
+    /// The start of the first line that has not been handled.
     pub offset: u64,
-    /// Where the line begins that began the last turn before it.
+    /// The start of the line that began the last turn before it.
     pub turn_offset: u64,
     /// The time of the last line before it, in microseconds.
     pub last_at: i64,
-    /// Its writer has been seen to hold the thread's lock.
+    /// Whether its writer has been seen to hold the thread's lock.
     #[serde(default)]
     pub was_held: bool,
 }
 
-/// `None` when nothing is remembered, or nothing that can be read.
+/// Returns `None` if there is no file, or none that can be read.
 pub fn read(paths: &StatePaths) -> Option<Offsets> {
     serde_json::from_slice(&bytes(paths))
         .ok()
@@ -89,7 +89,7 @@ mod tests {
             std::fs::write(paths.codex_offsets(), noise).unwrap();
             assert_eq!(read(&paths), None, "{noise}");
         }
-        // The last of them is not noise to whoever wrote it.
+        // The last of them is valid for its writer.
         assert!(newer_files::is_newer_error(&write(&paths, &Offsets::default()).unwrap_err()));
         assert!(std::fs::read_to_string(paths.codex_offsets()).unwrap().contains("\"version\":2"));
     }

@@ -1,5 +1,5 @@
-//! The text of `config.toml` for hooks, which look for single keys in it. Everybody else reads the whole config by
-//! `turnbridge-config`.
+//! The text of `config.toml` for hooks, which search for single keys in it. All other code reads
+//! the whole config by `turnbridge-config`.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -9,16 +9,16 @@ use crate::files::bounded_file;
 use crate::paths::config_file;
 use crate::state::folder_trust::check_config;
 
-/// No config is longer.
+/// The limit of a config.
 const LONGEST: u64 = 4 << 20;
 
-/// Reads the file when somebody first asks, and never again: all that one call does goes by the same text.
+/// Reads the file on first use, and never again: one call uses the same text throughout.
 #[derive(Default)]
 pub struct ConfigText {
     read: OnceCell<io::Result<Vec<u8>>>,
 }
 
-/// Shows nothing of the text: it holds tokens.
+/// Prints none of the text, because it contains tokens.
 impl fmt::Debug for ConfigText {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("ConfigText")
@@ -26,7 +26,7 @@ impl fmt::Debug for ConfigText {
 }
 
 impl ConfigText {
-    /// Returns the text, or why there is none.
+    /// Returns the text, or the reason why there is none.
     pub fn get(&self) -> Result<&[u8], &io::Error> {
         self.read.get_or_init(read).as_deref()
     }

@@ -1,6 +1,6 @@
-//! `heard/`: what the configured user has written and nobody could judge at once, because the direct
-//! message was not known yet, or whose thread it is. Each is on the disk before Slack gets its ack,
-//! and is removed when it has been judged: kept in the inbox, or dropped.
+//! `heard/`: messages of the configured user that could not be judged immediately, because the
+//! direct message or the owner of the thread was not known yet. Each is on the disk before Slack
+//! gets its ack, and is removed when it has been judged: stored in the inbox, or dropped.
 
 use std::fs;
 use std::io;
@@ -16,10 +16,11 @@ use crate::files::atomic_file::write_durably;
 use crate::paths::StatePaths;
 use crate::state::folder_trust::read_own;
 
-/// More than a person writes; beyond it Slack has to keep the rest.
+/// The limit of stored messages, more than a user writes. Beyond it Slack has to keep the rest.
 pub const MOST: usize = 1_000;
 
-/// `id` is that of the reply that `reported` becomes. Writing the same one twice leaves one.
+/// Stores a message. `id` is that of the reply that `reported` becomes. A second write of the same
+/// one leaves one.
 pub fn keep(paths: &StatePaths, id: &str, reported: &Reported, now: Timestamp) -> io::Result<()> {
     let place = place(paths, id)?;
     if files(paths)?.len() >= MOST {
@@ -29,8 +30,8 @@ pub fn keep(paths: &StatePaths, id: &str, reported: &Reported, now: Timestamp) -
     write_durably(&place, &serde_json::to_vec(&heard)?)
 }
 
-/// All of it with its ids, in the order in which it was written in Slack. Files that cannot be read,
-/// are another user's, or are for a newer version, are left where they are.
+/// Returns all messages with their ids, in the order in which they were written in Slack. Skips
+/// files that cannot be read, are another user's, or are for a newer version.
 pub fn all(paths: &StatePaths) -> io::Result<Vec<(String, Heard)>> {
     let mut all = Vec::new();
     for path in files(paths)? {
@@ -45,7 +46,7 @@ pub fn all(paths: &StatePaths) -> io::Result<Vec<(String, Heard)>> {
     Ok(all)
 }
 
-/// It has been judged.
+/// Removes a message that has been judged.
 pub fn remove(paths: &StatePaths, id: &str) -> io::Result<()> {
     match fs::remove_file(place(paths, id)?) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -1,5 +1,5 @@
-//! Our own files below the state folder: sessions, turns, notices, replies, routes, panes, marks. Each
-//! file has one module, and that module has the only functions that change it.
+//! Turnbridge's files below the state folder: sessions, turns, notices, replies, routes, panes,
+//! marks. Each file has one module, and only that module's functions change it.
 
 pub mod codex_chain;
 pub mod codex_offsets;

@@ -1,5 +1,5 @@
-//! Files in the state folder that a newer version of Turnbridge has written. Whoever meets one
-//! leaves it alone and says so; here they are found for the log and the doctor.
+//! Finds the files in the state folder that a newer version of Turnbridge has written, for the log
+//! and the doctor. Code that meets one leaves it alone and reports it.
 
 use std::fs;
 use std::io::{self, Read};
@@ -10,10 +10,10 @@ use turnbridge_core::version_wire::{NEWER, is_newer};
 use crate::files::bounded_file;
 use crate::paths::StatePaths;
 
-/// What can hold a version is shorter, but for the text of a foreign file.
+/// The limit of a file with a version. All are shorter, except for the text of a foreign file.
 const LONGEST: u64 = 128 << 20;
 
-/// Why nothing was written.
+/// Returns the error of a write that a newer file prevented.
 pub fn error() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, NEWER)
 }
@@ -22,7 +22,7 @@ pub fn is_newer_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported && error.to_string() == NEWER
 }
 
-/// All there are, in the order of their names.
+/// Returns all such files, in the order of their names.
 pub fn find(paths: &StatePaths) -> Vec<PathBuf> {
     let state = paths.state_dir();
     let folders = [
@@ -45,7 +45,7 @@ pub fn find_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 pub fn is_newer_file(path: &Path) -> bool {
-    // The version comes first in what we write, so that most files need not be read whole.
+    // Turnbridge writes the version first, so that most files need not be read whole.
     const OURS: &[u8] = b"{\"version\":1,";
     let mut head = [0; OURS.len()];
     let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));

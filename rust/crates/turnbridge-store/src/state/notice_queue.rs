@@ -1,4 +1,4 @@
-//! Queues a notice if the config names somebody who wants it.
+//! Queues a notice if the config names a channel that wants it.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::paths::StatePaths;
 use crate::state::config_text::ConfigText;
 use crate::state::outbox::{self, Queued};
 
-/// Returns `Queued::Known` also if nobody wants it.
+/// Returns `Queued::Known` also if no channel wants it.
 pub fn queue_if_wanted(
     paths: &StatePaths,
     config: &ConfigText,
@@ -18,8 +18,8 @@ pub fn queue_if_wanted(
     let channels = match config.trusted() {
         Ok(config) => wanted_channels(config),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        // One that is there and cannot be read may name a channel: whoever delivers says what is
-        // wrong, and the notice waits.
+        // A config that cannot be read may name a channel. The notice waits, and the process that
+        // delivers it reports the problem.
         Err(_) => notice.channels().cloned().collect(),
     };
     if channels.is_empty() {

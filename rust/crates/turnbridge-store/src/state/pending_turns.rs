@@ -1,6 +1,6 @@
-//! `pending/`: turns whose end a hook has seen and not yet dealt with wholly. The hook writes the
-//! file first and removes it last, so that nothing is lost with a hook that is killed or that does
-//! not get the session's lock. `turn_completion` completes what others have left.
+//! `pending/`: turns whose end a hook has seen but not handled completely yet. The hook writes the
+//! file first and removes it last, so that no turn is lost with a hook that is killed or does not
+//! get the session's lock. `turn_completion` completes the turns that hooks have left.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::paths::StatePaths;
 use crate::process::{Liveness, liveness};
 use crate::state::folder_trust::read_own;
 
-/// Where the system does not tell whether the writer lives: no hook lives longer.
+/// The longest life of a hook, for systems that do not report whether the writer lives.
 const LONGEST_HOOK: Duration = Duration::from_secs(120);
 
 /// A pending turn and its file.
@@ -26,7 +26,7 @@ pub struct Pending {
     pub turn: PendingTurn,
 }
 
-/// Writes the turn down in one write. A file that is cut off is not whole JSON, and is skipped.
+/// Records the turn in one write. A file that is cut off is not whole JSON, and is skipped.
 pub fn announce(paths: &StatePaths, turn: &PendingTurn) -> io::Result<PathBuf> {
     let name = format!("{}.{}-{:016x}.json", turn.session(), turn.writer.pid, turn.payload);
     let path = paths.pending_dir().join(name);
@@ -41,13 +41,13 @@ pub fn announce(paths: &StatePaths, turn: &PendingTurn) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Notes that the notice of the turn has been made, and only the record is left to do.
+/// Records that the notice of the turn has been made, so that only its record is missing.
 pub fn note_told(pending: &mut Pending) -> io::Result<()> {
     pending.turn.tell = false;
     write_atomically(&pending.path, &write_pending(&pending.turn))
 }
 
-/// The turns of one session that their hooks have left, oldest first.
+/// Returns the turns of one session that their hooks have left, oldest first.
 pub fn of_session(paths: &StatePaths, key: &SessionKey) -> Vec<Pending> {
     let prefix = format!("{key}.");
     let mut left = left_behind(paths, |name| name.starts_with(&prefix));
@@ -55,7 +55,7 @@ pub fn of_session(paths: &StatePaths, key: &SessionKey) -> Vec<Pending> {
     left
 }
 
-/// The sessions that have such turns.
+/// Returns the sessions that have such turns.
 pub fn sessions(paths: &StatePaths) -> Vec<SessionKey> {
     let left = left_behind(paths, |_| true);
     let mut sessions: Vec<_> = left.iter().map(|pending| pending.turn.session().clone()).collect();
@@ -81,7 +81,7 @@ fn left_behind(paths: &StatePaths, is_wanted: impl Fn(&str) -> bool) -> Vec<Pend
     left
 }
 
-/// Returns whether the hook that wrote it does not work on it any more.
+/// Returns whether the hook that wrote the file no longer works on it.
 fn is_left(pending: &Pending) -> bool {
     match liveness(pending.turn.writer) {
         Liveness::Gone => true,
@@ -89,7 +89,7 @@ fn is_left(pending: &Pending) -> bool {
         Liveness::Unknown => {
             let modified = fs::metadata(&pending.path).and_then(|metadata| metadata.modified());
             let age = modified.ok().map(|at| SystemTime::now().duration_since(at));
-            // A time in the future is no age: the clock was set back.
+            // A time in the future gives no age: the clock was set back.
             age.is_some_and(|age| age.map_or(true, |age| age > LONGEST_HOOK))
         }
     }

@@ -1,7 +1,7 @@
-//! Clears away what is old: sessions and turns that nothing has touched for a month, the
-//! oldest turns when all together have grown too large, temporary files of writers that were
-//! killed. Looked for once a day by the daemon, or by a process that a hook starts for it: there may
-//! be very many files. Nothing of a session whose process lives goes, whatever the clock says.
+//! Removes old files: sessions and turns that were not changed for a month, the oldest turns if all
+//! together are too large, and temporary files of killed writers. The daemon runs it once a day, or
+//! a process that a hook starts for it, because there may be very many files. A session whose
+//! process lives keeps its files, whatever the clock shows.
 
 use std::fs;
 use std::io;
@@ -26,19 +26,20 @@ use crate::process::{Liveness, liveness};
 
 const MAX_TURNS: u64 = 256 << 20;
 
-/// How many files were looked at, and removed.
+/// The number of files that were checked and removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
     pub seen: usize,
     pub removed: usize,
 }
 
-/// Returns whether nobody has looked for old files within the last day. Reads one small file.
+/// Returns whether no process has searched for old files within the last day. Reads one small file.
 pub fn is_due(paths: &StatePaths) -> bool {
     next_look(&looks(paths), clock::now()).is_some()
 }
 
-/// The same for a hook, which must not prune itself: a look that can find nothing is only noted.
+/// Returns whether a hook should start a process that prunes. A search that can find no file is
+/// only recorded.
 pub fn needs_process(paths: &StatePaths) -> io::Result<bool> {
     match next_look(&looks(paths), clock::now()) {
         None => Ok(false),
@@ -50,18 +51,19 @@ pub fn needs_process(paths: &StatePaths) -> io::Result<bool> {
     }
 }
 
-/// Prunes unless that was done within the last day, or another process is at it.
+/// Prunes, unless that was done within the last day, or another process does it now.
 pub fn prune_daily(paths: &StatePaths) -> io::Result<Pruned> {
     let Some(_lock) = FileLock::try_acquire(&paths.prune_lock())? else {
         return Ok(Pruned::default());
     };
     let Some(look) = next_look(&looks(paths), clock::now()) else { return Ok(Pruned::default()) };
-    // First: whatever stops us is not tried again with every session that starts.
+    // The mark is written first, so that a failure is not retried with every session that starts.
     write_atomically(&paths.prune_mark(), write_looks(&look.looks).as_bytes())?;
     prune(paths, &look)
 }
 
-/// The mark of 0.1 is empty, and only its time counts.
+/// Returns the times of earlier searches. The mark of 0.1 is empty, and only its modification time
+/// counts.
 fn looks(paths: &StatePaths) -> Vec<Timestamp> {
     let mark = paths.prune_mark();
     match fs::read_to_string(&mark) {
@@ -96,7 +98,8 @@ pub fn prune(paths: &StatePaths, look: &Look) -> io::Result<Pruned> {
     Ok(pruned)
 }
 
-/// The session's file, then its lock, while the lock is held and nobody can bring it back.
+/// Removes the session's file, then its lock, while the lock is held and no process can recreate
+/// the session.
 fn remove_session(paths: &StatePaths, path: &Path) -> io::Result<bool> {
     let bytes = fs::read(path).unwrap_or_default();
     let session = read_session(&bytes);
@@ -130,8 +133,8 @@ fn is_alive(session: &Session) -> bool {
     }
 }
 
-/// Turns go with their session, and by themselves only when they have none. When all of them are
-/// too large the oldest go, but for those of sessions that live.
+/// Removes turns without a session file when they are old. If all turns together are too large, it
+/// removes the oldest ones, except for those of live sessions.
 fn prune_turns(paths: &StatePaths, look: &Look, pruned: &mut Pruned) -> io::Result<()> {
     let mut kept = Vec::new();
     for path in files_in(&paths.turns_dir())? {
@@ -161,7 +164,8 @@ fn prune_turns(paths: &StatePaths, look: &Look, pruned: &mut Pruned) -> io::Resu
     Ok(())
 }
 
-/// What is whole waits to be completed; half of one never will be.
+/// Removes old broken files. A whole one waits for its completion; a cut-off one can never be
+/// completed.
 fn prune_pending(paths: &StatePaths, look: &Look, pruned: &mut Pruned) -> io::Result<()> {
     for path in files_in(&paths.pending_dir())? {
         pruned.seen += 1;
@@ -219,7 +223,7 @@ mod tests {
             Files { paths, _folder: folder, now: SystemTime::now() }
         }
 
-        /// As one who has looked every day.
+        /// Prunes as a machine that has pruned every day.
         fn prune(&self) -> Pruned {
             let now = timestamp(self.now);
             let looks: Vec<_> = (1..4).map(|days| now.minus(DAY * days)).collect();
@@ -290,7 +294,7 @@ mod tests {
         assert!(is_due(&files.paths));
         assert_eq!(prune_daily(&files.paths).unwrap(), Pruned::default());
         assert!(!is_due(&files.paths));
-        // 0.1 left an empty file.
+        // Version 0.1 left an empty file.
         files.write(files.paths.prune_mark(), b"", 2);
         assert!(is_due(&files.paths));
         let held = FileLock::try_acquire(&files.paths.prune_lock()).unwrap();
@@ -316,7 +320,7 @@ mod tests {
         let mine = files.session("mine", 1);
         let now = timestamp(files.now);
         let mut looks: Vec<_> = (1..4).map(|days| now.minus(DAY * days)).collect();
-        // Twelve years ahead, for some days.
+        // The clock is twelve years ahead, for some days.
         for days in 4_380..4_383 {
             let look = next_look(&looks, now.plus(DAY * days)).unwrap();
             assert_eq!(prune(&files.paths, &look).unwrap().removed, 0);

@@ -1,6 +1,6 @@
-//! Takes up what processes have left that were killed: turns that a hook has seen end, and notices
-//! that are whole but not in their place. For the daemon, the notifier and the command line; hooks
-//! do so for their own session only.
+//! Recovers the work of killed processes: turns whose end a hook has seen, and notices that are
+//! whole but not in their place. The daemon, the notifier and the command line use it; hooks
+//! recover their session only.
 
 use crate::paths::StatePaths;
 use crate::state::outbox;
@@ -10,7 +10,7 @@ use crate::state::turn_completion::complete_all;
 pub struct Recovered {
     pub turns: usize,
     pub notices: usize,
-    /// Something waits in the outbox that nobody may have been woken for.
+    /// Whether a notice waits in the outbox for which no process may have been woken.
     pub has_notice: bool,
     pub problems: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! `routes.jsonl`: which session a Slack thread belongs to (SLV-21..24). Appended to by whoever
-//! posts a parent, and the only truth about it.
+//! `routes.jsonl`: the session of each Slack thread (SLV-21..24). The process that posts a parent
+//! appends to it. It is the only source of this fact.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ pub fn append(paths: &StatePaths, route: &Route) -> io::Result<()> {
     append_line(&paths.routes_file(), &line).map(|_| ())
 }
 
-/// All routes, oldest first. Lines that cannot be read are skipped.
+/// Returns all routes, oldest first. Skips lines that cannot be read.
 pub fn read(paths: &StatePaths) -> io::Result<Vec<Route>> {
     let bytes = read_bytes(paths)?;
     let lines = bytes.split(|byte| *byte == b'\n');
@@ -32,8 +32,8 @@ fn read_bytes(paths: &StatePaths) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Keeps only what `is_kept` says; gives how many went. Nobody posts meanwhile: `outbox` is
-/// locked, so that no line is lost between the reading and the writing.
+/// Removes the routes that `is_kept` rejects, and returns their number. The caller holds the outbox
+/// lock, so no process posts, and no line is lost between reading and writing.
 pub fn retain(
     paths: &StatePaths,
     _outbox: &FileLock,
@@ -43,7 +43,7 @@ pub fn retain(
     let mut kept = Vec::new();
     let mut gone = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        // What cannot be read may be another version's, and is nobody's to throw away.
+        // A line that cannot be read may be another version's, and must stay.
         match read_route(line) {
             Some(route) if !is_kept(&route) => gone += 1,
             _ => kept.extend(line),

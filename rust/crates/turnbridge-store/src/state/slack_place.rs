@@ -1,6 +1,6 @@
-//! `slack-place.json`: what Slack has said of the direct message with the owner, so that neither an
-//! ack nor a notice has to wait for the question. It holds for one bot token and one user; with
-//! others it is as if it were not there.
+//! `slack-place.json`: Slack's answers about the direct message with the user, so that neither an
+//! ack nor a notice waits for a call. It is valid for one bot token and one user; for others it
+//! counts as absent.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -12,14 +12,14 @@ use turnbridge_core::slack::place_wire::SlackPlace;
 use crate::files::atomic_file::write_atomically;
 use crate::paths::StatePaths;
 
-/// By which a place is known to be of this account. The token cannot be got back from it.
+/// Returns the name of the account to which a place belongs. The token cannot be derived from it.
 pub fn account(bot_token: &str, user_id: &str, api_url: Option<&str>) -> String {
     let mut hasher = DefaultHasher::new();
     (bot_token, user_id, api_url).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-/// `None` if there is none, or it is another account's.
+/// Returns `None` if there is none, or if it is another account's.
 pub fn read(paths: &StatePaths, account: &str) -> Option<SlackPlace> {
     let place: SlackPlace = serde_json::from_slice(&fs::read(paths.slack_place()).ok()?).ok()?;
     (place.account == account && place.is_valid()).then_some(place)
@@ -29,7 +29,7 @@ pub fn write(paths: &StatePaths, place: &SlackPlace) -> io::Result<()> {
     write_atomically(&paths.slack_place(), &serde_json::to_vec(place)?)
 }
 
-/// Slack does not know it any more.
+/// Removes the place, because Slack does not know it any more.
 pub fn forget(paths: &StatePaths) {
     let _ = fs::remove_file(paths.slack_place());
 }

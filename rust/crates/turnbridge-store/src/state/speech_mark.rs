@@ -1,9 +1,9 @@
-//! Which speech may be heard: one file that names it.
+//! The speech that may play: one file that names it.
 //!
-//! Whoever speaks writes its own name there and looks again and again whether it still stands
-//! there. A newer speech writes another name, a prompt removes the file, and the speaker falls
-//! silent. So a hook ends a speech without knowing its process: no signal, no pid that may be
-//! another's by now, the same on every system.
+//! A player writes its name there, and polls whether the file still contains it. A newer speech
+//! writes another name, a prompt removes the file, and the player stops. So a hook ends a speech
+//! without knowing its process. That needs no signal and no pid, which may belong to another
+//! process by now, and works alike on every system.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use crate::files::atomic_file::write_atomically;
 use crate::files::file_lock::FileLock;
 use crate::paths::StatePaths;
 
-/// A speech that has the word, until somebody takes it.
+/// The mark of a speech that may play until another process takes it.
 #[derive(Debug)]
 pub struct SpeechMark {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub struct SpeechMark {
     was_anothers: bool,
 }
 
-/// Who may be heard.
+/// The speech that may play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
     Ours,
@@ -32,7 +32,7 @@ pub enum Word {
 }
 
 impl SpeechMark {
-    /// Takes the word, from whoever has it.
+    /// Takes the mark from any other speech.
     pub fn take(paths: &StatePaths) -> io::Result<SpeechMark> {
         let name = format!("{} {}", std::process::id(), clock::now());
         let path = paths.speech_mark();
@@ -42,7 +42,7 @@ impl SpeechMark {
         Ok(SpeechMark { path, name, was_anothers })
     }
 
-    /// Whether somebody had the word before; it may be the trace of one that was killed.
+    /// Returns whether another speech had the mark before; it may be left from one that was killed.
     pub fn was_anothers(&self) -> bool {
         self.was_anothers
     }
@@ -62,7 +62,7 @@ impl SpeechMark {
 
 impl Drop for SpeechMark {
     fn drop(&mut self) {
-        // Nobody may take the word between the look and the removal.
+        // No process may take the mark between the check and the removal.
         let _one_at_a_time = lock(&self.path);
         if self.is_current() {
             let _ = fs::remove_file(&self.path);
@@ -70,12 +70,12 @@ impl Drop for SpeechMark {
     }
 }
 
-/// Without it things go on all the same: a speech is worth no wait.
+/// Locks the mark. Without the lock the caller continues, because a speech is worth no wait.
 fn lock(mark: &Path) -> Option<FileLock> {
     FileLock::acquire(&mark.with_extension("lock"), Duration::from_millis(200)).ok()
 }
 
-/// Ends the speech that is under way, if there is one.
+/// Ends the speech that plays, if there is one.
 pub fn cut_off(paths: &StatePaths) -> io::Result<()> {
     match fs::remove_file(paths.speech_mark()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -94,12 +94,12 @@ mod tests {
         cut_off(&paths).unwrap();
         let first = SpeechMark::take(&paths).unwrap();
         assert!(first.is_current() && !first.was_anothers());
-        // The clock may stand still between the two.
+        // The clock may have the same time at both.
         std::thread::sleep(std::time::Duration::from_millis(20));
         let second = SpeechMark::take(&paths).unwrap();
         assert!(second.was_anothers());
         assert_eq!(first.word(), Word::Anothers);
-        // Who has lost the word takes it from nobody.
+        // A speech that has lost the mark removes no other's.
         drop(first);
         assert!(second.is_current());
         cut_off(&paths).unwrap();

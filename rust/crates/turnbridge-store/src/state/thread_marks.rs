@@ -1,6 +1,6 @@
-//! `slack-threads.jsonl`: how far each thread has been read, and what was taken beyond that. The
-//! daemon alone writes it. A change is a line that is on the disk before anything is built on it; a
-//! line that was cut off by a kill says nothing, as if it had not been written.
+//! `slack-threads.jsonl`: how far each thread has been read, and the messages taken beyond that.
+//! Only the daemon writes it. A change is a line that is on the disk before the daemon relies on
+//! it. A line that a kill has cut off counts as not written.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -12,7 +12,7 @@ use crate::files::append::append_line;
 use crate::files::atomic_file::{open_making_folders, write_durably};
 use crate::paths::StatePaths;
 
-/// With so many lines more than there are facts the file is written anew.
+/// The file is written anew if it has this many lines more than facts.
 const SPARE_LINES: usize = 4_096;
 
 /// The marks and their file.
@@ -44,7 +44,7 @@ impl MarksFile {
         &self.marks
     }
 
-    /// Changes the marks, when the change is on the disk.
+    /// Changes the marks after the change is on the disk.
     pub fn change(&mut self, change: MarkChange) -> io::Result<()> {
         let path = self.paths.thread_marks();
         append_line(&path, &line(&change)?)?;

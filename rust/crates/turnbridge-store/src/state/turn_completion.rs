@@ -1,5 +1,5 @@
-//! Completes the turns in `pending/` that their hooks have left: notice, record, state. Under the
-//! session's lock, and as often as anybody likes: what exists is not made again.
+//! Completes the turns in `pending/` that their hooks have left: notice, record, state. It holds
+//! the session's lock and is idempotent: existing parts are not made again.
 
 use turnbridge_core::ids::SessionKey;
 use turnbridge_core::notices::notice::Notice;
@@ -17,17 +17,17 @@ use crate::state::pending_turns::{self, Pending};
 use crate::state::session_store::{self, Loaded};
 use crate::state::{notice_queue, turn_store};
 
-/// What came of it.
+/// The result of a completion.
 #[derive(Debug, Default)]
 pub struct Completed {
-    /// Turns that were left and are complete now.
+    /// The number of turns that were left and are complete now.
     pub turns: usize,
-    /// A notice waits whose hook may have woken nobody.
+    /// Whether a notice waits whose hook may have woken no process.
     pub has_notice: bool,
     pub problems: Vec<String>,
 }
 
-/// Completes what is left of every session whose lock is free now.
+/// Completes the turns of every session whose lock is free now.
 pub fn complete_all(paths: &StatePaths) -> Completed {
     let mut completed = Completed::default();
     let config = ConfigText::default();
@@ -45,7 +45,7 @@ fn complete_of(
 ) {
     let lock = match FileLock::try_acquire(&paths.session_lock(key)) {
         Ok(Some(lock)) => lock,
-        // Whoever holds it completes them, or the next one who looks.
+        // The holder of the lock completes them, or the next process that checks.
         Ok(None) => return,
         Err(error) => return completed.problems.push(format!("session lock: {error}")),
     };
@@ -58,8 +58,8 @@ fn complete_of(
     drop(lock);
 }
 
-/// Completes what is left of one session; the caller holds its lock. Returns the session as it
-/// stands then.
+/// Completes the turns of one session, whose lock the caller holds. Returns the session's new
+/// state.
 pub fn complete_left(
     paths: &StatePaths,
     config: &ConfigText,
@@ -86,14 +86,14 @@ pub fn complete_left(
             }
         }
     }
-    // A file goes only after the session says that its turn was counted.
+    // A file is removed only after the session file contains that its turn was counted.
     if session_store::save(Some(paths), &session, &mut completed.problems) {
         done.iter().for_each(|pending| forget(paths, pending, completed));
     }
     session
 }
 
-/// Returns the event if it was applied to the session.
+/// Completes one turn. Returns the event if it was applied to the session.
 fn complete(
     paths: &StatePaths,
     config: &ConfigText,

@@ -1,5 +1,5 @@
 //! The record of finished turns, and prompts that are too long for the session file.
-//! Called by `session_store::update` with the session's lock held.
+//! `session_store::update` calls it with the session's lock held.
 
 use std::fs;
 use std::io;
@@ -16,11 +16,11 @@ use crate::files::append::append_line;
 use crate::files::atomic_file::write_atomically;
 use crate::paths::StatePaths;
 
-/// A session's turns beyond this are cut down to the newest half.
+/// The size beyond which a session's turns are cut to the newest half.
 const MAX_TURNS: u64 = 8 << 20;
 
-/// Keeps what the session file has no room for of a turn under way: the whole prompt, and the
-/// answer of a Stop that the gate blocked.
+/// Stores the parts of a running turn that do not fit into the session file: the whole prompt, and
+/// the answer of a Stop that the gate blocked.
 pub fn keep(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<()> {
     if event.agent_id.is_some() {
         return Ok(());
@@ -39,15 +39,15 @@ pub fn keep(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<
     Ok(())
 }
 
-/// Whether it is the prompt of the turn, and too long for the session file. Of what is typed while a
-/// turn runs only the beginning is kept.
+/// Returns whether the prompt is the turn's, and too long for the session file. Of a prompt that is
+/// typed while a turn runs, only the beginning is stored.
 fn is_kept_apart(session: &Session, event: &Event, prompt: &str) -> bool {
     let head = Prompt::head_of(prompt);
     let own = session.run(event.process).and_then(|run| run.turn.prompt.as_ref());
     !head.whole && own == Some(&head)
 }
 
-/// The turn that `event` has ended, if it has; `session` is as it stands after the event.
+/// Returns the turn that `event` has ended, if it has. `session` is the state after the event.
 pub fn finished(
     paths: &StatePaths,
     session: &Session,
@@ -58,7 +58,8 @@ pub fn finished(
     Some(TurnRecord { notice_id, ..record })
 }
 
-/// Before `event` is applied: keeps the answer of a turn that it leaves without an end.
+/// Stores the answer of a turn that `event` leaves without an end. Called before `event` is
+/// applied.
 pub fn record_abandoned(paths: &StatePaths, session: &Session, event: &Event) -> io::Result<()> {
     let is_open = session.run(event.process).is_some_and(|run| run.turn.is_reminded);
     if !is_open {
@@ -70,7 +71,7 @@ pub fn record_abandoned(paths: &StatePaths, session: &Session, event: &Event) ->
     }
 }
 
-/// Adds a finished turn to the session's record. `process` is the agent's.
+/// Appends a finished turn to the session's record. `process` is the agent's.
 pub fn append(
     paths: &StatePaths,
     session: &Session,
@@ -89,7 +90,7 @@ pub fn append(
     Ok(())
 }
 
-/// Adds a turn that its hook has left, unless its record is there.
+/// Appends a turn that its hook has left, unless its record exists.
 pub fn append_once(paths: &StatePaths, session: &Session, turn: &PendingTurn) -> io::Result<()> {
     let turns = read_turns(paths, &session.key);
     if turns.iter().any(|record| turn.is_recorded_by(record)) {
@@ -98,7 +99,7 @@ pub fn append_once(paths: &StatePaths, session: &Session, turn: &PendingTurn) ->
     append(paths, session, turn.agent, &turn.record)
 }
 
-/// Removes the answer of a Stop that the gate blocked, if there is one: its turn is over.
+/// Removes the answer of a Stop that the gate blocked, if there is one, because its turn is over.
 pub fn forget_answer(paths: &StatePaths, session: &Session, process: ProcessKey) -> io::Result<()> {
     match fs::remove_file(paths.answer_file(&session.key, process.pid)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -106,7 +107,7 @@ pub fn forget_answer(paths: &StatePaths, session: &Session, process: ProcessKey)
     }
 }
 
-/// What the session file has no room for of the turn that `process` is in.
+/// Returns the parts of the turn of `process` that do not fit into the session file.
 pub fn kept(paths: &StatePaths, session: &Session, process: ProcessKey) -> Kept {
     let is_reminded = session.run(process).is_some_and(|run| run.turn.is_reminded);
     let answer = || {
@@ -119,7 +120,7 @@ pub fn kept(paths: &StatePaths, session: &Session, process: ProcessKey) -> Kept 
     }
 }
 
-/// The prompt of the turn that `process` is in.
+/// Returns the prompt of the turn that `process` is in.
 pub fn whole_prompt(paths: &StatePaths, session: &Session, process: ProcessKey) -> Option<String> {
     let prompt = session.run(process)?.turn.prompt.clone()?;
     if prompt.whole {
@@ -129,7 +130,7 @@ pub fn whole_prompt(paths: &StatePaths, session: &Session, process: ProcessKey) 
     Some(fs::read_to_string(path).unwrap_or(prompt.text))
 }
 
-/// The turns of a session, oldest first. Lines that cannot be read are skipped.
+/// Returns the turns of a session, oldest first. Skips lines that cannot be read.
 pub fn read_turns(paths: &StatePaths, key: &SessionKey) -> Vec<TurnRecord> {
     let bytes = fs::read(paths.turns_file(key)).unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n');

@@ -1,4 +1,4 @@
-//! Looks up who calls the Stop gate in a folder: the plugin, settings files, or nobody.
+//! Finds the caller of the Stop gate in a folder: the plugin, settings files, or none.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub fn callers_in(folder: &Path) -> Result<Caller, Unasked> {
     })
 }
 
-/// Claude ignores a file that it cannot read.
+/// Returns the calls in a file. A file that cannot be read has none, because Claude ignores it too.
 fn calls_in(path: &Path) -> Vec<GateCall> {
     let text = read_text(path).ok().flatten().unwrap_or_default();
     let calls = own_calls(&text).unwrap_or_default().into_iter();

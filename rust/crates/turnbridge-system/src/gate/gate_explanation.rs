@@ -1,5 +1,5 @@
-//! What the gate goes by in a folder. Everything is looked up, where a hook stops at the first
-//! that decides; what follows from it is decided by the very same rules.
+//! Explains the gate's decision in a folder. It reads every source, while a hook stops at the first
+//! that decides; the same rules decide here.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ use super::gate_history::{Past, last_decisions};
 
 pub struct Explanation {
     folder: PathBuf,
-    /// Who asks the gate when a turn ends.
+    /// The caller of the gate when a turn ends.
     caller: Result<Caller, Unasked>,
     layers: Vec<(Layer, PathBuf, LayerValue)>,
-    /// The layer that decides, by its position.
+    /// The position of the layer that decides.
     deciding: Option<usize>,
     sandboxed: bool,
     switches: Vec<NamedSwitch>,
@@ -85,12 +85,12 @@ impl Explanation {
         }
     }
 
-    /// A turn in which nobody has spoken may end.
+    /// Returns whether a turn without speech may end.
     fn allows(&self) -> bool {
         self.decision.rule.allows() || self.caller.is_err()
     }
 
-    /// The rule that decides, and the file that it goes by.
+    /// Returns the rule that decides, and the file that it uses.
     fn deciding_rule(&self) -> (&str, &str) {
         match &self.caller {
             Err(unasked) if !self.decision.rule.allows() => {
@@ -189,7 +189,7 @@ impl Explanation {
     }
 }
 
-/// In one line, whatever it is called.
+/// Returns the path in one line, whatever its characters are.
 fn shown(path: &Path) -> String {
     visible_line(&path.display().to_string()).into_owned()
 }
@@ -213,8 +213,8 @@ fn switches(config: &ConfigText) -> Vec<NamedSwitch> {
     switches
 }
 
-/// The plugin's option `gate`, once per way in which the plugin has been installed. Claude hands
-/// it to the plugin's hooks; here it is read where Claude keeps it.
+/// Returns the plugin's option `gate`, once for each way in which the plugin has been installed.
+/// Claude passes it to the plugin's hooks; this reads it from Claude's settings.
 fn plugin_options() -> Vec<NamedSwitch> {
     let Some(path) = claude_config_dir().map(|folder| folder.join("settings.json")) else {
         return Vec::new();
@@ -234,7 +234,7 @@ fn plugin_options() -> Vec<NamedSwitch> {
         .collect()
 }
 
-/// The room in which nobody has spoken yet.
+/// A turn in which the agent has not spoken yet.
 struct Unspoken<'a>(&'a Explanation);
 
 impl Look for Unspoken<'_> {

@@ -1,4 +1,4 @@
-//! What the gate has decided, from its log.
+//! The gate's past decisions, from its log.
 
 use std::fmt;
 use std::fs;
@@ -9,10 +9,10 @@ use turnbridge_core::ids::{Agent, SessionId, SessionKey};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::session_store;
 
-/// How many are shown.
+/// The number of decisions that are shown.
 const SHOWN: usize = 5;
 
-/// One decision.
+/// One past decision.
 pub struct Past {
     at: String,
     session_id: String,
@@ -50,7 +50,7 @@ impl fmt::Display for Past {
     }
 }
 
-/// The last decisions about sessions of this folder, newest last.
+/// Returns the last decisions about sessions of this folder, newest last.
 pub fn last_decisions(folder: &Path) -> Vec<Past> {
     let Some(paths) = StatePaths::from_env() else { return Vec::new() };
     let log = fs::read(paths.hooks_log()).unwrap_or_default();

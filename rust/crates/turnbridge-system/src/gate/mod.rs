@@ -1,4 +1,5 @@
-//! What the Stop gate goes by in a folder, looked up for people; the rules are `turnbridge_core::gate`.
+//! Collects the sources of the Stop gate in a folder for users; the rules are
+//! `turnbridge_core::gate`.
 
 mod gate_callers;
 pub mod gate_explanation;

@@ -1,5 +1,5 @@
-//! Sessions as they are now: what hooks and the daemon have written, and what no hook tells. Needs no
-//! daemon and writes nothing.
+//! Sessions in their current state: the files of hooks and the daemon, and the changes that no hook
+//! reports. Needs no daemon and writes no file.
 
 use anyhow::{Context, Result};
 use turnbridge_core::ids::SessionKey;
@@ -16,7 +16,8 @@ pub fn all_sessions(paths: &StatePaths, now: Timestamp) -> Result<Vec<Session>> 
     Ok(as_they_are(reading(paths, session_store::read_all(paths))?, now))
 }
 
-/// Returns the sessions whose file does not say that they have stopped, and how many there are besides.
+/// Returns the sessions that are not stopped according to their files, and the number of the
+/// others.
 pub fn open_sessions(paths: &StatePaths, now: Timestamp) -> Result<(Vec<Session>, usize)> {
     let open = reading(paths, session_store::read_open(paths))?;
     Ok((as_they_are(open.sessions, now), open.stopped))
@@ -28,7 +29,7 @@ pub fn current_session(paths: &StatePaths, key: &SessionKey, now: Timestamp) -> 
     Some(with_signals(session, claude_config_dir().as_deref(), now))
 }
 
-/// Returns the one session whose id is or begins with `id`.
+/// Returns the single session whose id is or begins with `id`.
 pub fn find_session(paths: &StatePaths, id: &str, now: Timestamp) -> Result<Session> {
     let sessions = reading(paths, session_store::read_matching(paths, id))?;
     find(&as_they_are(sessions, now), id).cloned()

@@ -1,5 +1,5 @@
-//! Every session as it is now: its file, and what no hook tells of it, found out by looking at its process
-//! and at the agent's own files.
+//! The current state of every session: its file, and the changes that no hook reports, which its
+//! process and the agent's files show.
 
 pub mod codex_thread;
 pub mod current_sessions;

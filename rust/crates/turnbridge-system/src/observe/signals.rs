@@ -1,9 +1,9 @@
-//! What no hook tells of a session: Esc, an approved dialog or one without a hook, a turn whose prompt
-//! was typed during the one before, a process that was killed; of Codex a turn that failed.
+//! Finds changes of a session that no hook reports: Esc, an approved dialog or one without a hook,
+//! a turn whose prompt was typed during the one before, a killed process; for Codex a failed turn.
 //!
-//! Looks, decides nothing: each signal is an event for `advance`. The daemon writes them down;
-//! readers apply them to what they show, so that they tell the truth without a daemon too.
-//! Nothing is ever inferred from silence.
+//! It observes and decides nothing: each signal is an event for `advance`. The daemon writes them
+//! to the files. Readers apply them to their view, so that it is correct without a daemon too.
+//! Silence is never evidence.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -23,13 +23,14 @@ use turnbridge_store::foreign::codex_lock::{self, Writer};
 use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::process::{Liveness, liveness};
 
-/// Enough for the records that Claude writes after an interruption, tool result included.
+/// The size of the end that is read: enough for the records that Claude writes after an
+/// interruption, tool result included.
 const TAIL: u64 = 64 << 10;
 
-/// The session as it is now: as its file has it, and what has happened since without a hook.
+/// Returns the current session: the state in its file, and the later changes without a hook.
 /// `config_dir` is Claude's folder for runs that were started without `CLAUDE_CONFIG_DIR`.
 pub fn with_signals(mut session: Session, config_dir: Option<&Path>, now: Timestamp) -> Session {
-    // One may follow from another: after Esc, what was typed before begins a turn.
+    // One may follow from another: after Esc, a prompt that was typed before begins a turn.
     for _ in 0..2 {
         let events = signals(&session, config_dir, now);
         if events.is_empty() {
@@ -67,12 +68,12 @@ fn claude_signal(
     now: Timestamp,
 ) -> Option<(EventKind, Timestamp)> {
     if liveness(run.process) == Liveness::Gone {
-        // When it died is not known; not before its last event.
+        // The time of its death is unknown, but it is not before its last event.
         return Some((EventKind::ProcessGone, run.last_at));
     }
     match observe_claude_process(&note_of(run, config_dir), &session.key.id, run, now) {
         Observation::Happened(kind, at) => Some((kind, at)),
-        // Without a note, or while it speaks of something else: a settings panel is open.
+        // There is no note, or it is about something else: a settings panel is open.
         Observation::Nothing if !is_busy(run) => None,
         Observation::Nothing => {
             let tail = read_tail(Path::new(session.transcript_path.as_deref()?))?;
@@ -82,23 +83,25 @@ fn claude_signal(
     }
 }
 
-/// Claude's own note of the run's process; empty if there is none.
+/// Returns Claude's note of the run's process; empty if there is none.
 fn note_of(run: &Run, config_dir: Option<&Path>) -> Vec<u8> {
     note_path(run, config_dir).and_then(|path| fs::read(path).ok()).unwrap_or_default()
 }
 
-/// Where Claude writes that note.
+/// Returns the path of Claude's note.
 pub(super) fn note_path(run: &Run, config_dir: Option<&Path>) -> Option<PathBuf> {
     let folder = run.host.config_dir.as_deref().map(Path::new).or(config_dir)?;
     Some(folder.join("sessions").join(format!("{}.json", run.process.pid)))
 }
 
-/// Whether Claude says that the run's terminal shows something else than its session.
+/// Returns whether the run's terminal shows something other than its session, according to Claude's
+/// note.
 pub fn is_out_of_sight(session: &Session, run: &Run, config_dir: Option<&Path>) -> bool {
     shows_something_else(&note_of(run, config_dir), &session.key.id, run.process)
 }
 
-/// The rollout tells how a turn ended, and the writer's lock whether anybody carries the thread.
+/// Finds the signal of a Codex run: the rollout contains how a turn ended, and the writer's lock
+/// shows whether a process carries the thread.
 fn codex_signal(session: &Session, run: &Run) -> Option<(EventKind, Timestamp)> {
     let rollout = Path::new(session.transcript_path.as_deref()?);
     let end = is_busy(run).then(|| codex_rollouts::last_end(rollout)).flatten();
@@ -114,8 +117,8 @@ fn codex_signal(session: &Session, run: &Run) -> Option<(EventKind, Timestamp)> 
     is_gone.then_some((EventKind::ProcessGone, run.last_at))
 }
 
-/// Returns whether the run was in a turn when its Codex was killed, and another Codex has opened the thread
-/// since.
+/// Returns whether the run was in a turn when its Codex was killed, and another Codex has opened
+/// the thread since.
 pub fn is_left(rollout: &Path, session: &Session, run: &Run) -> bool {
     let open_since = || {
         let home = codex_rollouts::home_of(rollout)?;

@@ -1,5 +1,5 @@
-//! Our hooks in Claude Code's `settings.json`, for those who do not use the plugin. Only on an explicit
-//! command, only that file (KT-5, KT-15, X7).
+//! Turnbridge's hooks in Claude Code's `settings.json`, for users without the plugin. They change
+//! only on an explicit command, and only in that file (KT-5, KT-15, X7).
 
 use std::path::PathBuf;
 
@@ -21,12 +21,12 @@ use crate::failure::{Remark, hinted};
 use crate::state_folder::state_paths;
 use crate::wsl::{Target, TargetFile};
 
-/// What is to be registered.
+/// The hooks to register.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted {
-    /// Hold a turn until the agent has spoken.
+    /// Whether the gate holds a turn until the agent has spoken.
     pub gate: bool,
-    /// `None`: as the installed Claude Code knows it.
+    /// `None` means the form that the installed Claude Code supports.
     pub form: Option<Form>,
 }
 
@@ -53,7 +53,7 @@ pub fn settings_file() -> Result<ForeignFile> {
     Ok(ForeignFile::new(&state_paths()?, &folder.join("settings.json")))
 }
 
-/// KT-19: the settings of a distribution are a target too.
+/// Returns the settings file of a target; the settings of a distribution are one too (KT-19).
 fn settings_file_of(target: &Target) -> Result<TargetFile<'_>> {
     target.file(&state_paths()?, settings_file, Environment::claude_settings)
 }
@@ -73,7 +73,7 @@ pub fn plan_removal(target: &Target) -> Result<PlannedChange<'_>> {
     PlannedChange::new(settings_file_of(target)?, Edit::Remove(Box::new(without_us)))
 }
 
-/// Plans to put `settings.json.bak` back: the file as it was before the first change.
+/// Plans to restore `settings.json.bak`: the file as it was before the first change.
 pub fn plan_restoring(target: &Target) -> Result<PlannedChange<'_>> {
     PlannedChange::new(settings_file_of(target)?, Edit::Restore)
 }
@@ -90,12 +90,12 @@ fn without_us(current: &Current) -> Result<String, String> {
     Ok(plan.applied_to(text))
 }
 
-/// Which events call us, and whether they call this Turnbridge.
+/// The events that call Turnbridge, and whether they call this version.
 #[derive(Debug)]
 pub struct HooksStatus {
     pub path: PathBuf,
     pub events: Vec<(HookEventName, Registered)>,
-    /// `disableAllHooks` is set.
+    /// Whether `disableAllHooks` is set.
     pub is_all_off: bool,
     pub backup: Option<PathBuf>,
 }
@@ -114,7 +114,7 @@ pub fn status(target: &Target, registration: &Registration) -> Result<HooksStatu
     })
 }
 
-/// The same in a word; `unreadable` if the file cannot be understood.
+/// Returns the status in a word; `unreadable` if the file cannot be parsed.
 pub fn summary_of(target: &Target, registration: &Registration) -> Result<&'static str> {
     let file = settings_file_of(target)?.file;
     let Ok(current) = file.current::<String>() else { return Ok("unreadable") };
@@ -123,12 +123,12 @@ pub fn summary_of(target: &Target, registration: &Registration) -> Result<&'stat
 }
 
 impl HooksStatus {
-    /// All events in a word.
+    /// Returns the status of all events in a word.
     pub fn summary(&self) -> &'static str {
         summary(&self.events)
     }
 
-    /// What `turnbridge hooks status --json` prints and the board shows.
+    /// Returns the output of `turnbridge hooks status --json`, which the board also shows.
     pub fn to_json(&self) -> Value {
         let event = |(event, registered): &(HookEventName, Registered)| json!({"event": event.as_str(), "registered": word(*registered)});
         json!({
@@ -159,7 +159,7 @@ pub const fn word(registered: Registered) -> &'static str {
     }
 }
 
-/// Whether Claude Code calls us by itself: by its settings, or by the plugin.
+/// Returns whether Claude Code calls Turnbridge, by its settings or by the plugin.
 pub fn claude_calls_us() -> Result<bool> {
     let file = settings_file()?;
     let current = file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
@@ -168,7 +168,7 @@ pub fn claude_calls_us() -> Result<bool> {
     Ok((is_ours || claude_plugin::is_enabled()) && !all_hooks_are_off(text))
 }
 
-/// Whether the planned settings run no hook at all.
+/// Returns whether the planned settings run no hook at all.
 pub fn leaves_hooks_off(change: &PlannedChange<'_>) -> bool {
     change.after().is_some_and(all_hooks_are_off)
 }

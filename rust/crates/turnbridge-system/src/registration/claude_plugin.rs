@@ -1,5 +1,5 @@
-//! Our plugin as Claude Code has it: where it keeps what is installed, and what is switched on.
-//! What `--plugin-dir` loads stands in no file.
+//! Turnbridge's plugin in Claude Code: where it is installed, and whether it is enabled. No file
+//! lists the plugins that `--plugin-dir` loads.
 
 use std::path::{Path, PathBuf};
 
@@ -14,39 +14,39 @@ use turnbridge_store::paths::claude_config_dir;
 use crate::plugin_layout::executable_in;
 use crate::programs::version_of_ours;
 
-/// How long ago a session that `--plugin-dir` was given to still says that it usually is.
+/// How long a session with `--plugin-dir` counts as evidence that the user usually passes it.
 const LATELY: u64 = 7 * 24 * 60 * 60;
 
-/// One way in which the plugin has been installed.
+/// One installation of the plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plugin {
     /// `turnbridge@MARKETPLACE`.
     pub name: String,
     pub is_enabled: bool,
     pub is_installed: bool,
-    /// The folder that its hooks run from, if an executable is there.
+    /// The folder from which its hooks run, if it contains an executable.
     pub root: Option<PathBuf>,
-    /// Of that executable.
+    /// The version of that executable.
     pub version: Option<String>,
 }
 
-/// Settings files that Claude goes by in `project`, highest first.
+/// The settings files that Claude follows in `project`, highest precedence first.
 pub struct Layers(Vec<(Layer, PathBuf, Value)>);
 
 impl Layers {
     pub fn read(project: Option<&Path>) -> Layers {
         let layers = claude_settings::layers(project).into_iter();
-        // Claude itself never reads this one (facts of the gate are another matter).
+        // Claude itself never reads this one (the gate reads it for its own facts).
         let layers = layers.filter(|(layer, _)| *layer != Layer::UserLocal);
         Layers(layers.map(|(layer, path)| (layer, path.clone(), read_json(&path))).collect())
     }
 
-    /// The files, highest first.
+    /// Returns the files, highest precedence first.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().map(|(_, path, _)| path.as_path())
     }
 
-    /// What the highest layer that has a say says of a switch, and where.
+    /// Returns the value of a switch in the highest layer that has one, and that layer's file.
     pub fn switch(&self, name: &str) -> Option<(bool, &Path)> {
         let mut said = self.0.iter().filter_map(|(_, path, settings)| {
             settings[name].as_bool().map(|value| (value, path.as_path()))
@@ -54,13 +54,14 @@ impl Layers {
         said.next()
     }
 
-    /// The managed file that switches something on.
+    /// Returns the managed file that enables something.
     pub fn managed(&self, name: &str) -> Option<&Path> {
         let mut managed = self.0.iter().filter(|(layer, _, _)| *layer == Layer::Managed);
         managed.find(|(_, _, settings)| settings[name] == true).map(|(_, path, _)| path.as_path())
     }
 
-    /// Our plugins that are switched on or off, each by the highest layer that names it.
+    /// Returns Turnbridge's plugins that are enabled or disabled, each by the highest layer that
+    /// names it.
     fn enabled_plugins(&self) -> Vec<(String, bool)> {
         let mut plugins: Vec<(String, bool)> = Vec::new();
         for (_, _, settings) in &self.0 {
@@ -103,7 +104,7 @@ pub fn find(config_dir: &Path, layers: &Layers) -> Vec<Plugin> {
         .collect()
 }
 
-/// Returns whether Claude Code loads our plugin by itself.
+/// Returns whether Claude Code loads Turnbridge's plugin without an option.
 pub fn is_enabled() -> bool {
     let plugins =
         claude_config_dir().map(|folder| find(&folder, &Layers::read(None))).unwrap_or_default();
@@ -122,7 +123,8 @@ fn is_ours(plugin: &str) -> bool {
     plugin.starts_with("turnbridge@")
 }
 
-/// The copy that Claude has made; of a marketplace that is a folder it runs the original.
+/// Returns the folders of a plugin: the copy that Claude has made. Of a marketplace that is a
+/// folder, Claude runs the original, which comes first.
 fn roots<'a>(
     name: &str,
     places: Option<&'a Vec<Value>>,

@@ -1,5 +1,5 @@
-//! The program that Codex runs when a turn has ended. Codex knows one only; somebody else's is left alone
-//! unless the user says what is to become of it (X1, SLV-64).
+//! The program that Codex runs when a turn has ended. Codex accepts only one; another program's
+//! entry stays unless the user decides otherwise (X1, SLV-64).
 
 use std::path::PathBuf;
 
@@ -39,7 +39,8 @@ fn argv_of(target: &Target) -> Result<Vec<String>> {
     Ok(our_argv(&program))
 }
 
-/// Who will run the chain has to find it: a distribution's Turnbridge looks in its own state.
+/// Returns the state in which the chain is stored, for the Turnbridge that runs it: that of a
+/// distribution reads the distribution's state.
 fn chain_paths(target: &Target, paths: &StatePaths) -> Result<StatePaths> {
     match target {
         Target::Here => Ok(paths.clone()),
@@ -49,7 +50,7 @@ fn chain_paths(target: &Target, paths: &StatePaths) -> Result<StatePaths> {
 
 pub struct Registering<'a> {
     pub change: PlannedChange<'a>,
-    /// The program that is run behind ours from then on.
+    /// The program that runs after Turnbridge's from then on.
     pub chained: Option<Vec<String>>,
 }
 
@@ -76,7 +77,8 @@ pub fn plan_registering(target: &Target, mode: Mode) -> Result<Registering<'_>> 
             with_us: Box::new(move |current| {
                 Ok(planned(current, &argv, mode)?.applied_to(current.text_or_empty()))
             }),
-            // Reads the chain's file, which is written anew before: a damaged one keeps nobody from registering.
+            // This reads the chain's file, which is rewritten before, so that a damaged one does
+            // not prevent the registration.
             without_us: Box::new(move |current| {
                 Ok(removal(&paths, current)?.applied_to(current.text_or_empty()))
             }),
@@ -113,8 +115,8 @@ fn planned(current: &Current, argv: &[String], mode: Mode) -> Result<Plan, Strin
     plan_apply(current.text_or_empty(), argv, mode).map_err(|problem| problem.to_string())
 }
 
-/// Keeps the user's program before the config names us: a kill in between leaves an unused note, and the
-/// program is not lost.
+/// Stores the user's program before the config names Turnbridge. A kill in between leaves an unused
+/// file, and the program is not lost.
 fn keep_chain(paths: &StatePaths, outcome: &Outcome) -> Result<(), String> {
     let kept = match outcome {
         Outcome::Chained(existing) => codex_chain::write(paths, existing),
@@ -131,14 +133,14 @@ fn removal(paths: &StatePaths, current: &Current) -> Result<Plan, String> {
         .map_err(|problem| problem.to_string())
 }
 
-/// Which program Codex runs.
+/// The program that Codex runs.
 #[derive(Debug)]
 pub struct NotifyStatus {
     pub path: PathBuf,
     pub found: Status,
-    /// What this Turnbridge would register.
+    /// The command line that this Turnbridge would register.
     argv: Vec<String>,
-    /// The program that is run behind ours.
+    /// The program that runs after Turnbridge's.
     pub chained: Option<Vec<String>>,
 }
 
@@ -156,7 +158,7 @@ pub fn status(target: &Target) -> Result<NotifyStatus> {
 }
 
 impl NotifyStatus {
-    /// What `turnbridge codex notify status --json` prints.
+    /// Returns the output of `turnbridge codex notify status --json`.
     pub fn to_json(&self) -> Value {
         let (word, argv) = match &self.found {
             Status::Absent => ("absent", None),

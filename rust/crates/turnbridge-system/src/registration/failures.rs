@@ -1,4 +1,4 @@
-//! Says why a file of another program was not changed, with a hint.
+//! The errors of a file of another program that was not changed, each with a hint.
 
 use std::fmt;
 use std::path::Path;
@@ -7,13 +7,13 @@ use turnbridge_store::foreign::foreign_file::Failure;
 
 use crate::failure::hinted;
 
-/// Explains that a plan could not be made from what the file says.
+/// Returns the error for a plan that could not be made from the file's text.
 pub fn refused(reason: &str, path: &Path) -> anyhow::Error {
     let error = format!("could not change `{}`: {reason}", path.display());
     hinted(error, "the file was left as it was; repair it, then run this again")
 }
 
-/// Explains a failed change of the file.
+/// Returns the error for a failed change of the file.
 pub fn explain<E: fmt::Display>(failure: Failure<E>, path: &Path) -> anyhow::Error {
     let hint = match &failure {
         Failure::Refused(reason) => return refused(&reason.to_string(), path),

@@ -1,4 +1,4 @@
-//! Which programs are registered, and how the installed Claude Code can be told to run them.
+//! Finds the programs to register, and the form in which the installed Claude Code can run them.
 
 use anyhow::Result;
 use turnbridge_config::Config;
@@ -9,8 +9,8 @@ use crate::failure::Remark;
 use crate::programs::{self, FIRST_WITH_ARGS};
 use crate::wsl::Target;
 
-/// The absolute paths of `turnbridge-status`, `turnbridge-stop-gate` and `turnbridge-notify`. In a
-/// distribution, those of Linux: never ours, which are Windows'.
+/// Returns the absolute paths of `turnbridge-status`, `turnbridge-stop-gate` and
+/// `turnbridge-notify`. In a distribution they are those of Linux, never those of this Windows.
 pub fn paths(target: &Target, remark: Remark) -> Result<[String; 3]> {
     match target {
         Target::Here => {
@@ -31,8 +31,9 @@ pub fn paths(target: &Target, remark: Remark) -> Result<[String; 3]> {
     }
 }
 
-/// A Claude Code that is too old for `args` would run our programs without arguments, so it gets a command line. One that does not tell its
-/// version, or is not there, is taken for a new one.
+/// Returns the form for the installed version. A Claude Code that is too old for `args` would run
+/// the programs without arguments, so it gets a command line. One that prints no version, or is
+/// missing, counts as new.
 pub fn form_of_installed_claude(target: &Target, config: &Config) -> Result<Form> {
     let version = match target {
         Target::Here => {

@@ -1,4 +1,4 @@
-//! A change of another program's file that is planned and can be shown before it is made.
+//! A change of another program's file that is planned, and can be shown before it is made.
 
 use std::path::Path;
 
@@ -13,16 +13,16 @@ use turnbridge_store::foreign::foreign_file::{Applied, Before, Change, Current};
 use super::{explain, refused};
 use crate::wsl::TargetFile;
 
-/// From which text of the file a change may be made.
+/// The text of the file from which a change may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
-    /// Only the one that was shown: the user has agreed to nothing else.
+    /// Only the text that was shown, because the user has agreed to no other.
     Shown,
-    /// Whatever the file says when the change is made.
+    /// Any text that the file has when the change is made.
     Latest,
 }
 
-/// Makes something of the file as it is; it may be called more than once.
+/// A function of the file's current text; it may be called more than once.
 type FromCurrent<'a, T> = Box<dyn Fn(&Current) -> Result<T, String> + 'a>;
 
 type Step<'a> = Box<dyn Fn() -> Result<()> + 'a>;
@@ -31,12 +31,12 @@ type Step<'a> = Box<dyn Fn() -> Result<()> + 'a>;
 pub(super) enum Edit<'a> {
     Apply {
         with_us: FromCurrent<'a, String>,
-        /// Is called only when the change is made, after what `before_replacing` does.
+        /// Called only when the change is made, after the step of `before_replacing`.
         without_us: FromCurrent<'a, String>,
     },
-    /// Makes the text without our entries; used if others changed the file after us.
+    /// Makes the text without Turnbridge's entries; used if other programs changed the file later.
     Remove(FromCurrent<'a, String>),
-    /// Puts the backup back.
+    /// Restores the backup.
     Restore,
 }
 
@@ -78,7 +78,7 @@ impl<'a> PlannedChange<'a> {
         self
     }
 
-    /// Adds what must be on the disk before the file is replaced.
+    /// Adds a step that writes to the disk before the file is replaced.
     pub(super) fn before_replacing(
         mut self,
         keep: impl Fn(&Current) -> Result<(), String> + 'a,
@@ -111,7 +111,7 @@ impl<'a> PlannedChange<'a> {
         self.before() == self.after()
     }
 
-    /// Returns what will change, line by line; empty if nothing will.
+    /// Returns the change line by line; empty if nothing changes.
     pub fn diff(&self) -> String {
         shown_diff(self.path(), self.before(), self.after())
     }
@@ -145,13 +145,13 @@ impl<'a> PlannedChange<'a> {
     }
 }
 
-/// Other programs keep tokens in their files, too: they are masked.
+/// Returns the diff with masked tokens, because other programs store tokens in their files too.
 pub fn shown_diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
     let path = visible_line(&path.display().to_string()).into_owned();
     without_tokens(&diff(&path, before.unwrap_or_default(), after.unwrap_or_default())).into_owned()
 }
 
-/// Says that there is nothing to take out.
+/// Returns the message that the file has no entry of Turnbridge to remove.
 pub fn nothing_of_ours(path: &Path) -> String {
     format!("there is nothing of ours in `{}`", path.display())
 }
@@ -166,7 +166,7 @@ pub fn outcome_text(language: Language, change: Change, path: &Path) -> String {
     text.filled(language, &[&path.display().to_string()])
 }
 
-/// Returns the text after the removal; `None` inside: the file will be deleted.
+/// Returns the text after the removal; the inner `None` means that the file will be deleted.
 fn removed(plan: &FromCurrent<'_, String>, current: &Current) -> Result<Option<String>, String> {
     match (&current.text, &current.before) {
         (None, _) => Ok(None),

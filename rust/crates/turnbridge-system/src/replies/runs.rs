@@ -1,5 +1,6 @@
-//! What the daemon does for replies beside talking: starts runners, finds out after a crash what came
-//! of a run, and sees whether somebody has a session open. What to do when is `reply_plan`'s.
+//! The daemon's work for replies besides messages: starts runners, finds out after a crash how a
+//! run ended, and whether a user or an agent has a session open. `reply_plan` decides when to do
+//! which.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,32 +31,33 @@ use turnbridge_store::state::{pending_turns, session_store, turn_store};
 
 use crate::observe::signals::{is_out_of_sight, with_signals};
 
-/// More than is said between a claim and a crash.
+/// The size of the end that is read: more than is written between a claim and a crash.
 const TAIL: u64 = 16 << 20;
 
-/// More than any slash command prints.
+/// The limit of an output, longer than that of any slash command.
 pub const LONGEST_OUTPUT: u64 = 1 << 20;
 
-/// Starts the runner of a reply. It claims the reply itself; the child is to be waited for.
+/// Starts the runner of a reply, which claims the reply itself. The caller must wait for the child.
 pub fn launch(id: &str) -> io::Result<Child> {
     companion::start("turnbridge", &["run-reply", "--", id], Apart::ByItself)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundOut {
-    /// The result is written down.
+    /// The result is stored.
     Saved,
-    /// Somebody is still at it: ask again later.
+    /// A process still works on it: the caller retries later.
     NotYet,
 }
 
-/// Does `Step::FindOut`.
+/// Performs `Step::FindOut`.
 pub fn find_out(paths: &StatePaths, reply: &Reply) -> io::Result<FoundOut> {
     if inbox::is_hook_running(&reply.id) {
         return Ok(FoundOut::NotYet);
     }
     let evidence = evidence(paths, reply);
-    // Looked at again, behind the evidence: whoever was alive has written all of it.
+    // This is checked again after the evidence: a process that was alive before has written all of
+    // it by now.
     if inbox::is_running(paths, &reply.id) || is_thread_in_work(paths, reply, &evidence) {
         return Ok(FoundOut::NotYet);
     }
@@ -63,8 +65,8 @@ pub fn find_out(paths: &StatePaths, reply: &Reply) -> io::Result<FoundOut> {
     inbox::save_result(paths, &reply.id, &result).map(|()| FoundOut::Saved)
 }
 
-/// An agent has the session open in the turn of this reply. What was started for it may have been only
-/// the wrapper that npm installs.
+/// Returns whether an agent has the session open in the turn of this reply. The process that was
+/// started for it may have been only the wrapper that npm installs.
 fn is_thread_in_work(paths: &StatePaths, reply: &Reply, evidence: &Evidence) -> bool {
     let has_lock = |key: &SessionKey| match key.agent.life_sign() {
         LifeSign::Process => false,
@@ -76,7 +78,7 @@ fn is_thread_in_work(paths: &StatePaths, reply: &Reply, evidence: &Evidence) -> 
         && rollout.is_some_and(|rollout| codex_rollouts::is_held(&rollout, key.id.as_str()))
 }
 
-/// What a run has left behind.
+/// Collects the traces that a run has left.
 pub fn evidence(paths: &StatePaths, reply: &Reply) -> Evidence {
     let id = reply.id.as_str();
     let acks = inbox::acks(paths, id);
@@ -87,7 +89,7 @@ pub fn evidence(paths: &StatePaths, reply: &Reply) -> Evidence {
     let tells_by_printing = agent.is_some_and(|agent| !agent.tells_turns_by_rollouts());
     let has_commands = agent.is_some_and(Agent::has_slash_commands);
     Evidence {
-        // Of a turn that a rollout tells, nothing printed is needed.
+        // A turn that is in a rollout needs no printed output.
         printed: if tells_by_printing || way == Some(Way::Queue) { printed } else { String::new() },
         way,
         is_acknowledged: acks.has_prompt,
@@ -98,8 +100,8 @@ pub fn evidence(paths: &StatePaths, reply: &Reply) -> Evidence {
     }
 }
 
-/// How its turn ended, if a hook has recorded it, or has left it to be recorded: the hook may have been
-/// killed before its acknowledgement.
+/// Returns how its turn ended, if a hook has recorded that, or has left it to be recorded. The hook
+/// may have been killed before its acknowledgement.
 fn recorded_end(paths: &StatePaths, reply: &Reply) -> Option<TurnEnd> {
     let key = reply.session()?;
     let since = inbox::claimed_at(paths, &reply.id)?;
@@ -133,8 +135,8 @@ fn trace(paths: &StatePaths, reply: &Reply) -> Trace {
     }
 }
 
-/// Why whoever has the session open must not be given a reply now. Returns `None` if nobody has it
-/// open, or it cannot be told, or the agent takes no replies there.
+/// Returns why a reply must not be passed now to the agent that has the session open. Returns
+/// `None` if no agent has it open, if this is unknown, or if the agent takes no replies there.
 pub fn obstacle(paths: &StatePaths, key: &SessionKey) -> Option<Obstacle> {
     if !key.agent.takes_queued_prompts() {
         return None;
@@ -142,7 +144,7 @@ pub fn obstacle(paths: &StatePaths, key: &SessionKey) -> Option<Obstacle> {
     let id = key.id.as_str();
     let rollout = record_of(paths, key)?;
     let home = codex_rollouts::home_of(&rollout)?;
-    // Nothing is read of a thread that is free.
+    // The rollout of a free thread is not read.
     if codex_lock::writer(&home, id) != Writer::Held {
         return None;
     }
@@ -150,7 +152,8 @@ pub fn obstacle(paths: &StatePaths, key: &SessionKey) -> Option<Obstacle> {
     rollout_tail::obstacle(&last_turn, codex_lock::opened_at(&home, id))
 }
 
-/// Returns whether the Codex that has a thread open runs a turn in it. What cannot be told is no turn.
+/// Returns whether the Codex that has a thread open runs a turn in it. An unknown state counts as
+/// no turn.
 pub fn is_turn_running(paths: &StatePaths, key: &SessionKey) -> bool {
     let rollout = record_of(paths, key);
     let last_turn = rollout.as_deref().and_then(codex_rollouts::last_turn);
@@ -159,7 +162,7 @@ pub fn is_turn_running(paths: &StatePaths, key: &SessionKey) -> bool {
     last_turn.is_some_and(|last_turn| rollout_tail::is_running(&last_turn, open_since))
 }
 
-/// The agent's own record of the session.
+/// Returns the agent's record of the session.
 fn record_of(paths: &StatePaths, key: &SessionKey) -> Option<PathBuf> {
     let session = session_store::read(paths, key);
     let known = session.and_then(|session| session.transcript_path).map(PathBuf::from);
@@ -171,21 +174,21 @@ fn record_of(paths: &StatePaths, key: &SessionKey) -> Option<PathBuf> {
     }
 }
 
-/// Whether a person has the session open in a terminal that would not see a run beside it. One that
-/// takes the reply itself is in nobody's way.
+/// Returns whether a user has the session open in a terminal that would not see a parallel run. An
+/// agent that takes the reply itself does not count.
 pub fn is_open(paths: &StatePaths, key: &SessionKey, now: Timestamp) -> bool {
     is_open_with(paths, key, claude_config_dir().as_deref(), now)
 }
 
-/// The same, and nothing can be typed there now: the agent works or asks something, it does not have
-/// its terminal for itself, or its pane is not known.
+/// Returns whether the session is open and accepts no typed text now: the agent works or asks
+/// something, it does not read its terminal alone, or its pane is not known.
 pub fn is_open_and_busy(paths: &StatePaths, key: &SessionKey, now: Timestamp) -> bool {
     is_open(paths, key, now)
         && place_to_type_into(paths, key, claude_config_dir().as_deref(), now).is_none()
 }
 
-/// Whether a reply goes into the terminal that has the session open (X40), now or as soon as it can be
-/// typed there; else a process of its own is started for it.
+/// Returns whether a reply is typed into the terminal that has the session open (X40), now or as
+/// soon as possible. Otherwise a separate process is started for it.
 pub fn goes_into_terminal(
     paths: &StatePaths,
     key: &SessionKey,
@@ -201,7 +204,7 @@ pub fn goes_into_terminal(
     }
 }
 
-/// A person's Claude has the session open in a pane that can be pasted into.
+/// Returns whether a user's Claude has the session open in a pane that can be pasted into.
 fn has_pane(
     paths: &StatePaths,
     key: &SessionKey,
@@ -214,15 +217,15 @@ fn has_pane(
     open.any(|run| pane_of(run).is_some())
 }
 
-/// An interface of Codex has the thread open, and not a `codex exec`.
+/// Returns whether an interface of Codex has the thread open, and not a `codex exec`.
 fn is_open_in_codex(paths: &StatePaths, key: &SessionKey) -> bool {
     let Some(rollout) = record_of(paths, key) else { return false };
     codex_rollouts::is_held(&rollout, key.id.as_str())
         && obstacle(paths, key) != Some(Obstacle::Exec)
 }
 
-/// Whether a person has it in a terminal. Nothing is inferred from what cannot be told, or a reply
-/// might be held for ever.
+/// Returns whether a user has it in a terminal. An unknown state counts as no, because a reply
+/// might be held forever otherwise.
 fn is_a_persons(run: &Run) -> bool {
     run.host.is_interactive() && liveness(run.process) == Liveness::Alive
 }
@@ -231,19 +234,19 @@ fn pane_of(run: &Run) -> Option<Pane> {
     Pane::of(|name| run.host.env(name)).filter(Pane::can_be_pasted_into)
 }
 
-/// A pane in which a person's Claude waits for the next prompt.
+/// A pane in which a user's Claude waits for the next prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypingPlace {
     pub pane: Pane,
-    /// The agent that would read it.
+    /// The agent that would read the text.
     pub agent: ProcessKey,
-    /// Its terminal, as `/dev/pts/3`, where the system tells.
+    /// Its terminal, as `/dev/pts/3`, if the system reports it.
     pub terminal: Option<String>,
 }
 
-/// Where a prompt can be typed now: the agent is idle, and reads its terminal alone. Not so while it
-/// is suspended (Ctrl-Z) and a shell reads there, nor while an editor does that it has opened, nor when
-/// it shows its list of agents or another session.
+/// Returns where a prompt can be typed now: the agent is idle, and alone reads its terminal. This
+/// does not hold while it is suspended (Ctrl-Z) and a shell reads there, while an editor that it
+/// has opened does, or when it shows its list of agents or another session.
 pub fn place_to_type_into(
     paths: &StatePaths,
     key: &SessionKey,
@@ -295,7 +298,7 @@ mod tests {
         SessionId::parse(ID).unwrap()
     }
 
-    /// A session whose process has begun.
+    /// Writes a session whose process has begun.
     fn begin(paths: &StatePaths, process: ProcessKey, entrypoint: &str, transcript: &Path) {
         let transcript_path = Some(transcript.to_str().unwrap().to_owned());
         let event = Event {
@@ -335,7 +338,7 @@ mod tests {
         }
     }
 
-    /// What a run is said to have come to that left this transcript behind, and this note of an agent.
+    /// Returns the found outcome of a run that left this transcript, and this note of an agent.
     fn found_out(records: &str, way: Option<Way>) -> Outcome {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
@@ -344,7 +347,7 @@ mod tests {
         inbox::accept(&paths, &reply(), clock::now()).unwrap();
         inbox::claim(&paths, "r1", clock::now()).unwrap();
         if let Some(way) = way {
-            // A pid that no process has.
+            // No process has this pid.
             inbox::save_agent(&paths, "r1", u32::MAX - 1, way, clock::now()).unwrap();
         }
         let at = clock::now().to_string();
@@ -369,7 +372,7 @@ mod tests {
         assert_eq!(found_out(&said("go on"), agent), Outcome::Interrupted);
         assert_eq!(found_out(&(said("go on") + ended), agent), Outcome::Done);
         assert_eq!(found_out(&said("something else"), agent), Outcome::Uncertain);
-        // Nobody was started: it was typed into a terminal.
+        // No process was started: the reply was typed into a terminal.
         assert_eq!(found_out(&said("go on"), None), Outcome::HandedOver);
         assert_eq!(found_out("", None), Outcome::Uncertain);
     }

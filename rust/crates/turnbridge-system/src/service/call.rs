@@ -1,4 +1,5 @@
-//! Calls the programs of service managers: arguments only, no shell, and never for ever.
+//! Calls the programs of service managers: with arguments only, without a shell, and with a
+//! timeout.
 
 use std::io::ErrorKind;
 use std::process::Command;
@@ -10,13 +11,14 @@ use turnbridge_store::test_switch::{self, TestSwitch};
 
 use crate::programs::{self, Answer};
 
-/// Whoever stops a service waits for it, and a daemon that waits for Slack has half a minute.
+/// Returns the timeout. A manager that stops a service waits for it, and a daemon that waits for
+/// Slack has half a minute.
 pub fn patience() -> Duration {
     let chosen = test_switch::parsed(TestSwitch::ServiceTimeout);
     chosen.map_or(Duration::from_secs(60), Duration::from_millis)
 }
 
-/// Whatever it answers.
+/// Runs the program and returns its answer, even a failure.
 pub fn ask(program: &str, arguments: &[&str]) -> Result<Answer> {
     let path = programs::find(program, None)
         .ok_or_else(|| anyhow!("there is no `{program}` on the PATH"))?;
@@ -29,7 +31,7 @@ pub fn ask(program: &str, arguments: &[&str]) -> Result<Answer> {
     })
 }
 
-/// Anything but success is an error.
+/// Runs the program. Returns an error unless it succeeds.
 pub fn demand(program: &str, arguments: &[&str]) -> Result<()> {
     let answer = ask(program, arguments)?;
     if answer.status.success() {

@@ -1,4 +1,5 @@
-//! What the service runs, and the variables that it needs: managers start it with hardly any.
+//! The service's command, and the variables that it needs, because managers start it with hardly
+//! any.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use turnbridge_core::system::service_files::{Environment, Job};
 
 use crate::programs;
 
-/// Where the agents and we keep our files. Relative ones mean nothing to anybody.
+/// The variables with the folders of the agents and of Turnbridge. Relative ones are ignored.
 const FOLDERS: [&str; 6] = [
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
@@ -20,9 +21,9 @@ const FOLDERS: [&str; 6] = [
     "XDG_CACHE_HOME",
 ];
 
-/// How Slack and the models are reached. Tokens are not among them: those are in the config
-/// (SLV-95), or with the agents. A proxy's address may hold a password; the definition is as private
-/// as the config.
+/// The variables for the way to Slack and the models. Tokens are not among them: the config has
+/// them (SLV-95), or the agents. A proxy's address may contain a password; the definition is as
+/// private as the config.
 const NETWORK: [&str; 11] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -37,17 +38,17 @@ const NETWORK: [&str; 11] = [
     "NODE_EXTRA_CA_CERTS",
 ];
 
-/// The language of what is written to Slack, unless the config says it.
+/// The language of messages to Slack, unless the config has one.
 const LOCALE: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
-/// Where programs are on every system of the kind.
+/// The usual folders of programs on such systems.
 #[cfg(unix)]
 const USUAL: [&str; 6] =
     ["/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 #[cfg(not(unix))]
 const USUAL: [&str; 0] = [];
 
-/// SLV-91, SLV-92: by whole paths, or not at all.
+/// Returns the job with absolute paths, or an error (SLV-91, SLV-92).
 pub fn job(config: &Config) -> Result<Job> {
     let program = programs::own_text("turnbridge")?;
     let arguments = ["daemon", "--foreground"].map(str::to_owned).to_vec();
@@ -66,7 +67,7 @@ fn set(name: &str) -> Option<(String, String)> {
     Some((name.to_owned(), value))
 }
 
-/// SLV-96.
+/// Returns the PATH of the service (SLV-96).
 fn search_path(program: &str, config: &Config) -> String {
     let agents = Agent::ALL.map(|agent| programs::agent(agent, config));
     let found = agents.into_iter().flatten().chain([PathBuf::from(program)]);
@@ -76,9 +77,9 @@ fn search_path(program: &str, config: &Config) -> String {
     joined(found, &current, &temporary)
 }
 
-/// The folders of what was found first, so that it is found again; then the terminal's own, in which
-/// agents find what they found so far, without those that will be gone or mean another project
-/// tomorrow; then what every system has.
+/// Joins the folders. Those of the found programs come first, so that they are found again. Then
+/// come those of the terminal's PATH, in which agents find their programs now, without temporary
+/// ones and those of a single project. Last are those of every system.
 fn joined(found: Vec<PathBuf>, current: &OsString, temporary: &[PathBuf]) -> String {
     let will_stay = |folder: &PathBuf| {
         let is_temporary = temporary.iter().any(|temporary| folder.starts_with(temporary));
@@ -89,7 +90,7 @@ fn joined(found: Vec<PathBuf>, current: &OsString, temporary: &[PathBuf]) -> Str
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in found.into_iter().chain(current).chain(usual) {
         let is_writable = folder.to_str().is_some_and(|text| !text.contains(char::is_control));
-        // One that has the separator in its name cannot be in a PATH.
+        // A folder with the separator in its name cannot be in a PATH.
         let is_one = std::env::join_paths([&folder]).is_ok();
         if folder.is_absolute() && is_writable && is_one && !folders.contains(&folder) {
             folders.push(folder);
@@ -99,8 +100,8 @@ fn joined(found: Vec<PathBuf>, current: &OsString, temporary: &[PathBuf]) -> Str
     path.to_string_lossy().into_owned()
 }
 
-/// What `install` would write, but with what differs from one terminal to the next as it was
-/// written: a PATH in which the agents are still found, and the language.
+/// Returns the job that `install` would write, but with the installed values that differ between
+/// terminals: a PATH in which the agents are still found, and the language.
 pub fn as_installed(mut job: Job, installed: Environment) -> Job {
     let is_of_the_terminal = |name: &str| name == "PATH" || LOCALE.contains(&name);
     let path = installed.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());

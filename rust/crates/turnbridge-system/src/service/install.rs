@@ -1,4 +1,4 @@
-//! Installs the service, or leaves everything as it was.
+//! Installs the service, or restores the earlier state.
 
 use anyhow::{Context, Result, anyhow};
 use turnbridge_config::Config;
@@ -15,26 +15,26 @@ use crate::daemon_control;
 use crate::failure::{Remark, hinted};
 use crate::state_folder::state_paths;
 
-/// What there was before.
+/// The state before the installation.
 struct Before<'a> {
     service: &'a dyn Service,
     paths: StatePaths,
     definition: Option<Vec<u8>>,
     seen: Seen,
     remark: Remark,
-    /// Somebody has started a daemon that no manager knows of.
+    /// Whether a daemon runs that the manager does not know.
     is_by_hand: bool,
 }
 
 #[derive(Debug)]
 pub struct Installed {
     pub state: State,
-    /// The daemon that somebody had started by hand was ended for it.
+    /// Whether a daemon that was started by hand was stopped for it.
     pub has_stopped_daemon: bool,
 }
 
-/// Does nothing if everything is as it should be: agents at work are not disturbed. `config` is asked for
-/// where the system can have a service.
+/// Installs the service. Does nothing if it is as wanted, so that running agents are not disturbed.
+/// `config` is called only if the system can have a service.
 pub fn install(config: impl FnOnce() -> Result<Config>, remark: Remark) -> Result<Installed> {
     try_install(config, remark).map_err(|error| with_hint(error, BY_HAND))
 }
@@ -102,9 +102,9 @@ impl Before<'_> {
             .with_context(|| format!("could not write `{}`", path.display()))
     }
 
-    /// What cannot be put back is told, besides the error that led here.
+    /// Restores the earlier state. Reports a failure besides the error that led here.
     fn put_back(&self) {
-        // It may not have come so far.
+        // The manager may not have it yet.
         let _ = self.service.let_go();
         let put_back = match &self.definition {
             Some(definition) => self.write(definition),

@@ -1,4 +1,5 @@
-//! A launch agent of macOS. Only `bootstrap`, `bootout`, `kickstart` and `print` (SLV-97..100).
+//! A launch agent of macOS. Uses only `bootstrap`, `bootout`, `kickstart` and `print`
+//! (SLV-97..100).
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,11 +14,11 @@ use super::call::{ask, demand, patience, refused};
 use super::{PAUSE, Seen, Service, user_id};
 use crate::failure::hinted;
 
-/// launchd says so while the one before is still ending: EIO, EALREADY.
+/// The exit codes of launchd while the earlier job still ends: EIO, EALREADY.
 const STILL_ENDING: [i32; 2] = [5, 37];
-/// It has been told to end, and does: EINPROGRESS.
+/// The exit code for a job that is ending: EINPROGRESS.
 const IN_PROGRESS: i32 = 36;
-/// It gives a job twenty seconds to end.
+/// The timeout for the end of a job: launchd gives it twenty seconds.
 const ENDING: Duration = Duration::from_secs(25);
 
 pub struct Launchd {
@@ -35,7 +36,7 @@ impl Launchd {
         let domain = format!("gui/{}", user_id());
         Ok(Launchd {
             definition: library.join("LaunchAgents").join(format!("{LABEL}.plist")),
-            // Not `daemon.log`, which is JSON, and rotated by those who write it.
+            // This is not `daemon.log`, which is JSON, and which its writers rotate.
             output: library.join("Logs").join("turnbridge").join("daemon.out.log"),
             target: format!("{domain}/{LABEL}"),
             domain,
@@ -82,7 +83,7 @@ impl Service for Launchd {
             return Ok(Seen::default());
         }
         let text = answer.text();
-        // What is nested deeper comes later.
+        // Values of nested blocks come later.
         let value = |key: &str| text.lines().find_map(|line| line.trim().strip_prefix(key));
         let pid = value("pid = ").and_then(|pid| pid.parse().ok());
         let is_running = value("state = ") == Some("running");
@@ -90,7 +91,7 @@ impl Service for Launchd {
     }
 
     fn take_up(&self) -> Result<()> {
-        // launchd opens it, but makes no folder for it.
+        // launchd opens the output file, but does not create its folder.
         if let Some(folder) = self.output.parent() {
             make_private_folder(folder)
                 .with_context(|| format!("could not make `{}`", folder.display()))?;

@@ -1,8 +1,8 @@
-//! The daemon as a service: something else starts it at login, and again whenever it ends.
+//! The daemon as a service: a manager starts it at login, and again whenever it ends.
 //!
-//! launchd, systemd and the Task Scheduler behind one small interface. What they are told is made in
-//! `turnbridge_core::system::service_files`; here it is put in its place, and they are asked to take it up.
-//! An installation that fails leaves everything as it was.
+//! launchd, systemd and the Task Scheduler have one small interface.
+//! `turnbridge_core::system::service_files` makes their definitions; this module stores them and
+//! calls the managers. A failed installation leaves everything as it was.
 
 mod call;
 mod environment;
@@ -30,10 +30,10 @@ use systemd::Systemd;
 use task_scheduler::TaskScheduler;
 pub use uninstall::uninstall;
 
-/// What is left to those who cannot have a service.
+/// The hint for systems without a service.
 const BY_HAND: &str = "`turnbridge daemon` starts it by hand, until you log out";
 
-/// How long a daemon may take until its manager says that it runs.
+/// The timeout for the manager to report that the daemon runs.
 const START: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -48,17 +48,17 @@ pub enum Manager {
 pub struct State {
     pub manager: Manager,
     pub definition: PathBuf,
-    /// The manager has it, and starts it at login.
+    /// Whether the manager has it, and starts it at login.
     pub is_installed: bool,
-    /// The definition is what `install` would write now.
+    /// Whether the definition is the one that `install` would write now.
     pub is_current: bool,
     pub is_running: bool,
     pub pid: Option<u32>,
-    /// Something worth knowing, and what to do about it.
+    /// A fact that the user should know, and a remedy.
     pub note: Option<String>,
 }
 
-/// What a manager says of the daemon.
+/// A manager's report on the daemon.
 #[derive(Debug, Default)]
 struct Seen {
     is_registered: bool,
@@ -67,35 +67,36 @@ struct Seen {
     note: Option<String>,
 }
 
-/// What each manager can do.
+/// The operations of every manager.
 trait Service {
     fn definition(&self) -> &Path;
 
-    /// The bytes of the definition.
+    /// Returns the bytes of the definition.
     fn render(&self, job: &Job) -> Result<Vec<u8>, Unwritable>;
 
-    /// The variables in a definition that was rendered earlier.
+    /// Returns the variables in a definition that was rendered earlier.
     fn environment_in(&self, definition: &[u8]) -> Environment;
 
     fn look(&self) -> Result<Seen>;
 
-    /// Has the manager take up the definition that lies there now, and run it.
+    /// Makes the manager read the stored definition, and run it.
     fn take_up(&self) -> Result<()>;
 
-    /// Ends the daemon and has the manager forget it; the definition still lies there.
+    /// Ends the daemon and removes it from the manager; the definition stays.
     fn let_go(&self) -> Result<()>;
 
-    /// The definition has been taken away.
+    /// Called after the definition was removed.
     fn forget(&self) {}
 
     fn restart(&self) -> Result<()>;
 
-    /// Files besides the definition, and folders if they are empty, that are there because of it.
+    /// Returns the files besides the definition, and folders if they are empty, that exist because
+    /// of it.
     fn leavings(&self) -> Vec<PathBuf>;
 }
 
 impl Manager {
-    /// The one that can have a service here; `None` in containers, and under other inits.
+    /// Returns the manager of this system, or `None` in containers and under other inits.
     pub fn of_this_system() -> Option<Manager> {
         if let Some(chosen) = Manager::chosen() {
             return Some(chosen);
@@ -113,7 +114,7 @@ impl Manager {
         })
     }
 
-    /// Tests choose one, so that all of them are tried on one system.
+    /// Returns the manager that a test has chosen, so that one system can test all of them.
     fn chosen() -> Option<Manager> {
         let chosen = test_switch::value(TestSwitch::ServiceManager)?;
         Manager::ALL.into_iter().find(|manager| manager.as_str() == chosen)
@@ -129,7 +130,7 @@ impl Manager {
         }
     }
 
-    /// For people.
+    /// Returns the name for the user.
     pub fn title(self) -> &'static str {
         match self {
             Manager::Launchd => "launchd",
@@ -147,7 +148,7 @@ impl Manager {
     }
 }
 
-/// `None`: nothing here can have a service.
+/// Returns `None` if this system cannot have a service.
 pub fn state() -> Result<Option<State>> {
     let Some(manager) = Manager::of_this_system() else { return Ok(None) };
     let service = manager.service()?;
@@ -169,8 +170,8 @@ fn state_of(manager: Manager, service: &dyn Service, seen: Seen) -> Result<State
     })
 }
 
-/// Another terminal has another PATH, which says nothing about the service: see
-/// `environment::as_installed`.
+/// Returns whether the definition is current. Another terminal's PATH does not make it outdated:
+/// see `environment::as_installed`.
 fn is_current(service: &dyn Service, definition: &[u8]) -> bool {
     let config = Config::read().unwrap_or_default();
     let Ok(job) = environment::job(&config) else { return false };
@@ -210,7 +211,7 @@ fn wait_until_it_runs(service: &dyn Service) -> Result<Seen> {
     }
 }
 
-/// Unless it has a better one.
+/// Adds the hint, unless the error has a better one.
 fn with_hint(error: anyhow::Error, hint: &str) -> anyhow::Error {
     if error.is::<Hinted>() { error } else { hinted(format!("{error:#}"), hint) }
 }
@@ -231,13 +232,13 @@ fn read_definition(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// As managers name a user.
+/// Returns the user's id, as managers name a user.
 #[cfg(unix)]
 fn user_id() -> String {
     rustix::process::getuid().as_raw().to_string()
 }
 
-/// Only those of Unix do.
+/// Only the managers of Unix name a user by an id.
 #[cfg(not(unix))]
 fn user_id() -> String {
     String::new()

@@ -1,4 +1,4 @@
-//! A unit of the user's own systemd, and whether it outlives the user's last session.
+//! A unit of the user's systemd, and whether it outlives the user's last session.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ use super::{Seen, Service, user_id};
 use crate::failure::hinted;
 use crate::programs;
 
-/// A manager that lives answers this in milliseconds.
+/// The timeout of a call: a live manager answers in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub struct Systemd {
@@ -23,7 +23,8 @@ pub struct Systemd {
     definition: PathBuf,
 }
 
-/// In containers and under other inits there may well be a `systemctl` that has nobody to talk to.
+/// Returns whether the user's systemd answers. In containers and under other inits a `systemctl`
+/// may exist without it.
 pub fn answers() -> bool {
     let Some(program) = programs::find("systemctl", None) else { return false };
     let mut command = Command::new(program);
@@ -34,7 +35,7 @@ pub fn answers() -> bool {
 
 impl Systemd {
     pub fn new() -> Result<Systemd> {
-        // `~/.config` or `$XDG_CONFIG_HOME`, where our own folder is too.
+        // `~/.config` or `$XDG_CONFIG_HOME`, which also contains Turnbridge's folder.
         let config = config_file().and_then(|file| Some(file.parent()?.parent()?.to_owned()));
         let config = config.ok_or_else(|| hinted("could not find your home folder", "set HOME"))?;
         let folder = config.join("systemd").join("user");
@@ -59,7 +60,7 @@ impl Service for Systemd {
         let properties = "--property=LoadState,UnitFileState,ActiveState,MainPID";
         let arguments = ["--user", "show", UNIT, properties];
         let answer = ask("systemctl", &arguments)?;
-        // One that does not exist is shown too, as `not-found`.
+        // A missing unit is shown too, as `not-found`.
         if !answer.status.success() {
             return Err(refused("systemctl", &arguments, &answer));
         }
@@ -68,7 +69,7 @@ impl Service for Systemd {
             let mut lines = text.lines();
             lines.find_map(|line| line.split_once('=').filter(|(name, _)| *name == key)?.1.into())
         };
-        // One that was disabled by hand does not start at login: that is not installed.
+        // A unit that the user disabled does not start at login, so it is not installed.
         let is_enabled = value("UnitFileState").is_some_and(|state: &str| state == "enabled");
         let is_registered = value("LoadState") == Some("loaded") && is_enabled;
         let is_running = value("ActiveState") == Some("active");
@@ -81,7 +82,7 @@ impl Service for Systemd {
         demand("systemctl", &["--user", "daemon-reload"])?;
         let was_running = self.look()?.is_running;
         demand("systemctl", &["--user", "enable", "--now", UNIT])?;
-        // One that runs goes on as it was started.
+        // A running unit continues with its old definition.
         if was_running { self.restart() } else { Ok(()) }
     }
 
@@ -90,7 +91,7 @@ impl Service for Systemd {
     }
 
     fn forget(&self) {
-        // It is gone at the next login in any case.
+        // systemd forgets it at the next login in any case.
         let _ = demand("systemctl", &["--user", "daemon-reload"]);
     }
 
@@ -106,8 +107,8 @@ impl Service for Systemd {
     }
 }
 
-/// Without lingering a user's systemd ends with the last session. To switch it on is the user's own
-/// decision: it holds for everything that the user runs.
+/// Returns the note on lingering. Without it a user's systemd ends with the last session. The user
+/// decides whether to enable it, because it applies to everything that the user runs.
 fn linger_note() -> Option<String> {
     let answer = ask("loginctl", &["show-user", &user_id(), "--property=Linger"]).ok()?;
     (answer.text() == "Linger=no").then(|| {

@@ -1,5 +1,5 @@
-//! A task of the Windows Task Scheduler, which keeps its own copy of the definition, in its own
-//! words. So ours is kept too: only that can be compared.
+//! A task of the Windows Task Scheduler, which stores a reworded copy of the definition. So
+//! Turnbridge stores its definition too: only that can be compared.
 
 use std::path::{Path, PathBuf};
 
@@ -32,12 +32,12 @@ impl TaskScheduler {
         Ok(TaskScheduler { definition: paths.state_dir().join("daemon.task.xml"), paths, user })
     }
 
-    /// `/End` takes down all that the task has started, agents at work too. So the daemon is asked
-    /// first, and they live on.
+    /// Stops the task. `/End` ends all processes that the task has started, running agents too. So
+    /// the daemon is stopped first, and the agents survive.
     fn stop(&self) -> Result<()> {
         if self.look()?.is_running {
             self.ask_the_daemon();
-            // It fails if nothing runs any more.
+            // It fails if no process runs any more.
             ask("schtasks", &["/End", "/TN", TASK])?;
         }
         Ok(())
@@ -69,7 +69,7 @@ impl Service for TaskScheduler {
             return Ok(Seen::default());
         }
         let is_running = task_scheduler::is_running(&answer.text());
-        // What the task runs is the console; the daemon itself says who it is.
+        // The task's process is the console; the daemon's status has the daemon's pid.
         let status = daemon_control::read_status(&self.paths)
             .filter(|_| daemon_control::is_running(&self.paths));
         let pid = status.map(|status| status.pid).filter(|_| is_running);
@@ -87,7 +87,7 @@ impl Service for TaskScheduler {
         let was_running = self.look()?.is_running;
         self.stop()?;
         demand("schtasks", &["/Delete", "/TN", TASK, "/F"])?;
-        // Its minute may have come in between, and a run outlives its task.
+        // The task may have been started in between, and a run outlives its task.
         if was_running {
             self.ask_the_daemon();
         }

@@ -1,4 +1,4 @@
-//! Takes the service away, and everything that was there because of it.
+//! Removes the service, and everything that exists because of it.
 
 use std::fs;
 use std::io;
@@ -9,9 +9,9 @@ use super::{Manager, Service, read_definition, with_hint};
 use crate::config_file;
 use crate::failure::Remark;
 
-/// Says whether anything was there.
+/// Returns whether there was anything to remove.
 pub fn uninstall(remark: Remark) -> Result<bool> {
-    // What was installed while there was a manager goes also when there is none any more.
+    // A service that was installed under a manager is removed also if the manager is gone.
     let Some(manager) = Manager::of_this_platform() else { return Ok(false) };
     let service = manager.service()?;
     let was_registered = service.look().is_ok_and(|seen| seen.is_registered || seen.is_running);
@@ -26,12 +26,13 @@ pub fn uninstall(remark: Remark) -> Result<bool> {
     Ok(was_there)
 }
 
-/// It counts as gone when the manager says so, whatever it said on the way.
+/// Removes the service from its manager. It counts as removed if the manager reports so, whatever
+/// errors came before.
 fn let_go(manager: Manager, service: &dyn Service) -> Result<()> {
     let Err(error) = service.let_go() else { return Ok(()) };
     match service.look() {
         Ok(seen) if !seen.is_registered && !seen.is_running => Ok(()),
-        // Nobody is there who could run it.
+        // No manager can run it any more.
         Err(_) if Manager::of_this_system() != Some(manager) => Ok(()),
         _ => Err(error),
     }
@@ -46,14 +47,14 @@ pub(super) fn remove(service: &dyn Service) -> Result<()> {
         _ => {}
     }
     for path in service.leavings() {
-        // It may not be there, and a folder may have something else in it.
+        // The path may be missing, and a folder may contain other files.
         let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
     }
     Ok(())
 }
 
-/// In the config, if it is on there. That may be what makes the config invalid, so that it is
-/// looked for without the rest.
+/// Disables the service in the config, if it is enabled there. The rest of the config is not
+/// checked, because this value may be the reason why it is invalid.
 fn switch_off(remark: Remark) -> Result<()> {
     let text = fs::read_to_string(config_file::path()?).unwrap_or_default();
     let is_on = |document: &toml_edit::DocumentMut| {

@@ -1,5 +1,5 @@
-//! A running engine: fed and listened to by threads, so that neither a long text nor a talkative
-//! program makes anybody wait, and ended together with whatever it has started.
+//! A running engine. Threads feed it and read its output, so that neither a long text nor a verbose
+//! program blocks the caller. It is ended together with the processes that it has started.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
@@ -9,13 +9,13 @@ use std::time::Duration;
 use super::Speaker;
 use super::engine::{Call, Engine};
 
-/// More than this of what an engine complains about tells nobody anything.
+/// The limit of stored errors; more of them would help no user.
 const LONGEST_COMPLAINT: usize = 16 << 10;
 
 pub struct EngineProcess {
     child: Child,
     complaints: Receiver<Vec<u8>>,
-    /// What was received of them.
+    /// The received errors.
     heard: Vec<u8>,
 }
 
@@ -40,9 +40,9 @@ impl EngineProcess {
         self.child.try_wait()
     }
 
-    /// Ends it at once, and what it has started too.
+    /// Ends it immediately, with the processes that it has started.
     pub fn kill(&mut self) {
-        // A process that has been waited for has given its id back; it may be another's by now.
+        // A reaped process has no id any more; another process may have it by now.
         if matches!(self.child.try_wait(), Ok(None)) {
             kill_group(&mut self.child);
         }
@@ -54,8 +54,8 @@ impl EngineProcess {
         !self.heard.is_empty()
     }
 
-    /// All that it complained about. Only after its end: then there is nothing more to wait for,
-    /// unless somebody else has inherited the pipe.
+    /// Returns all of its errors. Call it only after its end: then there is nothing to wait for,
+    /// unless another process has inherited the pipe.
     pub fn complaints(&mut self) -> String {
         while let Ok(bytes) = self.complaints.recv_timeout(Duration::from_millis(200)) {
             self.heard.extend(bytes);
@@ -64,7 +64,7 @@ impl EngineProcess {
     }
 }
 
-/// What an engine's end means.
+/// The meaning of an engine's end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
     Well,
@@ -85,8 +85,8 @@ impl End {
     }
 }
 
-/// Without a sound card `espeak-ng` complains, says nothing, and calls that a success; `say` in
-/// a sandbox cannot start its audio queue.
+/// Returns whether the errors mean that there is no sound. Without a sound card `espeak-ng` prints
+/// errors, plays nothing, and reports a success; `say` in a sandbox cannot start its audio queue.
 fn says_that_there_is_no_sound(engine: Engine, succeeded: bool, complaints: &str) -> bool {
     match engine {
         Engine::EspeakNg => {
@@ -97,7 +97,7 @@ fn says_that_there_is_no_sound(engine: Engine, succeeded: bool, complaints: &str
     }
 }
 
-/// The line that calls itself an error, among the noise of libraries; else the first.
+/// Returns the line that begins with `error:`, among the noise of libraries; else the first.
 fn cause(complaints: &str) -> String {
     let mut lines = complaints.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_error = |line: &&str| line.get(..6).is_some_and(|s| s.eq_ignore_ascii_case("error:"));
@@ -106,11 +106,11 @@ fn cause(complaints: &str) -> String {
 }
 
 fn feed(mut stdin: ChildStdin, text: String) {
-    // An engine that ends without reading has its reasons, and its exit status.
+    // An engine may end without reading; its exit status counts.
     std::thread::spawn(move || stdin.write_all(text.as_bytes()));
 }
 
-/// Reads to the end, or the engine would stand still at a full pipe; passes on the beginning.
+/// Reads to the end, because the engine would block on a full pipe; passes on the beginning.
 fn listen(mut stderr: ChildStderr, pass_on: &dyn Fn(Vec<u8>) -> bool) {
     let mut buffer = [0; 4096];
     let mut room = LONGEST_COMPLAINT;
@@ -123,8 +123,8 @@ fn listen(mut stderr: ChildStderr, pass_on: &dyn Fn(Vec<u8>) -> bool) {
     }
 }
 
-/// Signals for our own group (Ctrl-C, a closing terminal) do not reach it, and it can be ended
-/// as a whole.
+/// Puts the program into a separate process group. Signals for this group (Ctrl-C, a closing
+/// terminal) do not reach it, and it can be ended as a whole.
 pub fn in_its_own_group(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
@@ -149,7 +149,7 @@ fn kill_group(child: &mut Child) {
     }
 }
 
-/// The engines of Windows speak in their own process; there is no group to end.
+/// Ends the engine. The engines of Windows speak in their process, so there is no group to end.
 #[cfg(not(unix))]
 fn kill_group(child: &mut Child) {
     let _ = child.kill();

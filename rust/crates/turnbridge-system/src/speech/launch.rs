@@ -1,7 +1,7 @@
-//! Starts the player, and hears from it whether the speech has begun.
+//! Starts the player, and reads from it whether the speech has begun.
 //!
-//! The player is this same program. It gets the text over stdin and says one line over stdout; it
-//! has none of our own streams, because whoever called us (Claude) waits until those are closed.
+//! The player is this same program. It gets the text over stdin and writes one line to stdout. It
+//! has none of this process's streams, because the caller (Claude) waits until those are closed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use turnbridge_core::text::visible_text::visible_line;
 use super::engine_process::in_its_own_group;
 use super::{Engine, Manner, patience};
 
-/// What the player says.
+/// The report of the player.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    /// By which engine, if the player has said so.
+    /// The speech began, with this engine if the player has named it.
     Began(Option<Engine>),
     NoSound(String),
     Failed(String),
@@ -41,10 +41,10 @@ impl Report {
     }
 }
 
-/// What the player does with its report. Then it has nothing more to say.
+/// Writes the player's report to the caller, and closes stdout, because nothing follows.
 pub fn tell_the_caller(report: Report) {
     let mut stdout = io::stdout().lock();
-    // A caller that has gone does not want to know.
+    // A caller that has ended needs no report.
     let _ = stdout.write_all(report.to_line().as_bytes()).and_then(|()| stdout.flush());
     #[cfg(unix)]
     if let Ok(nothing) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
@@ -52,20 +52,22 @@ pub fn tell_the_caller(report: Report) {
     }
 }
 
-/// Returns as soon as the player says how it went; one that says nothing for long has begun.
+/// Starts the player. Returns as soon as the player reports the result; without a report before the
+/// timeout the speech counts as begun.
 pub fn start_player(markdown: &str, manner: &Manner) -> Report {
     let mut player = match spawn_player(manner) {
         Ok(player) => player,
         Err(error) => return Report::Failed(format!("could not start the player: {error}")),
     };
     if let Some(mut stdin) = player.stdin.take() {
-        // One that has ended already has said why, or says nothing; both are heard below.
+        // A player that has ended already has reported why, or reports nothing; the code below
+        // handles both.
         let _ = stdin.write_all(markdown.as_bytes());
     }
     let (sender, report) = channel();
     std::thread::spawn(move || {
         let _ = sender.send(first_line(&mut player));
-        // A server that speaks again and again must not leave dead children behind.
+        // A server that speaks again and again must not leave zombies.
         let _ = player.wait();
     });
     match report.recv_timeout(patience::for_the_player()) {
@@ -87,8 +89,8 @@ fn spawn_player(manner: &Manner) -> io::Result<Child> {
     command.spawn()
 }
 
-/// A server may live on when its file has been replaced by a newer version; Linux then still
-/// finds the old one under this name.
+/// Returns the path of this program. A newer version may have replaced the file of a running
+/// server; Linux then still finds the old one under this name.
 fn this_program() -> io::Result<PathBuf> {
     let path = std::env::current_exe()?;
     match cfg!(target_os = "linux") && !path.exists() {
@@ -100,13 +102,14 @@ fn this_program() -> io::Result<PathBuf> {
 fn first_line(player: &mut Child) -> String {
     let Some(stdout) = player.stdout.take() else { return String::new() };
     let mut line = String::new();
-    // A line that is not UTF-8 is no line of ours.
+    // A line that is not UTF-8 is not the player's.
     let _ = BufReader::new(stdout.take(4096)).read_line(&mut line);
     line
 }
 
-/// Windows hands every handle that may be inherited to a child, whatever the child's own streams
-/// are; ours were inherited themselves, so they may be.
+/// Stops children from inheriting this process's streams. Windows passes every inheritable handle
+/// to a child, whatever the child's streams are. These streams were inherited, so they are
+/// inheritable.
 #[cfg(windows)]
 fn keep_our_streams_to_ourselves() {
     use std::os::windows::io::AsRawHandle;
@@ -114,7 +117,7 @@ fn keep_our_streams_to_ourselves() {
     let streams =
         [io::stdin().as_raw_handle(), io::stdout().as_raw_handle(), io::stderr().as_raw_handle()];
     for stream in streams {
-        // SAFETY: plain call; it fails for a stream that is not there.
+        // SAFETY: plain call; it fails for a missing stream.
         unsafe { SetHandleInformation(stream, HANDLE_FLAG_INHERIT, 0) };
     }
 }

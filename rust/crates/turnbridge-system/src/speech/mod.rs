@@ -1,8 +1,8 @@
-//! Speaking: finds an engine, and lets it play or write.
+//! Speech: finds an engine, and lets it play or write a file.
 //!
-//! What is said is `turnbridge_core::text::spoken_text`'s. Speech outlives the command that starts it:
-//! an agent's turn must not wait for it. So another process plays (`player`), which the command
-//! starts (`launch`) and hears one line from: whether the speech has begun.
+//! `turnbridge_core::text::spoken_text` makes the text. Speech outlives the command that starts it,
+//! because an agent's turn must not wait for it. So another process plays (`player`). The command
+//! starts it (`launch`) and reads one line from it: whether the speech has begun.
 
 mod engine;
 mod engine_process;
@@ -25,10 +25,11 @@ pub use launch::tell_the_caller;
 pub use player::play;
 pub use voices::Voice;
 
-/// Callers of the command line tell "this machine cannot" from "it failed" by it.
+/// The exit code by which callers of the command line distinguish "this machine cannot" from "it
+/// failed".
 const CANNOT: u8 = 3;
 
-/// An engine that lies on this machine.
+/// An engine that is installed on this machine.
 #[derive(Debug)]
 pub struct Speaker {
     pub engine: Engine,
@@ -37,7 +38,7 @@ pub struct Speaker {
 }
 
 impl Speaker {
-    /// All that can, the best first: one that is installed may still not work.
+    /// Returns all engines that can play, the best first: an installed one may still not work.
     pub fn to_play(utterances: &[Utterance], manner: &Manner) -> Vec<Speaker> {
         Speaker::find(manner, |engine| engine.can_play(utterances))
     }
@@ -72,19 +73,19 @@ pub struct Speech {
     pub utterances: Vec<Utterance>,
 }
 
-/// Why nothing is heard.
+/// The reason why there is no sound.
 #[derive(Debug)]
 pub enum Silence {
     NothingToSay,
-    /// The user wants it so.
+    /// The user has muted it.
     Muted,
     NoEngine,
-    /// The engine is there, a sound card is not.
+    /// The engine exists, but no sound card.
     NoSound(String),
     Failed(String),
 }
 
-/// Begins to speak `markdown`; returns when it is heard, not when it is over.
+/// Starts to speak `markdown`. Returns when the speech has begun, not when it has ended.
 pub fn speak(markdown: &str, voice: &config::Voice) -> Result<Speech, Silence> {
     let utterances = spoken_text(markdown);
     if utterances.is_empty() {
@@ -128,7 +129,7 @@ pub fn write(
 }
 
 impl Silence {
-    /// In a sentence for whoever wanted to be heard.
+    /// Returns the reason as a sentence for the user.
     pub fn reason(&self) -> String {
         match self {
             Silence::NothingToSay => "there is nothing to say".to_owned(),

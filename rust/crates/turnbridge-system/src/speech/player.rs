@@ -1,8 +1,9 @@
-//! The process that plays: it stays while the engine speaks, and watches who has the word.
+//! The process that plays: it stays while the engine speaks, and polls the mark of the current
+//! speech.
 //!
-//! A newer speech takes the word, a prompt takes it away (`turnbridge_store::state::speech_mark`), and
-//! the engine is ended within a few tens of milliseconds. A home that cannot be written to keeps
-//! nobody from speaking; such a speech only cannot be cut off.
+//! A newer speech takes the mark, and a prompt removes it (`turnbridge_store::state::speech_mark`).
+//! The engine is ended within a few tens of milliseconds then. If the home is not writable, the
+//! speech plays all the same, but cannot be cut off.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,11 +17,11 @@ use super::engine_process::{End, EngineProcess, without_window};
 use super::launch::Report;
 use super::{Manner, Speaker, patience};
 
-/// How often the player looks. People hear a tenth of a second.
+/// The interval at which the player polls. People notice a tenth of a second.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
-/// Plays one utterance after another to its end; `tell` hears once whether the first one began.
-/// An engine that cannot even begin makes room for the next.
+/// Plays one utterance after another to its end, and calls `tell` once with whether the first one
+/// began. If an engine cannot begin, it tries the next.
 pub fn play(utterances: &[Utterance], manner: &Manner, tell: impl FnOnce(Report)) {
     let speakers = Speaker::to_play(utterances, manner);
     let mut player = Player { word: take_the_word(&speakers), tell: Some(tell) };
@@ -46,15 +47,15 @@ enum Played {
 }
 
 impl<Tell: FnOnce(Report)> Player<Tell> {
-    /// `Err`: nothing has been heard, and why.
+    /// Returns `Err` with the reason if nothing was played.
     fn play_all(&mut self, speaker: &Speaker, utterances: &[Utterance]) -> Result<(), Report> {
         for utterance in utterances {
             match self.play_one(speaker, utterance) {
                 Played::ToTheEnd => {}
                 Played::CutOff => break,
                 Played::Badly(report) if self.tell.is_some() => return Err(report),
-                // What was begun is finished as well as it can be: the next one is another
-                // voice's.
+                // A speech that has begun is finished as well as possible: the next utterance has
+                // another voice.
                 Played::Badly(_) => {}
             }
         }
@@ -90,7 +91,7 @@ impl<Tell: FnOnce(Report)> Player<Tell> {
             let word = self.word();
             if word != Word::Ours {
                 engine.kill();
-                // A newer speech has silenced the service already, and must not be silenced
+                // A newer speech has cancelled the service already, and must not be cancelled
                 // itself.
                 if word == Word::Nobodys {
                     cancel(speaker);
@@ -142,8 +143,8 @@ fn take_the_word(speakers: &[Speaker]) -> Option<SpeechMark> {
     Some(word)
 }
 
-/// speech-dispatcher speaks on when its client has gone. Not without need: this silences a screen
-/// reader too.
+/// Cancels speech-dispatcher, which continues after its client has ended. Call it only if
+/// necessary, because it silences a screen reader too.
 fn cancel(speaker: &Speaker) {
     if speaker.engine == Engine::SpdSay {
         let mut command = Command::new(&speaker.path);

@@ -1,4 +1,4 @@
-//! Speech as a WAV file: whole, or not at all.
+//! Writes speech to a WAV file: whole, or not at all.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -14,7 +14,7 @@ use super::engine_process::{End, without_window};
 use super::wav::Wav;
 
 impl Speaker {
-    /// All utterances as one file; its length in seconds.
+    /// Writes all utterances to one file. Returns its length in seconds.
     pub fn write_all(&self, utterances: &[Utterance], path: &Path) -> Result<f64> {
         let folder = TemporaryFolder::make().context("could not make a temporary folder")?;
         let mut whole: Option<Wav> = None;
@@ -41,7 +41,7 @@ impl Speaker {
         Wav::parse(&sound).with_context(|| format!("could not read what `{}` wrote", self.name()))
     }
 
-    /// What the engine prints.
+    /// Returns the engine's output.
     pub(super) fn run(&self, call: Call) -> Result<Vec<u8>> {
         let could_not_run = || format!("could not run `{}`", self.path.display());
         let mut command = Command::new(&self.path);
@@ -50,7 +50,7 @@ impl Speaker {
         without_window(&mut command);
         let mut child = command.spawn().with_context(could_not_run)?;
         let stdin = child.stdin.take();
-        // Another thread feeds it: an engine may print before it has read everything.
+        // Another thread feeds it, because an engine may print before it has read everything.
         let feeder =
             std::thread::spawn(move || stdin.map(|mut to| to.write_all(call.stdin.as_bytes())));
         let output = child.wait_with_output().with_context(could_not_run)?;
@@ -58,21 +58,21 @@ impl Speaker {
         let complaints = String::from_utf8_lossy(&output.stderr);
         match End::of(self.engine, output.status, &complaints) {
             End::Failed(cause) => bail!(cause),
-            // Nothing was to be played.
+            // The engine had nothing to play.
             End::Well | End::NoSound(_) => Ok(output.stdout),
         }
     }
 }
 
-/// A file that exists is kept until the new one is whole. What is no file, such as a pipe, is
-/// written to.
+/// Replaces a file, which stays until the new one is whole. Writes directly to a path that is no
+/// file, such as a pipe.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return OpenOptions::new().write(true).open(path)?.write_all(bytes);
     }
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    // Only what we have made ourselves is written to, and removed.
+    // Only a file that this process has created is written to, and removed.
     let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
     let written = file.write_all(bytes);
     drop(file);
@@ -83,7 +83,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replaced
 }
 
-/// Private, and removed with what is in it.
+/// A private folder that is removed with its content.
 struct TemporaryFolder {
     path: PathBuf,
 }
@@ -94,7 +94,7 @@ impl TemporaryFolder {
         builder.recursive(false);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        // Names that are taken may be leftovers or traps; neither is used.
+        // An existing name may be a leftover or a trap; it is not used.
         let names = (0..100).map(|n| format!("turnbridge-speech-{}-{n}", std::process::id()));
         let mut result = Err(ErrorKind::AlreadyExists.into());
         for path in names.map(|name| std::env::temp_dir().join(name)) {

@@ -1,4 +1,4 @@
-//! Which voices an engine has, from what it prints about them.
+//! The voices of an engine, from its output.
 
 use anyhow::{Context, Result};
 use turnbridge_core::text::spoken_text::Language;
@@ -8,9 +8,9 @@ use super::{Manner, Speaker};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Voice {
-    /// As the engine takes it.
+    /// The name that the engine accepts.
     pub name: String,
-    /// As the engine writes it: `ja`, `en-us`, `en_US`.
+    /// The language as the engine writes it: `ja`, `en-us`, `en_US`.
     pub language: String,
 }
 
@@ -33,7 +33,7 @@ $out.Write($bytes, 0, $bytes.Length)
 ";
 
 impl Speaker {
-    /// The one that speaks when nothing is special about the text.
+    /// Returns the engine that speaks if the text has no special needs.
     pub fn usual(manner: &Manner) -> Option<Speaker> {
         Speaker::to_play(&[], manner).into_iter().next()
     }
@@ -74,31 +74,32 @@ fn voice(name: &str, language: &str) -> Option<Voice> {
     named.then(|| Voice { name: name.to_owned(), language: language.to_owned() })
 }
 
-/// `Eddy (English (UK)) en_GB    # Hello! My name is Eddy.`
+/// Parses `Eddy (English (UK)) en_GB # Hello! My name is Eddy.`
 fn say_line(line: &str) -> Option<Voice> {
     let (described, _) = line.split_once('#')?;
     let (name, language) = described.trim_end().rsplit_once(char::is_whitespace)?;
     voice(name.trim(), language)
 }
 
-/// Three columns, each set to the right; names have blanks in them.
+/// Parses three right-aligned columns; names contain blanks.
 fn spd_say_line(line: &str) -> Option<Voice> {
     let mut columns = line.split("  ").map(str::trim).filter(|column| !column.is_empty());
     let (name, language) = (columns.next()?, columns.next()?);
     (language != "LANGUAGE").then(|| voice(name, language)).flatten()
 }
 
-/// ` 2  en-us           --/M      English_(America)  gmw/en-US            (en 3)`
+/// Parses ` 2  en-us     --/M   English_(America)  gmw/en-US   (en 3)`
 fn espeak_ng_line(line: &str) -> Option<Voice> {
     let mut columns = line.split_whitespace();
     let _priority: u32 = columns.next()?.parse().ok()?;
     let (language, _gender) = (columns.next()?, columns.next()?);
     let (name, file) = (columns.next()?, columns.next()?);
-    // Most machines lack the voices of MBROLA, which are listed all the same. A variant is none.
+    // Most machines lack the voices of MBROLA, which are listed all the same. A variant is no
+    // voice.
     if file.starts_with("mb/") || file.starts_with("!v/") {
         return None;
     }
-    // Blanks are printed as `_`, but only blanks are understood.
+    // The list prints blanks as `_`, but the engine accepts only blanks.
     voice(&name.replace('_', " "), language)
 }
 

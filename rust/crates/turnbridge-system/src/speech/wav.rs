@@ -1,10 +1,10 @@
-//! WAV files one after another as one. Only what engines write: uncompressed samples.
+//! Joins WAV files to one. Supports only the format of the engines: uncompressed samples.
 
 use anyhow::{Context, Result, ensure};
 
 #[derive(Debug, PartialEq)]
 pub struct Wav {
-    /// The first 16 bytes of the `fmt ` chunk, which say everything about plain samples.
+    /// The first 16 bytes of the `fmt ` chunk, which fully describe plain samples.
     format: [u8; 16],
     samples: Vec<u8>,
 }
@@ -16,7 +16,7 @@ impl Wav {
         let mut rest = &bytes[12..];
         while let Some((header, body)) = rest.split_first_chunk::<8>() {
             let [a, b, c, d] = [header[4], header[5], header[6], header[7]];
-            // Written to a pipe, a chunk may claim to be longer than it became.
+            // In a pipe, a chunk may claim to be longer than it is.
             let length = usize::try_from(u32::from_le_bytes([a, b, c, d]))?.min(body.len());
             match &header[..4] {
                 b"fmt " => format = body[..length].first_chunk::<16>().copied(),

@@ -1,4 +1,4 @@
-//! One distribution: where its user's files and our programs lie in it, asked once.
+//! One distribution: the paths of its user's files and of Turnbridge's programs, read once.
 
 use std::fs;
 use std::io::Read;
@@ -15,7 +15,7 @@ use super::distributions::reason_in;
 use crate::failure::hinted;
 use crate::programs;
 
-/// How a program of Windows begins.
+/// The first bytes of a Windows program.
 const OF_WINDOWS: &[u8] = b"MZ";
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct Distribution {
 #[derive(Debug)]
 pub struct LinuxFile {
     path: String,
-    /// As `stat` prints it; `None`: there is no file yet.
+    /// The mode as `stat` prints it; `None` if there is no file yet.
     mode: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Installed {
 }
 
 impl Distribution {
-    /// Starts the distribution if it does not run.
+    /// Reads the environment of the distribution. Starts it if it does not run.
     pub fn open(distributions: &Distributions, name: DistributionName) -> Result<Distribution> {
         let answer = distributions.ask(&name, &["env"])?;
         let environment = Environment::parse(&String::from_utf8_lossy(&answer.stdout));
@@ -61,7 +61,7 @@ impl Distribution {
         Ok(Distribution { name, environment, root, distributions: distributions.clone() })
     }
 
-    /// How this system names a path of the distribution.
+    /// Returns the path by which this system names a path of the distribution.
     pub fn path(&self, linux: &str) -> Result<PathBuf> {
         below(&self.root, linux).ok_or_else(|| {
             let error = format!("`{linux}` of `{}` cannot be reached from Windows", self.name);
@@ -75,7 +75,7 @@ impl Distribution {
         Ok(Some(home).filter(|home| home.is_dir()))
     }
 
-    /// A file behind its links. Windows cannot follow those that name a path of Linux, and would
+    /// Returns a file behind its links. Windows cannot follow links to a path of Linux, and would
     /// put the new file in the place of the link.
     pub fn file(&self, state: &StatePaths, linux: &str) -> Result<(ForeignFile, LinuxFile)> {
         let path = match self.line_of(&["readlink", "-f", linux])? {
@@ -87,7 +87,8 @@ impl Distribution {
         Ok((ForeignFile::new(state, &self.path(&path)?), LinuxFile { path, mode }))
     }
 
-    /// What Windows writes there is for everybody to read: the file gets the mode that it had.
+    /// Restores the mode that the file had, because all users can read a file that Windows writes
+    /// there.
     pub fn give_mode_back(&self, file: &ForeignFile, linux: &LinuxFile) -> Result<()> {
         let mode = linux.mode.as_deref().unwrap_or("600");
         let backup = format!("{}.bak", linux.path);
@@ -105,12 +106,12 @@ impl Distribution {
         Ok(())
     }
 
-    /// Where the Turnbridge of the distribution keeps its state, which it shares with nobody.
+    /// Returns the state folder of the distribution's Turnbridge, which no other Turnbridge uses.
     pub fn state(&self) -> Result<StatePaths> {
         Ok(StatePaths::below(&self.path(&self.environment.state_dir())?))
     }
 
-    /// Makes that folder, from inside: what Windows makes is everybody's.
+    /// Creates that folder from inside, because all users can read a folder that Windows creates.
     pub fn make_state_folder(&self) -> Result<()> {
         let folder = self.environment.state_dir();
         let answer = self.distributions.ask(&self.name, &["mkdir", "-p", "-m", "700", &folder])?;
@@ -121,11 +122,11 @@ impl Distribution {
         Err(hinted(error + &reason_in(&answer), "look at the owner and the mode of its parent"))
     }
 
-    /// The Turnbridge that is installed there, which runs and says so.
+    /// Returns the Turnbridge that is installed there, if it runs and prints its version.
     pub fn turnbridge(&self) -> Result<Option<Installed>> {
         for folder in self.program_folders() {
             let installed = Installed { folder, version: [0; 3] };
-            // What is registered, and the command line that tells their version.
+            // The programs to register, and the command line, which prints their version.
             let mut programs = programs::CALLED_BY_AGENTS.into_iter().chain(["turnbridge"]);
             if !programs.all(|program| self.is_for_linux(&installed.path_of(program))) {
                 continue;
@@ -137,7 +138,7 @@ impl Distribution {
         Ok(None)
     }
 
-    /// The same, for those who cannot do without.
+    /// Returns the same, or an error if there is none.
     pub fn needed_turnbridge(&self) -> Result<Installed> {
         self.turnbridge()?.ok_or_else(|| {
             let error = format!("there is no Turnbridge for Linux in `{}`", self.name);
@@ -150,7 +151,7 @@ impl Distribution {
         })
     }
 
-    /// The version of the Claude Code there; `None`: it does not tell, or is not found.
+    /// Returns the version of the Claude Code there, or `None` if it prints none or is not found.
     pub fn claude_version(&self) -> Result<Option<[u32; 3]>> {
         for folder in self.program_folders() {
             let program = format!("{folder}/claude");
@@ -166,8 +167,8 @@ impl Distribution {
         self.environment.program_folders(&String::from_utf8_lossy(&conf))
     }
 
-    /// Whether something is there that is no program of Windows. What a link leads to is for the
-    /// distribution to know.
+    /// Returns whether the path exists and is no program of Windows. Only the distribution can
+    /// resolve its links.
     fn is_for_linux(&self, linux: &str) -> bool {
         let Some(path) = below(&self.root, linux) else { return false };
         let Ok(metadata) = path.symlink_metadata() else { return false };
@@ -179,7 +180,7 @@ impl Distribution {
         Ok(answer.status.success().then(|| programs::version_in(&answer.text())).flatten())
     }
 
-    /// The one line that a program prints; `None` when it fails or prints nothing.
+    /// Returns the one line that a program prints, or `None` if it fails or prints nothing.
     fn line_of(&self, argv: &[&str]) -> Result<Option<String>> {
         let answer = self.distributions.ask(&self.name, argv)?;
         let line = String::from_utf8_lossy(&answer.stdout).trim_end_matches('\n').to_owned();

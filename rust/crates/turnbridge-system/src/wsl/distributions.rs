@@ -1,4 +1,4 @@
-//! The distributions of this Windows, by `wsl.exe`: the one way to them, and what tests replace.
+//! The distributions of this Windows. All calls use `wsl.exe`, which tests replace.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use super::{Side, root_for_tests, side};
 use crate::failure::{Remark, hinted};
 use crate::programs::{self, Answer};
 
-/// A machine that starts WSL for the first time after its own start takes its time.
+/// The timeout. The first start of WSL after the machine's start is slow.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Longer texts are the help of `wsl.exe`.
+/// The number of lines beyond which a text is the help of `wsl.exe`.
 const LONGEST_REASON: usize = 5;
 
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ impl Distributions {
         Ok(Distributions { program, patience: patience.unwrap_or(PATIENCE), remark })
     }
 
-    /// All that are installed, the default one first. Starts none.
+    /// Returns all installed distributions, the default one first. Starts none.
     pub fn installed(&self) -> Result<Vec<DistributionName>> {
         let answer = self.run(&["-l", "-q"])?;
         let (names, others) = distributions_in(&answer.stdout);
@@ -53,14 +53,14 @@ impl Distributions {
         Ok(names)
     }
 
-    /// Those that run now. Starts none.
+    /// Returns the running distributions. Starts none.
     pub fn running(&self) -> Result<Vec<DistributionName>> {
         let answer = self.run(&["-l", "-q", "--running"])?;
-        // That none runs is a failure, too, and a sentence in the user's language.
+        // If none runs, `wsl.exe` fails too, with a sentence in the user's language.
         Ok(if answer.status.success() { distributions_in(&answer.stdout).0 } else { Vec::new() })
     }
 
-    /// The installed one of that name, in whatever case.
+    /// Returns the installed distribution of that name, in whatever case.
     pub fn named(&self, name: &str) -> Result<DistributionName> {
         let wanted = DistributionName::parse(name).ok_or_else(|| {
             hinted(format!("{name:?} is no name of a distribution"), "`wsl.exe -l -q` lists them")
@@ -99,7 +99,7 @@ impl Distributions {
         Ok(chosen)
     }
 
-    /// Runs a program inside, without a shell: the PATH is not the one of a login. Starts the
+    /// Runs a program inside, without a shell, so the PATH is not that of a login. Starts the
     /// distribution if it does not run.
     pub fn ask(&self, name: &DistributionName, argv: &[&str]) -> Result<Answer> {
         let mut arguments = vec!["-d", name.as_str(), "--exec"];
@@ -107,7 +107,7 @@ impl Distributions {
         self.run(&arguments)
     }
 
-    /// The folder that is `/` of a distribution. Looking there starts it.
+    /// Returns the folder that is `/` of a distribution. Access to it starts the distribution.
     pub fn root(&self, name: &DistributionName) -> Result<PathBuf> {
         let roots = match root_for_tests() {
             Some(folder) => vec![folder.join(name.as_str())],
@@ -141,7 +141,7 @@ fn find_program() -> Option<PathBuf> {
     programs::find(name, None).or_else(in_windows)
 }
 
-/// What `wsl.exe` says of its own failure, to be put behind ours.
+/// Returns the reason that `wsl.exe` prints for its failure, to be appended to an error.
 pub(super) fn reason_in(answer: &Answer) -> String {
     let said = [&answer.stdout, &answer.stderr].map(|stream| decode_output(stream)).concat();
     let lines: Vec<&str> =

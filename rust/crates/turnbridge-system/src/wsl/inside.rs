@@ -1,17 +1,17 @@
-//! The distribution that this program runs in.
+//! The distribution in which this program runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use turnbridge_core::system::wsl::{Traces, automount_root, can_run_windows_programs, is_wsl};
 
-/// Where the kernel keeps the entry for programs of Windows; systemd has it made anew, late.
+/// The kernel's entries for programs of Windows; systemd recreates the entry, late.
 const BINFMT: [&str; 2] =
     ["proc/sys/fs/binfmt_misc/WSLInterop", "proc/sys/fs/binfmt_misc/WSLInterop-late"];
 
 #[derive(Debug)]
 pub struct Inside {
-    /// `None`: nobody has told; `sudo` drops the variable.
+    /// `None` if it is unknown; `sudo` drops the variable.
     pub distribution: Option<String>,
     pub can_run_windows_programs: bool,
     /// The folder of Windows' drives.
@@ -19,7 +19,7 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// `None` when this is no WSL.
+    /// Returns `None` if this is no WSL.
     pub fn recognise() -> Option<Inside> {
         if !cfg!(target_os = "linux") {
             return None;
@@ -48,7 +48,8 @@ impl Inside {
         }
     }
 
-    /// With `appendWindowsPath=false` in `/etc/wsl.conf` the PATH does not lead there.
+    /// Returns the folder of PowerShell, which the PATH lacks with `appendWindowsPath=false` in
+    /// `/etc/wsl.conf`.
     pub fn powershell_folder(&self) -> PathBuf {
         self.drives.join("c/Windows/System32/WindowsPowerShell/v1.0")
     }

@@ -1,9 +1,9 @@
 //! WSL from both sides: from Windows, the distributions and their users' files; from inside one,
-//! what it shares with Windows.
+//! the parts that it shares with Windows.
 //!
-//! Everything is compiled everywhere. Tests of any system stand in for the outside by a `wsl.exe` of
-//! their own on the PATH, and by two test switches: the side, and the folder of the distributions' files, or
-//! of the own ones when inside.
+//! All of it is compiled on every system. Tests of any system replace the outside by a fake
+//! `wsl.exe` on the PATH, and by two test switches: the side, and the folder of the distributions'
+//! files, or of this one's when inside.
 
 mod distribution;
 mod distributions;
@@ -22,7 +22,7 @@ pub use inside::Inside;
 pub use survey::{Report, State, Survey, is_one_of};
 pub use target::{Target, TargetFile};
 
-/// Where this program runs.
+/// The side on which this program runs.
 #[derive(Debug)]
 pub enum Side {
     Windows,
@@ -41,7 +41,7 @@ pub fn side() -> Side {
     }
 }
 
-/// Where programs of Windows lie when the PATH does not say; empty outside of WSL.
+/// Returns the folders of Windows programs that the PATH may lack; empty outside of WSL.
 pub fn windows_program_folders() -> Vec<PathBuf> {
     match side() {
         Side::Inside(inside) => vec![inside.powershell_folder()],
@@ -49,7 +49,7 @@ pub fn windows_program_folders() -> Vec<PathBuf> {
     }
 }
 
-/// KT-31.
+/// Returns the merged `WSLENV` variable (KT-31).
 pub fn wslenv() -> String {
     format!("WSLENV={}", merged_wslenv(&std::env::var("WSLENV").unwrap_or_default()))
 }

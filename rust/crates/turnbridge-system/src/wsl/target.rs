@@ -1,4 +1,4 @@
-//! Whose files a command is about: those of this system, or those of a distribution.
+//! The system whose files a command changes: this one, or a distribution.
 
 use anyhow::Result;
 use turnbridge_core::system::wsl::Environment;
@@ -15,7 +15,7 @@ pub enum Target {
     Wsl(Box<Distribution>),
 }
 
-/// A file of somebody else's there.
+/// A file of another program on a target.
 #[derive(Debug)]
 pub struct TargetFile<'a> {
     pub file: ForeignFile,
@@ -23,7 +23,7 @@ pub struct TargetFile<'a> {
 }
 
 impl TargetFile<'_> {
-    /// What is left to do when the file has been changed.
+    /// Restores the file's mode after a change, if the file is in a distribution.
     pub fn settle(&self, change: Change) -> Result<()> {
         match &self.shared_with {
             Some((distribution, linux)) if change == Change::Written => {
@@ -35,14 +35,15 @@ impl TargetFile<'_> {
 }
 
 impl Target {
-    /// The distribution of that name, which is started if it does not run.
+    /// Returns the distribution of that name. Starts it if it does not run.
     pub fn named(distribution: &str, remark: Remark) -> Result<Target> {
         let distributions = Distributions::find(remark)?;
         let name = distributions.named(distribution)?;
         Ok(Target::Wsl(Box::new(Distribution::open(&distributions, name)?)))
     }
 
-    /// `here` is the file on this system, `there` its path in a distribution.
+    /// Returns a file of the target. `here` is the file on this system, `there` its path in a
+    /// distribution.
     pub fn file(
         &self,
         state: &StatePaths,
@@ -58,11 +59,11 @@ impl Target {
         }
     }
 
-    /// The option that leads there once more.
+    /// Returns the option that selects the same target again.
     pub fn option(&self) -> String {
         match self {
             Target::Here => String::new(),
-            // A name may have blanks.
+            // A name may contain blanks.
             Target::Wsl(distribution) => format!(" --wsl \"{}\"", distribution.name),
         }
     }

@@ -1,8 +1,9 @@
-//! When to open a socket and when to close one. Pure: news and the time in, steps out.
+//! Decides when to open a socket and when to close one. It does no I/O: news and the time in, steps
+//! out.
 //!
-//! There is one socket, or for a moment two: at a refresh the new one is opened first, and the old one is read until
-//! the new one has said hello, and a little longer. Whatever happens, it goes on: only an error that lasts until a
-//! person does something stops it.
+//! There is one socket, or for a moment two: at a refresh the new one is opened first, and the old
+//! one is read until the new one has received hello, and a little longer. It retries after every
+//! error, except one that lasts until the user acts.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,7 +14,7 @@ use crate::call_error::{CallError, Obstacle};
 
 pub(crate) type SocketId = u64;
 
-/// The time by both clocks: the one on the wall goes on while the machine sleeps.
+/// A time by both clocks. The wall clock advances while the machine sleeps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     pub at: Instant,
@@ -25,13 +26,13 @@ impl Moment {
         Moment { at: Instant::now(), wall: SystemTime::now() }
     }
 
-    /// The longer of the two.
+    /// Returns the time since `earlier`, by the clock that advanced more.
     pub fn since(self, earlier: Moment) -> Duration {
         let by_wall = self.wall.duration_since(earlier.wall).unwrap_or_default();
         self.at.saturating_duration_since(earlier.at).max(by_wall)
     }
 
-    /// Whether the machine was asleep in between.
+    /// Returns whether the machine was asleep in between.
     pub fn has_slept_since(self, earlier: Moment, gap: Duration) -> bool {
         let by_wall = self.wall.duration_since(earlier.wall).unwrap_or_default();
         by_wall.saturating_sub(self.at.saturating_duration_since(earlier.at)) > gap
@@ -49,12 +50,12 @@ pub(crate) enum News {
         id: SocketId,
         reason: String,
     },
-    /// There will be no socket by this id.
+    /// No socket by this id will be opened.
     Failed {
         id: SocketId,
         error: CallError,
     },
-    /// It was connected, and is no more; `heard` is when the last of it came.
+    /// The socket was connected and has ended; `heard` is the time of its last byte.
     Ended {
         id: SocketId,
         loss: Loss,
@@ -66,14 +67,14 @@ pub(crate) enum News {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     Open(SocketId),
-    /// Politely: what it still brings is acked until then.
+    /// Closes with a handshake. Messages that arrive before it are still acked.
     Close(SocketId),
     Tell(SocketEvent),
 }
 
 struct Live {
     id: SocketId,
-    /// It has a successor, and is closed then.
+    /// The time at which it is closed, because it has a successor.
     retire_at: Option<Instant>,
     is_closing: bool,
 }
@@ -84,15 +85,16 @@ pub(crate) struct Supervisor {
     pending: Option<SocketId>,
     open_at: Option<Instant>,
     not_before: Option<Instant>,
-    /// Slack's own wish, which no speed_up of the caller's overrides.
+    /// The end of a wait that Slack asked for. No retry of the caller shortens it.
     limited_until: Option<Instant>,
     failures: u32,
     is_stuck: bool,
     last_id: SocketId,
     up_until: Option<Moment>,
-    /// When the addresses asked for so far would have been asked for at the allowed pace.
+    /// The time at which the addresses requested so far would have been requested at the allowed
+    /// pace.
     paced_until: Option<Instant>,
-    /// When sockets ended which Slack may still count.
+    /// The end times of sockets that Slack may still count.
     ghosts: VecDeque<Instant>,
 }
 
@@ -114,7 +116,7 @@ impl Supervisor {
         }
     }
 
-    /// When to call `tick` at the latest.
+    /// Returns the time at which to call `tick` at the latest.
     pub fn next_wake(&self) -> Option<Instant> {
         let retirements = self.live.iter().filter(|live| !live.is_closing);
         retirements.filter_map(|live| live.retire_at).chain(self.open_at).min()
@@ -142,7 +144,7 @@ impl Supervisor {
         steps
     }
 
-    /// `jitter` is between 0 and 1.
+    /// Handles news. `jitter` is between 0 and 1.
     pub fn take(&mut self, news: News, now: Moment, jitter: f64) -> Vec<Step> {
         let mut steps = match news {
             News::Hello { id, num_connections, app_id } => {
@@ -204,7 +206,8 @@ impl Supervisor {
         let (wait, warning) = match reason {
             "too_many_websockets" => (self.timing.too_many_wait, SocketWarning::TooManyConnections),
             "link_disabled" => (self.timing.link_disabled_wait, SocketWarning::SocketModeOff),
-            // `warning`, `refresh_requested`, or something new. Said twice, it is done once.
+            // `warning`, `refresh_requested`, or a new reason. If it is repeated, it opens no
+            // second socket.
             _ => {
                 let is_free = self.pending.is_none() && self.open_at.is_none() && !self.is_stuck;
                 if self.current() == Some(id) && is_free {
@@ -217,7 +220,8 @@ impl Supervisor {
         self.open_at = self.open_at.map(|at| at.max(now + wait));
         let mut steps = vec![Step::Tell(SocketEvent::Warning(warning))];
         if let Some(live) = self.live.iter_mut().find(|live| live.id == id && !live.is_closing) {
-            // Not that a server forgets to close it, and nothing comes any more.
+            // The client closes it, because a server may forget to, and no event would come any
+            // more.
             live.is_closing = true;
             steps.push(Step::Close(id));
         }
@@ -247,7 +251,7 @@ impl Supervisor {
         }
         let is_successor_up = ended.retire_at.is_some();
         if self.current().is_none() {
-            // Whoever is left need not go before there is a new one.
+            // A socket that is left stays until there is a new one.
             self.live
                 .iter_mut()
                 .filter(|live| !live.is_closing)
@@ -284,14 +288,14 @@ impl Supervisor {
         vec![Step::Tell(SocketEvent::Retrying { error, after: wait })]
     }
 
-    /// The socket that has no successor.
+    /// Returns the socket that has no successor.
     fn current(&self) -> Option<SocketId> {
         let current = self.live.iter().find(|live| live.retire_at.is_none() && !live.is_closing);
         current.map(|live| live.id)
     }
 
-    /// A place in the pace of opening, or when there will be one. Sockets that end as soon as they have said hello
-    /// would otherwise be opened without a pause.
+    /// Reserves a place in the pace of opening, or returns the time of the next place. Sockets that
+    /// end right after hello would otherwise be opened without a pause.
     fn take_place(&mut self, now: Instant) -> Result<(), Instant> {
         let paced_until = self.paced_until.map_or(now, |until| until.max(now));
         let ahead = self.timing.open_every * self.timing.open_burst.saturating_sub(1);

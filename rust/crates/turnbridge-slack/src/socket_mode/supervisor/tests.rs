@@ -1,6 +1,7 @@
 use super::*;
 
-/// A supervisor and a clock that goes as the test says. No jitter: waits are as long as they can be.
+/// A supervisor and a clock that the test sets. There is no jitter: waits are as long as they can
+/// be.
 struct World {
     supervisor: Supervisor,
     start: Moment,
@@ -13,7 +14,7 @@ impl World {
         World { supervisor: Supervisor::new(Timing::default(), start.at), start, now: start }
     }
 
-    /// One socket is up.
+    /// Returns a world in which one socket is up.
     fn connected() -> World {
         let mut world = World::new();
         assert_eq!(world.tick(), "open 1");
@@ -53,7 +54,7 @@ impl World {
         self.take(News::Failed { id, error })
     }
 
-    /// When it wants to be asked again, in seconds from now.
+    /// Returns the time of the next tick, in seconds from now.
     fn wake(&self) -> Option<f64> {
         let wake = self.supervisor.next_wake()?;
         Some(wake.saturating_duration_since(self.now.at).as_secs_f64())
@@ -122,7 +123,7 @@ fn a_second_word_of_the_old_socket_opens_nothing() {
     assert_eq!(world.disconnect(1, "refresh_requested"), "");
     assert_eq!(world.hello(2, 2), "connected 2 after 0 s");
     assert_eq!(world.disconnect(1, "refresh_requested"), "");
-    // The server may be quicker than we are to end it.
+    // The server may end it before the client does.
     assert_eq!(world.ended(1), "");
     assert_eq!(world.disconnect(2, "warning"), "open 3");
 }
@@ -189,7 +190,7 @@ fn slacks_wish_to_wait_is_obeyed() {
     assert_eq!(world.pass(0.25).tick(), "open 2");
     assert_eq!(world.failed(2, unreachable()), "retrying in 0.5 s");
     assert_eq!(world.take(News::Retry), "open 3");
-    // Not even who asks for it makes us come sooner.
+    // Not even an explicit retry shortens Slack's wait.
     let error = CallError::RateLimited { after: Duration::from_secs(7) };
     world.failed(3, error);
     assert_eq!(world.pass(6.0).take(News::Retry), "");
@@ -252,7 +253,7 @@ fn connections_of_others_are_warned_of_and_our_own_are_not() {
         world.hello(1, 2),
         "connected 2, first; OtherConnections { num_connections: 2, ours: 1 }"
     );
-    // Slack still counts the one that has just gone.
+    // Slack still counts the socket that has just ended.
     world.ended(1);
     assert_eq!(world.hello(2, 2), "connected 2 after 0 s");
     world.disconnect(2, "warning");

@@ -1,3 +1,3 @@
-//! What these tests stand on.
+//! The support code of these tests.
 
 pub mod server;

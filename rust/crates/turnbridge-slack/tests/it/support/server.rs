@@ -1,5 +1,5 @@
-//! A server of raw sockets, which can be as rude as networks are. It plays one reply a request,
-//! in order, over as many connections as the client makes.
+//! A server of raw sockets that can fail as networks do. It plays one reply for each request, in
+//! order, over as many connections as the client makes.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -12,12 +12,12 @@ use std::time::Duration;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 pub enum Reply {
-    /// A whole answer, as it goes over the wire.
+    /// A whole answer, as it is sent.
     Raw(String),
-    /// The same, and the connection is closed behind it.
+    /// The same, then the connection is closed.
     RawThenClose(String),
     ResetBeforeReading,
-    /// The whole request was there, but for the byte whose absence makes the close a reset.
+    /// The whole request has arrived, except for one unread byte, which makes the close a reset.
     ResetAfterReading,
     CloseAfterReading,
     Silence(Duration),
@@ -85,7 +85,7 @@ impl Server {
         format!("http://127.0.0.1:{}/api/", self.port)
     }
 
-    /// Head and body of each, as they came.
+    /// Returns head and body of each request, as they came.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -96,7 +96,7 @@ impl Server {
 }
 
 trait Socket: Read + Write {
-    /// `false` at the end of the connection, where that can be seen without reading.
+    /// Returns `false` at the end of the connection, if that is visible without reading.
     fn wait_for_bytes(&mut self) -> bool {
         true
     }
@@ -140,7 +140,7 @@ fn play(stream: &mut impl Socket, replies: &Mutex<VecDeque<Reply>>, requests: &M
     }
 }
 
-/// `None` at the end of the connection.
+/// Returns `None` at the end of the connection.
 pub fn read_request(stream: &mut impl Read, leave_unread: usize) -> Option<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

@@ -1,7 +1,7 @@
-//! Linux: `/proc/locks`, the kernel's list of all locks. The file itself is not even opened.
+//! Linux: reads `/proc/locks`, the kernel's list of all locks. The file itself is not even opened.
 //!
-//! It does not show the locks of processes in other PID namespaces: a container that shares
-//! Codex's folder with its host sees only its own.
+//! The list lacks the locks of processes in other PID namespaces: a container that shares Codex's
+//! folder with its host sees only the container's locks.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -10,12 +10,12 @@ use std::path::Path;
 
 use super::Writer;
 
-/// The kernel hands out a page at a time and counts entries to find its place again, so that one
-/// may be skipped when another disappears in between. A list longer than a page is read again.
+/// How often a list longer than a page is read. The kernel returns a page at a time and counts
+/// entries to find its place again, so an entry is skipped if another one disappears in between.
 const READINGS: usize = 8;
 
-/// File systems on which somebody else may hold a lock that this kernel has not heard of: those
-/// of a network, of another program (FUSE) and of a host (9P), by their magic numbers.
+/// The file systems on which another machine or program may hold a lock that this kernel does not
+/// know: those of a network, of another program (FUSE) and of a host (9P), by their magic numbers.
 const SHARED_FILE_SYSTEMS: [u32; 12] = [
     0x6969,      // NFS
     0xff53_4d42, // CIFS
@@ -50,7 +50,7 @@ pub fn ask(path: &Path) -> io::Result<Writer> {
     Ok(if SHARED_FILE_SYSTEMS.contains(&kind) { Writer::Unknown } else { Writer::Free })
 }
 
-/// The list, and in how many pieces it came.
+/// Returns the list, and the number of pieces in which it came.
 fn read_locks() -> io::Result<(String, usize)> {
     let mut file = File::open("/proc/locks")?;
     let mut bytes = Vec::new();
@@ -73,8 +73,8 @@ fn find(locks: &str, path: &Path, file: &Metadata) -> Writer {
         if lock.device == device {
             return Writer::Held;
         }
-        // The same number on another device is another file, except where a file system shows
-        // one device to programs and has another inside: Btrfs, overlays.
+        // The same number on another device is another file, except where a file system shows one
+        // device to programs and has another inside: Btrfs, overlays.
         match has_open(lock.pid, path, file) {
             Ok(true) => return Writer::Held,
             Ok(false) => {}
@@ -91,13 +91,14 @@ struct Lock {
     inode: u64,
 }
 
-/// `1: FLOCK  ADVISORY  WRITE 708 08:02:131 0 EOF`. Who only waits has `->` behind the number.
+/// Parses `1: FLOCK  ADVISORY  WRITE 708 08:02:131 0 EOF`. A process that only waits has `->`
+/// behind the number.
 fn parse(line: &str) -> Option<Lock> {
     let mut fields = line.split_ascii_whitespace().skip(1);
     if fields.next()? != "FLOCK" || fields.nth(1)? != "WRITE" {
         return None;
     }
-    // Zero, or even less, where the owner cannot be named.
+    // Zero, or even less, if the kernel cannot name the owner.
     let pid = fields.next()?.parse().unwrap_or(0);
     let mut place = fields.next()?.split(':');
     let major = u32::from_str_radix(place.next()?, 16).ok()?;
@@ -107,7 +108,7 @@ fn parse(line: &str) -> Option<Lock> {
 
 fn has_open(pid: u32, path: &Path, file: &Metadata) -> io::Result<bool> {
     let is_file = |link: &Path| {
-        // Only what has its name is looked at: anything may be open there.
+        // Only files with this name are examined, because any file may be open there.
         let target = fs::read_link(link).ok()?;
         let open = fs::metadata(link).ok().filter(|_| target.file_name() == path.file_name())?;
         Some((open.dev(), open.ino()) == (file.dev(), file.ino()))

@@ -1,5 +1,5 @@
-//! macOS: `fcntl(F_GETLK)`, which asks and takes nothing. The kernel keeps the locks of `flock`,
-//! which Codex uses, in the same list.
+//! macOS: uses `fcntl(F_GETLK)`, which queries a lock and takes none. The kernel keeps the locks of
+//! `flock`, which Codex uses, in the same list.
 
 use std::fs::File;
 use std::io;
@@ -18,9 +18,9 @@ pub fn ask(path: &Path) -> io::Result<Writer> {
     // SAFETY: all-zero is a valid value of this plain C struct: from the beginning to the end.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_whence = libc::SEEK_SET as libc::c_short;
-    // What would keep a reader out: a writer's lock, and not another reader's.
+    // Asks for a lock that would keep a reader out: a writer's, and not another reader's.
     lock.l_type = libc::F_RDLCK as libc::c_short;
-    // SAFETY: the file is open, and the struct is ours.
+    // SAFETY: the file is open, and the struct is local.
     let status = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
     Ok(match status {
         0 if lock.l_type == libc::F_UNLCK as libc::c_short => Writer::Free,

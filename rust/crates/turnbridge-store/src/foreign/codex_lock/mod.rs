@@ -1,10 +1,10 @@
-//! Whether a Codex that lives has a thread open: it then holds the lock on
-//! `thread-writer-locks/<thread id>.lock`, and nothing ends that but its own end.
+//! Finds out whether a running Codex has a thread open. It then holds the lock on
+//! `thread-writer-locks/<thread id>.lock`, and only its end releases that.
 //!
-//! Nothing here ever takes that lock, not even a shared one for a moment: a Codex that opens the
-//! thread just then tries once and gives up ("already has an active writer"). So each platform
-//! is asked in its own way who holds what. The file is empty, and Codex removes it when it closes
-//! the thread; only one that was killed leaves it behind.
+//! No code here takes that lock, not even as a shared one for a moment: a Codex that opens the
+//! thread at that moment tries once and gives up ("already has an active writer"). So each platform
+//! has a different way to query the holder. The file is empty, and Codex removes it when it closes
+//! the thread; only a killed Codex leaves it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,12 +27,12 @@ mod platform;
 pub enum Writer {
     Held,
     Free,
-    /// It cannot be told, so nothing follows from it.
+    /// The state cannot be found out, so no conclusion follows from it.
     Unknown,
 }
 
-/// When the Codex that holds the lock has opened the thread: it writes the file anew. Returns `None` if
-/// there is no such file.
+/// Returns when the Codex that holds the lock opened the thread, which writes the file anew.
+/// Returns `None` if the file does not exist.
 pub fn opened_at(codex_home: &Path, thread_id: &str) -> Option<Timestamp> {
     let path = path_of(codex_home, thread_id)?;
     let written = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()?;
@@ -45,7 +45,7 @@ fn path_of(codex_home: &Path, thread_id: &str) -> Option<PathBuf> {
     is_uuid(thread_id).then(|| folder.join(format!("{}.lock", thread_id.to_ascii_lowercase())))
 }
 
-/// Of versions that made no such locks, and so left no folder for them, nothing is known.
+/// Returns `Unknown` for versions of Codex without such locks, which left no folder for them.
 pub fn writer(codex_home: &Path, thread_id: &str) -> Writer {
     let Some(path) = path_of(codex_home, thread_id) else { return Writer::Unknown };
     let has_folder = || path.parent().is_some_and(Path::is_dir);
@@ -74,12 +74,12 @@ mod tests {
         (home, path)
     }
 
-    /// As Codex opens it.
+    /// Opens the file as Codex does.
     fn open(path: &Path) -> File {
         File::options().read(true).write(true).open(path).unwrap()
     }
 
-    /// What can be told at best: wine lets everybody read what is locked.
+    /// Returns the best possible result: wine lets every process read locked files.
     fn expected(writer: Writer) -> Writer {
         if platform::can_tell() { writer } else { Writer::Unknown }
     }

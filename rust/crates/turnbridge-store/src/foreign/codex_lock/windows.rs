@@ -1,8 +1,8 @@
-//! Windows: a lock keeps everybody else from reading what it covers, so a read tells.
+//! Windows: a lock keeps all other processes from reading what it covers, so a read shows it.
 //!
-//! The lock file is empty, and that a read at the end of a file is refused like any other is
-//! documented nowhere; wine refuses no read at all. So before a read that went well means
-//! anything, it is tried once on an empty file of our own.
+//! The lock file is empty, and it is documented nowhere that a read at the end of a file is refused
+//! like any other; wine refuses no read at all. So a successful read counts only after a test on a
+//! locked empty file of this process.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use windows_sys::Win32::Foundation::ERROR_LOCK_VIOLATION;
 use super::Writer;
 
 pub fn ask(path: &Path) -> io::Result<Writer> {
-    // It shares reading, writing and deleting, so nobody is kept from anything by it.
+    // The handle shares reading, writing and deleting, so it blocks no other process.
     let file = File::open(path)?;
     Ok(match is_refused(&file) {
         Ok(true) => Writer::Held,
@@ -23,7 +23,7 @@ pub fn ask(path: &Path) -> io::Result<Writer> {
     })
 }
 
-/// Whether a lock on an empty file keeps readers out on this system.
+/// Returns whether a lock on an empty file keeps readers out on this system.
 pub fn can_tell() -> bool {
     static CAN_TELL: OnceLock<bool> = OnceLock::new();
     *CAN_TELL.get_or_init(|| try_on_own_file().unwrap_or(false))

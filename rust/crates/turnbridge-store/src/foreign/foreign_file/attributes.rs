@@ -1,5 +1,5 @@
-//! Mode and owner of a file that is replaced: the new one has the same, or there is none.
-//! Access lists and extended attributes are not carried over.
+//! Preserves mode and owner of a replaced file: the new one has the same, or none is written.
+//! Access lists and extended attributes are not copied.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -8,12 +8,13 @@ use std::path::Path;
 use super::{Failure, file};
 
 pub struct Attributes {
-    /// `None`: there is no file yet.
+    /// `None` if there is no file yet.
     metadata: Option<Metadata>,
 }
 
 impl Attributes {
-    /// Also says no to a file that may not be changed, or must not be replaced.
+    /// Reads the attributes. Returns an error for a file that may not be changed, or must not be
+    /// replaced.
     pub fn of<E>(path: &Path) -> Result<Attributes, Failure<E>> {
         let metadata = match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -21,7 +22,8 @@ impl Attributes {
             }
             metadata => metadata.map_err(file("read", path))?,
         };
-        // A rename asks the folder only; somebody who made the file read-only meant it (KT-12).
+        // A rename checks the folder only, but a user who made the file read-only intended that
+        // (KT-12).
         OpenOptions::new().append(true).open(path).map_err(file("write", path))?;
         if has_other_names(&metadata) {
             return Err(Failure::HasOtherNames { path: path.to_owned() });
@@ -29,11 +31,11 @@ impl Attributes {
         Ok(Attributes { metadata: Some(metadata) })
     }
 
-    /// Writes a new file, onto the disk.
+    /// Writes a new file, and returns when it is on the disk.
     pub fn write_like(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        // Until it has its owner and mode, it is nobody else's.
+        // Other users cannot read it before it has its owner and mode.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(path)?;
@@ -55,7 +57,7 @@ fn has_other_names(_metadata: &Metadata) -> bool {
     false
 }
 
-/// The mode after the owner: a change of owner may clear bits of it.
+/// Sets the owner, then the mode: a change of owner may clear bits of it.
 #[cfg(unix)]
 fn keep(file: &File, metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};

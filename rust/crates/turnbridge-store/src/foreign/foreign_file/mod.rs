@@ -1,10 +1,10 @@
-//! Changes a file that belongs to somebody else: Claude's `settings.json`, Codex's `config.toml`.
+//! Changes a file of another program: Claude's `settings.json`, Codex's `config.toml`.
 //!
-//! Whatever happens, and whoever is killed, the file is the old one or the new one. What others write
-//! at the same moment is not lost: a file that is not the one the plan was made for is put back, and
-//! the plan is made anew. The first change leaves `<file>.bak`, which is never overwritten (KT-6);
-//! our own folder keeps what the file was before we came, so that it can be given back byte for
-//! byte. What a file should say is decided by whoever calls.
+//! Whatever happens, and whichever process is killed, the file is the old one or the new one. A
+//! parallel change by another program is not lost: a file that differs from the plan's is put back,
+//! and the plan is made anew. The first change leaves `<file>.bak`, which is never overwritten
+//! (KT-6). Turnbridge's state folder stores the original file, so that it can be restored byte for
+//! byte. The caller decides on the new text.
 
 mod attributes;
 mod record;
@@ -25,16 +25,16 @@ use attributes::Attributes;
 use record::Record;
 use swap::Swapped;
 
-/// No settings file is longer.
+/// The limit of a settings file.
 const LONGEST: u64 = 16 << 20;
-/// Who holds the lock asks nobody anything and is done soon.
+/// The timeout for the lock. Its holder waits for no input, so it finishes soon.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often a plan is made anew because somebody else was quicker.
+/// How often a plan is made anew because another program changed the file first.
 const ATTEMPTS: usize = 8;
-/// Longer chains of links are loops.
+/// The limit of links: a longer chain is a loop.
 const MOST_LINKS: usize = 40;
 
-/// A file of somebody else's, and what we keep about it.
+/// A file of another program, and Turnbridge's records of it.
 #[derive(Debug, Clone)]
 pub struct ForeignFile {
     path: PathBuf,
@@ -42,26 +42,26 @@ pub struct ForeignFile {
     slug: String,
 }
 
-/// What a plan is made from.
+/// The input of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Current {
-    /// `None`: there is no file.
+    /// `None` if there is no file.
     pub text: Option<String>,
-    /// What it was before we came, as far as that is known.
+    /// The file before Turnbridge's first change, if it is known.
     pub before: Option<Before>,
 }
 
-/// The file before we came.
+/// The file before Turnbridge's first change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Before {
-    /// `None`: there was none.
+    /// `None` if there was no file.
     pub text: Option<String>,
-    /// Nobody has changed the file since we did.
+    /// Whether the file is unchanged since Turnbridge's last change.
     pub is_untouched: bool,
 }
 
 impl Current {
-    /// A missing file says as little as an empty one.
+    /// Returns the text. A missing file counts as an empty one.
     pub fn text_or_empty(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
     }
@@ -71,12 +71,12 @@ impl Current {
     }
 }
 
-/// What a plan comes to.
+/// The result of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     pub text: String,
-    /// How the file would be without us; what removing gives back as long as nobody else changes
-    /// anything.
+    /// The file without Turnbridge's part. A removal restores it as long as no other program
+    /// changes the file.
     pub without_us: String,
 }
 
@@ -84,14 +84,14 @@ pub struct Applied {
 pub enum Change {
     Unchanged,
     Written,
-    /// It was not there before we came, and is gone again.
+    /// The file did not exist before Turnbridge's first change, and is removed again.
     Deleted,
 }
 
-/// Nothing was changed, unless it says otherwise.
+/// The reason why a change failed. The file is unchanged, unless the variant states otherwise.
 #[derive(Debug)]
 pub enum Failure<E> {
-    /// The plan says no.
+    /// The plan refused the change.
     Refused(E),
     File {
         doing: &'static str,
@@ -101,11 +101,11 @@ pub enum Failure<E> {
     NotUtf8 {
         path: PathBuf,
     },
-    /// The same file has other names; replacing it would part them.
+    /// The same file has other names; a replacement would separate them.
     HasOtherNames {
         path: PathBuf,
     },
-    /// Somebody else changed it again and again.
+    /// Another program changed the file again and again.
     NoPeace {
         path: PathBuf,
     },
@@ -135,13 +135,13 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for Failure<E> {}
 
-/// What one attempt came to.
+/// The result of one attempt.
 enum Attempt {
     Done(Change),
     SomebodyWasQuicker,
 }
 
-/// What the file should be, and what is to be remembered of it.
+/// The new text of the file, and the record to store.
 struct Target {
     text: Option<String>,
     memory: Memory,
@@ -153,7 +153,8 @@ enum Memory {
     Forget,
 }
 
-/// The files that we have changed and not yet given back, by the names that were given for them.
+/// Returns the files that Turnbridge has changed and not yet restored, by the names under which
+/// they were given.
 pub fn changed_files(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(paths.state_dir().join("foreign")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -174,14 +175,14 @@ impl ForeignFile {
         &self.path
     }
 
-    /// Beside the name that the user knows, not beside what a link points to.
+    /// Returns a path beside the name that the user knows, not beside the target of a link.
     pub fn backup_path(&self) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(".bak");
         self.path.with_file_name(name)
     }
 
-    /// Takes no lock and changes nothing: for a status or a preview.
+    /// Reads the file for a status or a preview. Takes no lock and changes no file.
     pub fn current<E>(&self) -> Result<Current, Failure<E>> {
         let real = self.real_path()?;
         let text = read(&real)?;
@@ -193,7 +194,7 @@ impl ForeignFile {
         Ok(Current { text, before })
     }
 
-    /// Lets `plan` say what the file should be. It may be asked more than once.
+    /// Writes the text that `plan` returns. It may call `plan` more than once.
     pub fn apply<E>(
         &self,
         mut plan: impl FnMut(&Current) -> Result<Applied, E>,
@@ -210,8 +211,8 @@ impl ForeignFile {
         })
     }
 
-    /// Gives the file back as it was before we came; if others have changed it since, `plan` says
-    /// what is left without us.
+    /// Restores the file as it was before Turnbridge's first change. If other programs have changed
+    /// it since, `plan` returns the text without Turnbridge's part.
     pub fn remove<E>(
         &self,
         mut plan: impl FnMut(&Current) -> Result<String, E>,
@@ -226,13 +227,13 @@ impl ForeignFile {
         })
     }
 
-    /// The text of `<file>.bak`.
+    /// Returns the text of `<file>.bak`.
     pub fn backup<E>(&self) -> Result<String, Failure<E>> {
         let backup = self.backup_path();
         read(&backup)?.ok_or(Failure::NoBackup { path: backup })
     }
 
-    /// Puts `<file>.bak` back (KT-14). The backup stays.
+    /// Restores `<file>.bak` (KT-14). The backup stays.
     pub fn restore<E>(&self) -> Result<Change, Failure<E>> {
         let text = self.backup()?;
         self.change(|_| {
@@ -262,7 +263,7 @@ impl ForeignFile {
     ) -> Result<Attempt, Failure<E>> {
         let real = self.real_path()?;
         let memory = self.record_path();
-        // What the file was before we came stands in there, and would be lost.
+        // A newer version's record contains the original file, which a change would lose.
         if newer_files::is_newer_file(&memory) {
             return Err(file("change", &memory)(newer_files::error()));
         }
@@ -297,7 +298,7 @@ impl ForeignFile {
         Ok(attempt)
     }
 
-    /// The step from the old file to the new one.
+    /// Replaces the old file by the new one.
     fn replace<E>(
         &self,
         real: &Path,
@@ -330,7 +331,7 @@ impl ForeignFile {
         match swapped {
             Swapped::Taken => return Ok(Attempt::SomebodyWasQuicker),
             Swapped::WithoutLooking => {}
-            // The old file, whole and untouched: was it the one that we know?
+            // The old file, whole and untouched, is compared with the one of the plan.
             Swapped::Kept => {
                 if !read::<E>(&temporary.path).is_ok_and(|old| old == current.text) {
                     swap::back(&temporary.path, real, text).map_err(file("put back", real))?;
@@ -345,7 +346,7 @@ impl ForeignFile {
                 Some(_) => Change::Written,
                 None => Change::Deleted,
             })),
-            // Newer than ours, and somebody else's: the plan is made anew from it.
+            // Another program has written a newer file: the plan is made anew from it.
             Ok(_) => Ok(Attempt::SomebodyWasQuicker),
             Err(failure) => {
                 if swapped == Swapped::Kept {
@@ -356,7 +357,7 @@ impl ForeignFile {
         }
     }
 
-    /// Once, whole, and never over another one.
+    /// Writes the backup once, whole, and never over another one.
     fn back_up<E>(&self, text: &str, attributes: &Attributes) -> Result<(), Failure<E>> {
         let backup = self.backup_path();
         if backup.symlink_metadata().is_ok() {
@@ -385,7 +386,7 @@ impl ForeignFile {
         self.folder.join(format!("{}.json", self.slug))
     }
 
-    /// What the links lead to, whether it is there or not.
+    /// Returns the target of the links, whether it exists or not.
     fn real_path<E>(&self) -> Result<PathBuf, Failure<E>> {
         let mut path = self.path.clone();
         for _ in 0..MOST_LINKS {
@@ -398,8 +399,9 @@ impl ForeignFile {
     }
 }
 
-/// The new file before it has its name, the old one after it has lost it. One name for everybody:
-/// whoever is killed leaves it for the next, who holds the same lock, to clear away.
+/// The new file before it has its name, then the old one after it has lost it. All processes use
+/// the same name: the next one, which holds the same lock, removes the file that a killed one has
+/// left.
 struct Temporary {
     path: PathBuf,
 }
@@ -413,7 +415,7 @@ impl Temporary {
     fn clear(&self) -> io::Result<()> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            // Below something that is no folder there is nothing to clear.
+            // Below a file that is no folder there is no file to remove.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
             cleared => cleared,
         }
@@ -441,7 +443,7 @@ fn file<E>(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Failure<E>
     move |error| Failure::File { doing, path: path.to_owned(), error }
 }
 
-/// Where a test may end the process, or do what somebody else might do.
+/// A place at which a test may end the process, or act as another program.
 #[cfg(not(test))]
 fn checkpoint(_name: &'static str) {}
 

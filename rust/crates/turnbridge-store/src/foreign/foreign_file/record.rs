@@ -1,5 +1,5 @@
-//! What we remember of a foreign file: what it was before we came, and which of our versions is
-//! still ours to take back.
+//! Turnbridge's record of a foreign file: the original text, and the hashes of the versions that
+//! Turnbridge wrote and may take back.
 
 use std::io;
 use std::path::Path;
@@ -11,18 +11,19 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 use crate::files::atomic_file::write_durably;
 use crate::files::bounded_file;
 
-/// A settings file, every byte of it escaped.
+/// The limit of a record: a settings file in which every byte is escaped.
 const LONGEST: u64 = 128 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     version: u32,
-    /// For people who look at it.
+    /// For a user who reads the record.
     path: String,
-    /// `None`: there was no file.
+    /// `None` if there was no file.
     pub before: Option<String>,
-    /// Hashes of what we have written since. More than one: it is saved before the file is
-    /// replaced, and whoever was killed in between leaves the one before it in place.
+    /// Hashes of the versions that Turnbridge has written since. There may be several: the record
+    /// is saved before the file is replaced, and a process that is killed in between leaves the
+    /// earlier version in place.
     written: Vec<String>,
 }
 
@@ -35,7 +36,7 @@ impl Record {
         &self.path
     }
 
-    /// `None` when nothing is remembered, or nothing that can be read.
+    /// Returns `None` if there is no record, or none that can be read.
     pub fn read(path: &Path) -> Option<Record> {
         let bytes = bounded_file::read(path, LONGEST).ok()?;
         serde_json::from_slice(&bytes).ok().filter(|record: &Record| record.version <= VERSION)
@@ -62,7 +63,7 @@ fn hash(text: &str) -> String {
     format!("{:032x}", xxh3_128(text.as_bytes()))
 }
 
-/// A name of our own for a file, wherever it lies.
+/// Returns the name of a file's record, which depends on the file's whole path.
 pub fn slug(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     format!("{name}-{:016x}", xxh3_64(path.as_os_str().as_encoded_bytes()))

@@ -1,8 +1,8 @@
-//! The one moment at which a name stops meaning the old file and means the new one.
+//! Swaps the old file and the new one under the file's name.
 //!
-//! Where the system can exchange two names, the old file is still there afterwards, and can be
-//! looked at: if somebody has written it between our last look and the exchange, it goes back.
-//! Elsewhere that moment remains, some microseconds long.
+//! If the system can exchange two names, the old file still exists afterwards and can be checked.
+//! If another program wrote it between the last check and the exchange, it is put back. Elsewhere
+//! that gap remains, some microseconds long.
 
 use std::fs;
 use std::io;
@@ -12,15 +12,15 @@ use crate::files::atomic_file::rename;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Swapped {
-    /// The old file stands at the temporary name now.
+    /// The old file has the temporary name now.
     Kept,
-    /// The old file is gone, or there was none.
+    /// The old file is removed, or there was none.
     WithoutLooking,
-    /// Somebody has made the file, or removed it, in the meantime; nothing was done.
+    /// Another program has created or removed the file in the meantime; nothing was done.
     Taken,
 }
 
-/// `new` and `path` change places.
+/// Exchanges the names of `new` and `path`.
 pub fn exchange(new: &Path, path: &Path) -> io::Result<Swapped> {
     match flagged::exchange(new, path) {
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(Swapped::Taken),
@@ -29,7 +29,7 @@ pub fn exchange(new: &Path, path: &Path) -> io::Result<Swapped> {
     }
 }
 
-/// `new` becomes `path`, where there is none.
+/// Renames `new` to `path`, if `path` does not exist.
 pub fn put(new: &Path, path: &Path) -> io::Result<Swapped> {
     match flagged::rename_to_free_name(new, path) {
         Some(Err(error)) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Swapped::Taken),
@@ -39,7 +39,7 @@ pub fn put(new: &Path, path: &Path) -> io::Result<Swapped> {
     }
 }
 
-/// `path` is no more; what it was stands at `aside`.
+/// Removes `path`; its old file is at `aside`.
 pub fn take_away(path: &Path, aside: &Path) -> io::Result<Swapped> {
     match rename(path, aside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Swapped::Taken),
@@ -47,17 +47,17 @@ pub fn take_away(path: &Path, aside: &Path) -> io::Result<Swapped> {
     }
 }
 
-/// Undoes `exchange`, or `take_away` when there is no new text.
+/// Undoes `exchange`, or `take_away` if there is no new text.
 pub fn back(old: &Path, path: &Path, new: Option<&str>) -> io::Result<()> {
     let Some(new) = new else {
         return match put(old, path)? {
-            // Somebody has made a newer one.
+            // Another program has made a newer one.
             Swapped::Taken => fs::remove_file(old),
             _ => Ok(()),
         };
     };
     exchange(old, path)?;
-    // What has come out should be ours; anything else is newer than what went in.
+    // The file that comes out should be the new text; any other is newer than the restored one.
     match fs::read(old) {
         Ok(bytes) if bytes != new.as_bytes() => exchange(old, path).map(|_| ()),
         _ => Ok(()),
@@ -80,7 +80,7 @@ mod flagged {
         with(from, to, RenameFlags::NOREPLACE)
     }
 
-    /// `None` when this file system cannot do it.
+    /// Returns `None` if this file system does not support it.
     fn with(from: &Path, to: &Path, flags: RenameFlags) -> Option<io::Result<()>> {
         #[cfg(test)]
         if crate::foreign::foreign_file::tests::HAS_OLD_FILE_SYSTEM.get() {

@@ -30,9 +30,9 @@ const OURS: &str = "ours\n";
 type Disturbance = Box<dyn FnMut(&str)>;
 
 thread_local! {
-    /// What somebody else does while we are at a checkpoint.
+    /// The action of another program while this one is at a checkpoint.
     static DISTURBANCE: RefCell<Option<Disturbance>> = const { RefCell::new(None) };
-    /// Names cannot be exchanged, as on a share of another system.
+    /// Whether names cannot be exchanged, as on a share of another system.
     pub(super) static HAS_OLD_FILE_SYSTEM: Cell<bool> =
         const { Cell::new(cfg!(not(any(target_os = "linux", target_vendor = "apple")))) };
 }
@@ -48,7 +48,7 @@ pub(super) fn checkpoint(name: &'static str) {
     }
 }
 
-/// A folder with a file of somebody's, and another one for our state.
+/// A folder with a file of another program, and a folder for Turnbridge's state.
 struct World {
     folder: tempfile::TempDir,
 }
@@ -78,7 +78,7 @@ impl World {
         fs::read_to_string(self.path()).ok()
     }
 
-    /// What stands in their folder.
+    /// Returns the names in the other program's folder.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path().join("theirs")).unwrap();
         let mut names: Vec<_> = entries
@@ -119,7 +119,7 @@ fn kt_10_a_change_leaves_one_backup_and_removing_gives_every_byte_back() {
     let current = world.file().current::<Infallible>().unwrap();
     assert_eq!(current, Current { text: world.text(), before: Some(before) });
     assert_eq!(apply(&world.file()).unwrap(), Change::Unchanged);
-    // Not what the plan would leave: what was there.
+    // The original file returns, not the plan's result.
     let removed = world.file().remove::<Infallible>(|_| unreachable!("nobody else has changed it"));
     assert_eq!(removed.unwrap(), Change::Written);
     assert_eq!(world.text().unwrap(), "theirs\r\n");
@@ -146,7 +146,7 @@ fn after_somebody_elses_change_only_ours_is_taken_out() {
         apply(&world.file()).unwrap();
         let edited = world.text().unwrap() + "b\n";
         fs::write(world.path(), edited).unwrap();
-        // Applying again does not take their change for ours.
+        // A second apply does not take their change for Turnbridge's.
         apply(&world.file()).unwrap();
         assert_eq!(remove(&world.file()).unwrap(), Change::Written);
         assert_eq!(world.text().unwrap(), if was_there { "a\nb\n" } else { "b\n" });
@@ -267,7 +267,7 @@ fn a_file_with_several_names_is_not_parted_from_them() {
     assert_eq!(world.names(), ["settings.json"]);
 }
 
-/// Everybody takes their turn: no change of ours is lost to another one of ours.
+/// Processes take turns: no change is lost to another one of Turnbridge's.
 #[test]
 fn several_of_us_at_once_lose_nothing() {
     let world = World::with("");
@@ -288,7 +288,7 @@ fn several_of_us_at_once_lose_nothing() {
     assert_eq!(world.text().unwrap().lines().count(), 6);
 }
 
-/// Claude saves its settings while we are at any step of it: in place, or by a rename.
+/// Claude saves its settings while Turnbridge is at any step of it: in place, or by a rename.
 #[test]
 fn what_somebody_else_writes_at_the_same_moment_is_not_lost() {
     for step in &CHECKPOINTS[..8] {
@@ -300,7 +300,7 @@ fn what_somebody_else_writes_at_the_same_moment_is_not_lost() {
     }
 }
 
-/// There, what is written between our last look and the rename cannot be seen.
+/// On such a system, a change between the last check and the rename cannot be seen.
 #[test]
 fn on_an_old_file_system_it_is_lost_in_the_very_last_moment_only() {
     HAS_OLD_FILE_SYSTEM.set(true);
@@ -341,7 +341,7 @@ fn check_disturbed_at(step: &'static str, renames: bool, old: Option<&str>) {
     DISTURBANCE.set(None);
     let place = format!("{step}, renames {renames}, from {old:?}");
     assert_eq!(change.unwrap(), Change::Written, "{place}");
-    // What is written after our last look is theirs alone: they have the last word.
+    // A change after the last check belongs to the other program alone, which has the last word.
     let expected = if step == "synced" { "their new one\n" } else { "their new one\nours\n" };
     assert_eq!(world.text().unwrap(), expected, "{place}");
     apply(&world.file()).unwrap();
@@ -367,7 +367,7 @@ fn somebody_who_never_stops_writing_is_left_in_peace() {
     assert_eq!(world.names(), ["settings.json", "settings.json.bak"]);
 }
 
-/// Not a test of its own: what the others start to be killed, or to be somebody else.
+/// This is no test: the other tests start it to be killed, or to act as another program.
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
@@ -403,7 +403,7 @@ fn whoever_is_killed_at_whatever_step_leaves_the_old_file_or_the_new_one() {
         for (old, action) in
             [(Some("a\n"), "apply"), (None, "apply"), (Some("a\n"), "remove"), (None, "remove")]
         {
-            // Removing neither makes a backup nor remembers anything, but comes past all the same.
+            // A removal makes no backup and writes no record, but passes the same steps.
             let world = old.map_or_else(World::new, World::with);
             let new = old.unwrap_or_default().to_owned() + OURS;
             let (mut from, mut to) = (old.map(str::to_owned), Some(new.clone()));
@@ -435,7 +435,7 @@ fn skipped(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-/// KT-12. Root may do everything, so it sends somebody else.
+/// KT-12. Root may do everything, so it starts a process as another user.
 #[cfg(unix)]
 #[test]
 fn a_folder_or_a_file_that_may_not_be_written_is_left_alone() {
@@ -494,7 +494,7 @@ fn a_full_disk_leaves_the_old_file_and_the_next_time_it_works() {
         return skipped("only root can mount a small disk");
     }
     let _mounted = Mounted(folder.clone());
-    // One page is left: neither the backup nor the new file has room.
+    // One page is free: neither the backup nor the new file fits.
     let text = "x".repeat(60 << 10) + "\n";
     fs::write(world.path(), &text).unwrap();
     let Err(Failure::File { error, .. }) = apply(&world.file()) else {

@@ -1,4 +1,4 @@
-//! Linux: `/proc/<pid>/stat` has the terminal's foreground group, `/proc/<pid>/fd` who reads it.
+//! Linux: `/proc/<pid>/stat` has the terminal's foreground group, `/proc/<pid>/fd` its readers.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -22,8 +22,8 @@ pub fn held_by(process: ProcessKey) -> Option<Held> {
     Some(Held { name: Some(name) })
 }
 
-/// Another process of the same group reads the terminal too. Those that have started this one wait
-/// for it; only members of the foreground group can read at all.
+/// Returns whether another process of the same group reads the terminal too. The ancestors of this
+/// one wait for it, so they do not count. Only members of the foreground group can read at all.
 fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
     let ancestors = pids_above(own);
     let Ok(processes) = fs::read_dir("/proc") else { return true };
@@ -39,8 +39,8 @@ fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
     })
 }
 
-/// By its standard input, or because it has opened `/dev/tty`. What cannot be looked at (`sudo`)
-/// may read.
+/// Returns whether the process may read the terminal: by its standard input, or because it has
+/// opened `/dev/tty`. A process that cannot be inspected (`sudo`) counts as a reader.
 fn reads(pid: u32, terminal: u32) -> bool {
     let folder = folder_of(pid);
     let Ok(files) = fs::read_dir(&folder) else { return folder.exists() };
@@ -65,7 +65,7 @@ fn is_terminal(stream: &Path, terminal: u32) -> bool {
     fs::metadata(stream).is_ok_and(|metadata| as_in_stat(metadata.rdev()) == terminal)
 }
 
-/// `stat` has the device as the kernel writes it in 32 bits.
+/// Converts the device to the 32-bit form in which the kernel writes it to `stat`.
 fn as_in_stat(device: u64) -> u32 {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)

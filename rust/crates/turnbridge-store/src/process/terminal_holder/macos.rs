@@ -1,4 +1,4 @@
-//! macOS: `proc_pidinfo` has the terminal's foreground group, `proc_pidfdinfo` who reads it.
+//! macOS: `proc_pidinfo` has the terminal's foreground group, `proc_pidfdinfo` its readers.
 
 use turnbridge_core::session::event::ProcessKey;
 
@@ -63,21 +63,21 @@ fn members_of(group: u32) -> Option<Vec<u32>> {
     let mut pids = vec![0_u32; MOST_MEMBERS];
     let group = libc::pid_t::try_from(group).ok()?;
     let size = libc::c_int::try_from(pids.len() * size_of::<u32>()).ok()?;
-    // SAFETY: the buffer is ours and `size` is its length; the call writes at most that.
+    // SAFETY: the buffer is local and `size` is its length; the call writes at most that.
     let count = unsafe { libc::proc_listpgrppids(group, pids.as_mut_ptr().cast(), size) };
     let count = usize::try_from(count).ok()?;
     pids.truncate(count);
     Some(pids.into_iter().filter(|pid| *pid > 0).collect())
 }
 
-/// By its standard input. What cannot be looked at is no reader: a file that is no vnode is a pipe
-/// or a socket.
+/// Returns whether the process reads the terminal by its standard input. A process that cannot be
+/// inspected is no reader: a file that is no vnode is a pipe or a socket.
 fn reads(pid: u32, terminal: u32) -> bool {
     let Ok(pid) = libc::c_int::try_from(pid) else { return false };
     // SAFETY: all-zero is a valid value of this plain C struct.
     let mut info: VnodeOfFile = unsafe { std::mem::zeroed() };
     let size = size_of::<VnodeOfFile>() as libc::c_int;
-    // SAFETY: the buffer is ours and `size` is its length; the call writes at most that.
+    // SAFETY: the buffer is local and `size` is its length; the call writes at most that.
     let written = unsafe { libc::proc_pidfdinfo(pid, 0, VNODE_INFO, (&raw mut info).cast(), size) };
     written == size && info.stat.vst_rdev == terminal
 }
@@ -89,7 +89,7 @@ fn name_of(pid: u32, terminal: u32) -> Option<String> {
         let mut info: PathOfFile = unsafe { std::mem::zeroed() };
         let size = size_of::<PathOfFile>() as libc::c_int;
         let buffer = (&raw mut info).cast();
-        // SAFETY: the buffer is ours and `size` is its length; the call writes at most that.
+        // SAFETY: the buffer is local and `size` is its length; the call writes at most that.
         let written = unsafe { libc::proc_pidfdinfo(pid, stream, VNODE_PATH_INFO, buffer, size) };
         let is_terminal = written == size && info.vnode.stat.vst_rdev == terminal;
         let path = std::ffi::CStr::from_bytes_until_nul(&info.path).ok()?.to_str().ok()?;

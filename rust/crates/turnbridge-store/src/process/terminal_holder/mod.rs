@@ -1,6 +1,6 @@
-//! Whether a process has its terminal for itself, so that what is typed there reaches it and nobody
-//! else. Not so when the user has suspended it (Ctrl-Z) and a shell reads the terminal, nor while an
-//! editor that it has opened does.
+//! Finds out whether a process alone reads its terminal, so that typed text reaches only that
+//! process. This does not hold while the user has suspended it (Ctrl-Z) and a shell reads the
+//! terminal, nor while an editor that it has opened does.
 
 use turnbridge_core::session::event::ProcessKey;
 
@@ -14,15 +14,16 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
-/// A terminal that one process reads, alone.
+/// A terminal that a single process reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// As `/dev/pts/3`; `None` where the system does not tell.
+    /// A name such as `/dev/pts/3`; `None` if the system does not report it.
     pub name: Option<String>,
 }
 
-/// The terminal of `process`, if it is alive, is not stopped, is of the terminal's foreground group,
-/// and nobody else in that group reads the terminal. `None` also when this cannot be told.
+/// Returns the terminal of `process`. The process must be alive, not stopped, and in the terminal's
+/// foreground group, and no other process of that group may read the terminal. Returns `None` also
+/// if this is unknown.
 pub fn held_by(process: ProcessKey) -> Option<Held> {
     if process == ProcessKey::UNKNOWN {
         return None;

@@ -1,5 +1,5 @@
-//! Windows has no job control: a console program can neither be suspended by a key nor be put into
-//! the background.
+//! Windows has no job control: no key can suspend a console program, and it cannot be put into the
+//! background.
 
 use turnbridge_core::session::event::ProcessKey;
 

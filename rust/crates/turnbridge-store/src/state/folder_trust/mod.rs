@@ -1,5 +1,6 @@
-//! Whether others can write to our folders. Whoever acts on what lies in them asks first, and refuses.
-//! On Windows the folders have the rights of the user's profile, and nothing is asked.
+//! Checks whether other users can write to Turnbridge's folders. Code that acts on files in them
+//! calls this first, and refuses if they can. On Windows the folders have the rights of the user's
+//! profile, and there is no check.
 
 use std::fmt;
 use std::fs;
@@ -20,7 +21,7 @@ mod platform;
 use platform::is_own;
 pub use platform::judge;
 
-/// Something of ours that cannot be acted on.
+/// A path of Turnbridge that must not be acted on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Untrusted {
     pub path: PathBuf,
@@ -29,7 +30,7 @@ pub struct Untrusted {
 }
 
 impl Untrusted {
-    /// What makes it good again.
+    /// Returns how the user can repair it.
     pub fn hint(&self) -> String {
         let path = self.path.display();
         match (self.danger, self.role) {
@@ -54,7 +55,7 @@ impl Untrusted {
         }
     }
 
-    /// Whether its mode is all that is wrong, and it is ours.
+    /// Returns whether its mode is the only problem, and the path is Turnbridge's.
     pub fn is_ours_to_mend(&self) -> bool {
         matches!(self.danger, Danger::Writable(_)) && self.role == Role::Own
     }
@@ -72,38 +73,40 @@ impl From<Untrusted> for io::Error {
     }
 }
 
-/// The state folder, and those below it that programs act on. What is missing is good.
+/// Checks the state folder, and those below it that programs act on. A missing folder is good.
 pub fn check_state(paths: &StatePaths) -> Result<(), Untrusted> {
     state_folders(paths).iter().try_for_each(|folder| check_own(folder))
 }
 
-/// The same, and whether the folders above could be replaced.
+/// Checks the state folders, and whether the folders above could be replaced.
 pub fn check_state_and_above(paths: &StatePaths) -> Result<(), Untrusted> {
     check_state(paths)?;
     check_above(&paths.state_dir())
 }
 
-/// `config.toml` and its folder: whoever writes there names the programs that are run, and where tokens go.
+/// Checks `config.toml` and its folder: a user who writes there names the programs to run, and the
+/// receiver of tokens.
 pub fn check_config() -> Result<(), Untrusted> {
     let Some(file) = config_file() else { return Ok(()) };
     file.parent().map_or(Ok(()), check_own)?;
     check_own(&file)
 }
 
-/// All that is wrong with our own files and folders, for whoever mends it.
+/// Returns every problem of the state folders and of those above, for the code that repairs them.
 pub fn all_untrusted(paths: &StatePaths) -> Vec<Untrusted> {
     let folders = state_folders(paths);
     let own = folders.iter().filter_map(|folder| check_own(folder).err());
     own.chain(check_above(&paths.state_dir()).err()).collect()
 }
 
-/// Our folders, if they can be acted on. Hooks and the notifier have nowhere to say that they cannot: `doctor` does.
+/// Returns the paths if the state folders can be acted on. Hooks and the notifier cannot report
+/// that they cannot: `doctor` does.
 pub fn trusted_state() -> Option<StatePaths> {
     StatePaths::from_env().filter(|paths| check_state(paths).is_ok())
 }
 
-/// The bytes of a file that is acted on. Returns `None` also for another user's file, which may have been put there
-/// while the folder was open to others, and for what is no plain file.
+/// Reads a file that the caller acts on. Returns `None` also for another user's file, which may
+/// have been put there while the folder was open to others, and if the path is no plain file.
 pub fn read_own(path: &Path) -> Option<Vec<u8>> {
     let is_plain = |metadata: &fs::Metadata| metadata.is_file() && is_own(metadata);
     path.symlink_metadata().ok().filter(is_plain)?;
@@ -125,7 +128,7 @@ fn state_folders(paths: &StatePaths) -> Vec<PathBuf> {
     folders
 }
 
-/// Whoever owns a link on the way decides where it leads.
+/// Checks a path and the links on its way: the owner of a link decides where it leads.
 fn check_own(path: &Path) -> Result<(), Untrusted> {
     let links = way_to(path).into_iter().filter(|(_, role)| *role == Role::Link);
     links.into_iter().try_for_each(|(link, role)| judged(&link, role))?;
@@ -139,9 +142,10 @@ fn check_above(folder: &Path) -> Result<(), Untrusted> {
     way.iter().try_for_each(|(above, role)| judged(above, *role))
 }
 
-/// Every folder and every link that the system goes through, in its order, up to what `path` is at last.
+/// Returns every folder and every link that the system passes, in its order, up to the target of
+/// `path`.
 fn way_to(path: &Path) -> Vec<(PathBuf, Role)> {
-    /// As many as Linux follows.
+    /// The limit of links in Linux.
     const MOST_LINKS: usize = 40;
     let parts = |path: &Path| {
         path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect::<Vec<_>>()
@@ -197,7 +201,7 @@ mod tests {
         let links = way_to(&state).into_iter().filter(|(_, role)| *role == Role::Link);
         let links: Vec<_> = links.map(|(link, _)| link).collect();
         assert_eq!(links, [home.join("state"), shared.join("link")]);
-        // Anybody can put another link there.
+        // Any user can put another link there.
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
         assert_eq!(check_above(&state).unwrap_err().path, shared);
     }

@@ -1,4 +1,4 @@
-//! Owners and modes.
+//! Unix: judges owners and modes.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::process::{getegid, geteuid};
 use turnbridge_core::system::folder_trust::{self, Access, Danger, Identity, NOBODY, Role};
 
-/// Returns `None` for what is good or missing, and for what is no link if one is asked about.
+/// Returns `None` if the path is good or missing, or if its role is a link and it is none.
 pub fn judge(path: &Path, role: Role) -> Option<Danger> {
     let metadata = match role {
         Role::Link => path.symlink_metadata().ok().filter(Metadata::is_symlink)?,
@@ -18,15 +18,16 @@ pub fn judge(path: &Path, role: Role) -> Option<Danger> {
     folder_trust::judge(access(&metadata), own, role)
 }
 
-/// Whether some users of the system are not known here.
+/// Returns whether some users of the system are unknown in this namespace.
 fn is_in_namespace() -> bool {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let words: Vec<_> = map.split_whitespace().collect();
-    // From the first, as they are outside, all of them. Other systems have no such file.
+    // This map covers all users, from the first one, with their outside numbers. Other systems have
+    // no such file.
     !words.is_empty() && words != ["0", "0", "4294967295"]
 }
 
-/// Whether a file that is acted on was written by this user, or root.
+/// Returns whether this user, or root, owns a file that is acted on.
 pub fn is_own(metadata: &Metadata) -> bool {
     [geteuid().as_raw(), 0].contains(&metadata.uid())
 }

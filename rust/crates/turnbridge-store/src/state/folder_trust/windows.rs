@@ -1,4 +1,5 @@
-//! A user's profile is the user's, the system's and the administrators' there; its rights are not looked at.
+//! Windows: a profile belongs to the user, the system and the administrators, so there is no check
+//! of its rights.
 
 use std::fs::Metadata;
 use std::path::Path;

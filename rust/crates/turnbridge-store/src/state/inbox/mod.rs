@@ -1,9 +1,9 @@
-//! Replies that have come in, and how far each has come. A reply is `<id>.json`, written whole and
-//! on the disk before its arrival is acknowledged; when all is done with it, it becomes `<id>.done`.
-//! Beside it lie its claim, lock, result and the rest: who writes which is in `run`.
+//! Replies that have arrived, and the progress of each. A reply is `<id>.json`, written whole and
+//! to the disk before its arrival is acknowledged. When all work on it is done, it becomes
+//! `<id>.done`. Beside it are its claim, lock, result and other files; `run` names their writers.
 //!
 //! The same message may be reported many times, by a restarted daemon's second socket as well as by
-//! Slack's retries: `accept` takes it once.
+//! Slack's retries. `accept` deduplicates them.
 
 mod run;
 mod seen;
@@ -36,20 +36,20 @@ pub use run::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
     New,
-    /// It has come before.
+    /// It has arrived before.
     Known,
 }
 
 /// How long finished replies can still be listed.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Two accept at the same time only when a daemon is being replaced.
+/// The timeout of the lock. Two processes accept at the same time only while a daemon is replaced.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Takes a reply. When it returns, the reply is on the disk, or was before.
+/// Stores a reply. When it returns, the reply is on the disk, or was before.
 ///
-/// The reply is written first, the mark that it was seen after it: killed in between, the same
-/// message is known by its file.
+/// The reply is written before the mark that it was seen. After a kill in between, its file
+/// identifies the same message.
 pub fn accept(paths: &StatePaths, reply: &Reply, now: Timestamp) -> io::Result<Accepted> {
     let place = place(paths, &reply.id)?;
     let _lock = FileLock::acquire(&paths.inbox_dir().join("accept.lock"), LOCK_PATIENCE)?;
@@ -64,8 +64,8 @@ pub fn accept(paths: &StatePaths, reply: &Reply, now: Timestamp) -> io::Result<A
     Ok(Accepted::New)
 }
 
-/// All that are not finished, in the order in which they were sent. Files that cannot be read, or
-/// are for a newer version, are left where they are.
+/// Returns all unfinished replies, in the order in which they were sent. Leaves files that cannot
+/// be read, or are for a newer version, as they are.
 pub fn entries(paths: &StatePaths) -> io::Result<Vec<Pending>> {
     folder_trust::check_state(paths)?;
     let mut entries = Vec::new();
@@ -76,20 +76,20 @@ pub fn entries(paths: &StatePaths) -> io::Result<Vec<Pending>> {
     Ok(entries)
 }
 
-/// One that is not finished.
+/// Returns one unfinished reply.
 pub fn entry(paths: &StatePaths, id: &str) -> io::Result<Option<Pending>> {
     folder_trust::check_state(paths)?;
     let reply = read_file(paths, &place(paths, id)?);
     Ok(reply.map(|reply| read_entry(paths, reply)))
 }
 
-/// Whether an unfinished reply by this id is for this session.
+/// Returns whether an unfinished reply by this id is for this session.
 fn is_for(paths: &StatePaths, id: &str, session: &SessionKey) -> bool {
     let reply = place(paths, id).ok().and_then(|place| read_file(paths, &place));
     reply.is_some_and(|reply| reply.session() == Some(session))
 }
 
-/// Those of the last week, in the order in which they were sent.
+/// Returns the finished replies of the last week, in the order in which they were sent.
 pub fn finished(paths: &StatePaths) -> io::Result<Vec<(Reply, Option<RunResult>)>> {
     let mut finished = Vec::new();
     for path in files_with(paths, "done")? {
@@ -103,12 +103,12 @@ pub fn finished(paths: &StatePaths) -> io::Result<Vec<(Reply, Option<RunResult>)
     Ok(finished)
 }
 
-/// Before something is said; with it, a kill while it is being said is seen.
+/// Records that a message will be sent, so that a kill while it is being sent is visible.
 pub fn mark_telling(paths: &StatePaths, id: &str, told: ThreadMessage) -> io::Result<()> {
     add_told(paths, id, &format!("{}?\n", told.as_str()))
 }
 
-/// After it has been said.
+/// Records that a message has been sent.
 pub fn mark_told(paths: &StatePaths, id: &str, told: ThreadMessage) -> io::Result<()> {
     add_told(paths, id, &format!("{}\n", told.as_str()))
 }
@@ -117,8 +117,8 @@ fn add_told(paths: &StatePaths, id: &str, line: &str) -> io::Result<()> {
     append_line(&place(paths, id)?.with_extension("told"), line.as_bytes()).map(|_| ())
 }
 
-/// Nothing is left to do. The claim stays for as long as the reply can be listed: a runner that was
-/// started twice must not find it free.
+/// Finishes a reply, because no work is left. The claim stays for as long as the reply can be
+/// listed: a runner that was started twice must not find it free.
 pub fn finish(paths: &StatePaths, id: &str) -> io::Result<()> {
     let place = place(paths, id)?;
     match fs::rename(&place, place.with_extension("done")) {
@@ -134,12 +134,13 @@ pub fn finish(paths: &StatePaths, id: &str) -> io::Result<()> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dropped {
     Yes,
-    /// It is under way; it can only be stopped.
+    /// It is running; it can only be stopped.
     Running,
     Unknown,
 }
 
-/// The user does not want it any more. It is claimed first, so that nobody begins it meanwhile.
+/// Drops a reply that the user no longer wants. Claims it first, so that no process begins it
+/// meanwhile.
 pub fn drop(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Dropped> {
     if !place(paths, id)?.exists() {
         return Ok(Dropped::Unknown);
@@ -154,7 +155,7 @@ pub fn drop(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Dropped>
     finish(paths, id).map(|()| Dropped::Yes)
 }
 
-/// Forgets what was finished a week ago, and what nobody knows any more.
+/// Removes replies that were finished a week ago, and files that belong to no reply.
 pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
     let Ok(files) = fs::read_dir(paths.inbox_dir()) else { return Ok(()) };
     for file in files {
@@ -172,7 +173,7 @@ pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
     Ok(())
 }
 
-/// Nobody else's file is acted on.
+/// Reads a reply. Ignores a file of another user.
 fn read_file(paths: &StatePaths, path: &Path) -> Option<Reply> {
     let reply = read_reply(&folder_trust::read_own(path)?)?;
     let is_own = place(paths, &reply.id).is_ok_and(|place| place == path);
@@ -213,8 +214,8 @@ fn is_file_of(path: &Path, id: &str) -> bool {
     path.file_stem().is_some_and(|stem| stem == id)
 }
 
-/// The reply's own file, whose id has been checked. What lies beside it has another extension; ids
-/// have dots in them, but the last one is always ours.
+/// Returns the path of the reply's file, after a check of its id. The files beside it have other
+/// extensions. Ids have dots in them, but the last dot always begins the extension.
 fn place(paths: &StatePaths, id: &str) -> io::Result<PathBuf> {
     if !is_reply_id(id) {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));

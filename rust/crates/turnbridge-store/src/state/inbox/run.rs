@@ -1,9 +1,10 @@
-//! The run of one reply, as its files tell. The runner takes `<id>.lock` and holds it while it
-//! lives; then it claims `<id>.run`, which can be done once; `<id>.agent` names the process that it
-//! has started, which may outlive it; the agent's hooks write `<id>.ack`; `<id>.result` is the end.
-//! `<id>.stop` asks the runner to end it, on systems without signals too.
+//! The run of one reply, according to its files. The runner takes `<id>.lock` and holds it while it
+//! lives. Then it claims `<id>.run`, which is possible once. `<id>.agent` names the process that it
+//! has started, which may outlive it. The agent's hooks write `<id>.ack`, and `<id>.result` is the
+//! end. `<id>.stop` asks the runner to end it, on systems without signals too.
 //!
-//! A process is known by its pid, its start time and the start of the machine that this counts from.
+//! A process is identified by its pid, its start time and the start of the machine from which this
+//! counts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -30,10 +31,10 @@ use crate::files::file_lock::{self, FileLock};
 use crate::paths::StatePaths;
 use crate::process::{self, Liveness, identify, liveness};
 
-/// The variable by which an agent's hooks know the reply that it runs.
+/// The environment variable with the reply's id, for the hooks of the agent that runs it.
 pub const REPLY_ID: &str = "TURNBRIDGE_REPLY_ID";
 
-/// Longer than it takes to see whether a lock is held.
+/// The timeout of the lock: longer than another process needs to check it.
 const LOOK: Duration = Duration::from_millis(300);
 
 fn sibling(paths: &StatePaths, id: &str, extension: &str) -> io::Result<PathBuf> {
@@ -45,7 +46,7 @@ fn holder_of(paths: &StatePaths, id: &str, extension: &str) -> Option<Holder> {
 }
 
 pub fn progress(paths: &StatePaths, id: &str) -> Progress {
-    // Looked at in this order: a runner writes the result before it lets go of the lock.
+    // The order matters: a runner writes the result before it releases the lock.
     let is_claimed = sibling(paths, id, "run").is_ok_and(|path| path.exists());
     let is_running = is_claimed && is_running(paths, id);
     match read_result(paths, id) {
@@ -59,7 +60,7 @@ pub fn progress(paths: &StatePaths, id: &str) -> Progress {
     }
 }
 
-/// Its runner lives, or the agent that it has started.
+/// Returns whether its runner lives, or the agent that it has started.
 pub fn is_running(paths: &StatePaths, id: &str) -> bool {
     is_runner_alive(paths, id) || is_agent_alive(paths, id)
 }
@@ -68,8 +69,8 @@ fn is_runner_alive(paths: &StatePaths, id: &str) -> bool {
     sibling(paths, id, "lock").is_ok_and(|path| file_lock::is_held(&path))
 }
 
-/// The process that its runner has started lives, or the one whose hooks have acknowledged it: what
-/// was started may only be a wrapper around the agent.
+/// Returns whether the process that the runner has started lives, or the one whose hooks have
+/// acknowledged the reply: the started one may only be a wrapper around the agent.
 pub fn is_agent_alive(paths: &StatePaths, id: &str) -> bool {
     agents(paths, id).next().is_some()
 }
@@ -77,8 +78,8 @@ pub fn is_agent_alive(paths: &StatePaths, id: &str) -> bool {
 fn agents(paths: &StatePaths, id: &str) -> impl Iterator<Item = ProcessKey> + use<> {
     let started = holder_of(paths, id, "agent");
     let runner = holder_of(paths, id, "run");
-    // A hook whose agent was killed is adopted, by init or by the user's service manager. They were
-    // there before the runner, so they are no agent of its.
+    // A hook whose agent was killed is adopted, by init or by the user's service manager. These
+    // started before the runner, so they are no agents of it.
     let can_be_agent = move |holder: &Holder| {
         let is_older = |runner: &Holder| runner.boot == holder.boot && holder.start < runner.start;
         !runner.as_ref().is_some_and(is_older)
@@ -93,15 +94,16 @@ fn alive(holder: &Holder) -> Option<ProcessKey> {
     (is_of_this_boot && liveness(process) == Liveness::Alive).then_some(process)
 }
 
-/// What the runner has started. `None`: nothing, or it is not known.
+/// Returns the kind of process that the runner has started, or `None` if there is none or it is not
+/// known.
 pub fn way(paths: &StatePaths, id: &str) -> Option<Way> {
     let started = holder_of(paths, id, "agent")?;
     Some(started.way.unwrap_or(Way::Agent))
 }
 
-/// Held by the runner while it lives. `None`: another one does.
+/// Takes the lock that the runner holds while it lives. Returns `None` if another one holds it.
 pub fn lock(paths: &StatePaths, id: &str) -> io::Result<Option<FileLock>> {
-    // Whoever only looks holds it for a moment.
+    // A process that only checks the lock holds it for a moment.
     match FileLock::acquire(&sibling(paths, id, "lock")?, LOOK) {
         Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
         lock => lock.map(Some),
@@ -111,22 +113,22 @@ pub fn lock(paths: &StatePaths, id: &str) -> io::Result<Option<FileLock>> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     Ours,
-    /// Somebody has begun it, now or long ago: it is not to be begun again.
+    /// Another process has begun it, now or earlier: it must not be begun again.
     Taken,
 }
 
-/// Once for a reply, for ever; on the disk before it returns.
+/// Claims a reply, once and permanently. The claim is on the disk before it returns.
 pub fn claim(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Claim> {
     let path = sibling(paths, id, "run")?;
     let bytes = write_holder(&holder(std::process::id(), now));
-    // Written whole beside it, then linked, so that it is never seen half.
+    // The file is written whole beside it, then linked, so that no reader sees half of it.
     let whole = path.with_extension(format!("{}.new", std::process::id()));
     write_durably(&whole, &bytes)?;
     let linked = fs::hard_link(&whole, &path);
     let _ = fs::remove_file(&whole);
     let claimed = match linked {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            // A file system without links.
+            // This file system has no links.
             let mut options = OpenOptions::new();
             let file = open_making_folders(&path, options.write(true).create_new(true));
             file.and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
@@ -145,13 +147,13 @@ fn holder(pid: u32, now: Timestamp) -> Holder {
     Holder { pid, start, at: Some(now), boot, way: None }
 }
 
-/// When it was claimed.
+/// Returns when the reply was claimed.
 pub fn claimed_at(paths: &StatePaths, id: &str) -> Option<Timestamp> {
     holder_of(paths, id, "run")?.at
 }
 
-/// The process that works on it. On the disk before it returns: that an agent was started must be
-/// known even after a power cut.
+/// Stores the process that works on the reply. It is on the disk before this returns, because the
+/// start of an agent must be known even after a power cut.
 pub fn save_agent(
     paths: &StatePaths,
     id: &str,
@@ -163,9 +165,9 @@ pub fn save_agent(
     write_durably(&sibling(paths, id, "agent")?, &write_holder(&holder))
 }
 
-/// A hook of the agent has seen the prompt, or the end of its turn. Nothing is written for an id
-/// that nobody waits for, or of another session: it came by the environment, which an agent hands on
-/// to every agent that it starts itself.
+/// Records that a hook of the agent has seen the prompt, or the end of its turn. Ignores an id
+/// without an unfinished reply, or of another session: it came by the environment, which an agent
+/// passes on to every agent that it starts.
 pub fn acknowledge(
     paths: &StatePaths,
     id: &str,
@@ -185,14 +187,14 @@ pub fn acknowledge(
     append_line(&place.with_extension("ack"), lines.as_bytes()).map(|_| ())
 }
 
-/// What the agent's hooks have seen.
+/// The events that the agent's hooks have seen.
 #[derive(Debug, Default)]
 pub struct Acks {
     pub has_prompt: bool,
-    /// The first end of a turn: what follows in the same process (a background task has ended) is no
-    /// longer the reply's own turn.
+    /// The first end of a turn. A later one in the same process (a background task has ended) is no
+    /// longer that of the reply's turn.
     pub end: Option<TurnEnd>,
-    /// The agents whose hooks they were.
+    /// The agents whose hooks have acknowledged the reply.
     by: Vec<Holder>,
 }
 
@@ -210,7 +212,7 @@ pub fn acks(paths: &StatePaths, id: &str) -> Acks {
     acks
 }
 
-/// `by PID START BOOT`.
+/// Parses `by PID START BOOT`.
 fn read_agent(line: &str) -> Option<Holder> {
     let mut words = line.strip_prefix("by ")?.split(' ');
     let pid = words.next()?.parse().ok()?;
@@ -219,19 +221,20 @@ fn read_agent(line: &str) -> Option<Holder> {
     Some(Holder { pid, start, at: None, boot, way: None })
 }
 
-/// A hook of the agent is at work: what it has seen is not written down yet. It outlives its agent.
+/// Returns whether a hook of the agent runs, so that its event is not recorded yet. It outlives its
+/// agent.
 pub fn is_hook_running(id: &str) -> bool {
     let hooks = [HookProgram::Status.as_str(), HookProgram::StopGate.as_str()];
     process::is_any_running(&hooks, &format!("{REPLY_ID}={id}"))
 }
 
-/// The agent's hooks have seen a turn end: it will be told of by itself.
+/// Returns whether the agent's hooks have seen a turn end. The notice of that turn reports it.
 pub fn has_ended(paths: &StatePaths, id: &str) -> bool {
     acks(paths, id).end.is_some()
 }
 
-/// The agent's streams: files, because an agent that outlives its runner must neither miss the rest
-/// of its prompt nor die of a pipe that nobody reads.
+/// The agent's streams. They are files, because an agent that outlives its runner must neither miss
+/// the rest of its prompt nor die of a pipe without a reader.
 #[derive(Debug)]
 pub struct Streams {
     stdin: PathBuf,
@@ -245,13 +248,13 @@ impl Streams {
         Ok(Streams { stdin: file("in")?, stdout: file("out")?, stderr: file("err")? })
     }
 
-    /// What the agent is to read.
+    /// Writes the agent's input, and opens it.
     pub fn open_stdin(&self, text: &str) -> io::Result<File> {
         write_atomically(&self.stdin, text.as_bytes())?;
         File::open(&self.stdin)
     }
 
-    /// Standard output and standard error, empty.
+    /// Creates standard output and standard error, empty.
     pub fn create(&self) -> io::Result<(File, File)> {
         let create = |path: &PathBuf| {
             let mut options = OpenOptions::new();
@@ -260,13 +263,13 @@ impl Streams {
         Ok((create(&self.stdout)?, create(&self.stderr)?))
     }
 
-    /// How much was written to each.
+    /// Returns the length of each output.
     pub fn lengths(&self) -> (u64, u64) {
         let length = |path| fs::metadata(path).map_or(0, |metadata| metadata.len());
         (length(&self.stdout), length(&self.stderr))
     }
 
-    /// The beginning of what was printed.
+    /// Returns the beginning of standard output.
     pub fn read_stdout(&self, longest: u64) -> String {
         let mut bytes = Vec::new();
         let file = File::open(&self.stdout);
@@ -274,7 +277,7 @@ impl Streams {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The end of what was complained about.
+    /// Returns the end of standard error.
     pub fn read_stderr(&self, longest: u64) -> String {
         let tail = bounded_file::read_tail(&self.stderr, longest).unwrap_or_default();
         String::from_utf8_lossy(&tail.0).into_owned()
@@ -289,7 +292,8 @@ pub fn read_result(paths: &StatePaths, id: &str) -> Option<RunResult> {
     reply_wire::read_result(&fs::read(sibling(paths, id, "result").ok()?).ok()?)
 }
 
-/// Asks for the end of a run. Its runner ends the agent; an agent without one is asked itself.
+/// Asks for the end of a run. Its runner ends the agent; without a runner, the agent gets the
+/// signal.
 pub fn request_stop(paths: &StatePaths, id: &str) -> io::Result<()> {
     write_atomically(&sibling(paths, id, "stop")?, b"")?;
     if is_runner_alive(paths, id) {
@@ -313,6 +317,6 @@ fn terminate(process: ProcessKey) {
     }
 }
 
-/// The runner looks for the file.
+/// Does nothing, because the runner polls the file.
 #[cfg(windows)]
 fn terminate(_process: ProcessKey) {}

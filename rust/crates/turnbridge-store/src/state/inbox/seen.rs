@@ -1,4 +1,4 @@
-//! `seen.jsonl`: which messages have come in, by Slack's event and by channel and time. Slack
+//! `seen.jsonl`: the messages that have arrived, by Slack's event and by channel and time. Slack
 //! delivers at least once, its last retry comes after some five minutes, and a daemon may be
 //! restarted in between.
 
@@ -15,11 +15,11 @@ use crate::files::append::append_line;
 use crate::files::atomic_file::{open_making_folders, write_durably};
 use crate::paths::StatePaths;
 
-/// Kept at least this long, and at least so many.
+/// The least time for which a line is kept, and the least number of lines.
 const KEPT: Duration = Duration::from_secs(15 * 60);
 const KEPT_COUNT: usize = 4_096;
 
-/// Rewritten when there are so many: once for thousands of replies.
+/// The number of lines above which the file is rewritten: once for thousands of replies.
 const MOST: usize = 2 * KEPT_COUNT;
 
 #[derive(Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub fn contains(paths: &StatePaths, reply: &Reply) -> io::Result<bool> {
     Ok(read(paths)?.iter().any(|line| line.is_same(&wanted)))
 }
 
-/// The caller holds the inbox's lock.
+/// Adds a message. The caller holds the inbox's lock.
 pub fn add(paths: &StatePaths, reply: &Reply, now: Timestamp) -> io::Result<()> {
     let path = file(paths);
     append_line(&path, &in_file(&[Line::of(reply, now)])?)?;
@@ -78,7 +78,7 @@ fn prune(paths: &StatePaths, now: Timestamp) -> io::Result<()> {
     write_durably(&file(paths), &in_file(&kept)?)
 }
 
-/// Lines that were cut off are skipped: their replies have files.
+/// Reads the lines. Skips those that were cut off, because their replies have files.
 fn read(paths: &StatePaths) -> io::Result<Vec<Line>> {
     let bytes = match fs::read(file(paths)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -60,7 +60,7 @@ fn killed_between_the_reply_and_its_mark_nothing_is_lost_and_nothing_doubled() {
     fs::remove_file(paths.inbox_dir().join("seen.jsonl")).unwrap();
     assert_eq!(accept(&paths, &reply("1.0"), NOW).unwrap(), Accepted::Known);
     assert_eq!(ids(&paths), ["1.0"]);
-    // A half line, as a full disk leaves it, costs no other.
+    // Half a line, as a full disk leaves it, affects no other.
     append_line(&paths.inbox_dir().join("seen.jsonl"), b"{\"at\":1,\"eve").unwrap();
     assert_eq!(accept(&paths, &reply("2.0"), NOW).unwrap(), Accepted::New);
     let again = Reply { id: "slack-D1-x".into(), ..reply("2.0") };
@@ -116,7 +116,7 @@ fn a_reply_is_claimed_once_and_its_files_tell_how_far_it_has_come() {
     acknowledge("Stop", ProcessKey::UNKNOWN).unwrap();
     acknowledge("StopFailure", ProcessKey::UNKNOWN).unwrap();
     assert_eq!(acks(&paths, id).end, Some(TurnEnd::Ok), "the first end is the reply's own");
-    // The agent itself, which a wrapper has started that is gone.
+    // The agent itself; the wrapper that has started it has ended.
     let own = crate::process::identify(std::process::id());
     acknowledge("UserPromptSubmit", own).unwrap();
     assert_eq!(progress(&paths, id), Progress::Unstopped);
@@ -128,7 +128,7 @@ fn a_reply_is_claimed_once_and_its_files_tell_how_far_it_has_come() {
     assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Taken);
 }
 
-/// A stop that comes late is known by it.
+/// A late stop is recognised by this time.
 #[test]
 fn when_a_reply_was_written_is_known_of_those_from_slack() {
     let (_folder, paths) = inbox();
@@ -140,12 +140,12 @@ fn when_a_reply_was_written_is_known_of_those_from_slack() {
     assert_eq!(written, [SlackTs::parse("1700000001.000200"), None]);
 }
 
-/// Without a signal to anybody.
+/// Writes the file without a signal to any process.
 fn request_stop_file(paths: &StatePaths, id: &str) {
     fs::write(paths.inbox_dir().join(format!("{id}.stop")), "").unwrap();
 }
 
-/// A reboot: pids and start times come again.
+/// After a reboot, pids and start times recur.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_of_an_earlier_start_of_the_machine_is_not_alive() {
@@ -162,8 +162,8 @@ fn a_process_of_an_earlier_start_of_the_machine_is_not_alive() {
     assert_eq!(progress(&paths, id), Progress::Lost);
 }
 
-/// A hook whose agent was killed while it started has another parent: init, or the user's service
-/// manager. That one lives for ever, and must neither keep the reply running nor be stopped.
+/// A hook whose agent was killed during its start has another parent: init, or the user's service
+/// manager. That process never ends, and must neither keep the reply running nor be stopped.
 #[cfg(unix)]
 #[test]
 fn whoever_adopted_a_hook_is_not_taken_for_the_agent() {
@@ -179,7 +179,7 @@ fn whoever_adopted_a_hook_is_not_taken_for_the_agent() {
     assert_eq!(progress(&paths, id), Progress::Lost);
 }
 
-/// An agent hands its environment on to the agents that it starts itself.
+/// An agent passes its environment on to the agents that it starts.
 #[test]
 fn hooks_of_another_session_acknowledge_nothing() {
     let (_folder, paths) = inbox();
@@ -192,7 +192,7 @@ fn hooks_of_another_session_acknowledge_nothing() {
     assert!(!has_ended(&paths, id));
 }
 
-/// The one that the replies are for.
+/// Returns the session that the replies are for.
 fn session() -> SessionKey {
     SessionKey::of("claude", "825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap()
 }

@@ -1,4 +1,4 @@
-//! What waits in the outbox, without reading more of it than is asked for.
+//! Lists the notices that wait in the outbox, and reads no more of them than the caller needs.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -17,10 +17,10 @@ use super::notice_files::NoticeFiles;
 use crate::paths::StatePaths;
 use crate::state::folder_trust::read_own;
 
-/// The time and the channels of a notice stand in its first bytes.
+/// The number of first bytes that contain the time and the channels of a notice.
 const HEAD: u64 = 1_024;
 
-/// A notice that waits on one channel, and how far it has come there, without any of its texts.
+/// A notice that waits on one channel, and its progress there, without its texts.
 #[derive(Debug, Clone)]
 pub struct Waiting {
     pub id: String,
@@ -28,13 +28,13 @@ pub struct Waiting {
     pub progress: Progress,
 }
 
-/// The ids of all notices that wait, in no order, from the names of the files alone.
+/// Returns the ids of all notices that wait, in no order, from the names of the files alone.
 pub fn ids(paths: &StatePaths) -> io::Result<Vec<String>> {
     Ok(list(paths)?.waiting.into_iter().collect())
 }
 
-/// How far each has come on each of its channels. Reads the progress files and the first bytes of each
-/// notice; those of a newer version are left out.
+/// Returns the progress of each notice on each of its channels. Reads the progress files and the
+/// first bytes of each notice. Leaves out those of a newer version.
 pub fn schedules(paths: &StatePaths) -> io::Result<Vec<Waiting>> {
     let names = list(paths)?;
     let mut waiting = Vec::new();
@@ -62,15 +62,15 @@ pub fn in_order(paths: &StatePaths, ids: Vec<String>) -> Vec<String> {
     times.into_iter().map(|(_, id)| id).collect()
 }
 
-/// All that wait, oldest first, read one at a time. Files that cannot be read, or are for a newer
-/// version, are left out.
+/// Returns all notices that wait, oldest first, read one at a time. Leaves out files that cannot be
+/// read, or are for a newer version.
 pub fn oldest_first(paths: &StatePaths) -> io::Result<impl Iterator<Item = Entry>> {
     let ids = in_order(paths, ids(paths)?);
     Ok(ids.into_iter().flat_map(|id| read(paths, &id)))
 }
 
-/// One notice with all of its texts, for each channel on which it has not arrived. Returns nothing if it
-/// has arrived, cannot be read, is another user's, or is for a newer version.
+/// Returns one notice with all of its texts, for each channel on which it has not arrived. Returns
+/// no entry if it has arrived, cannot be read, is another user's, or is for a newer version.
 pub fn read(paths: &StatePaths, id: &str) -> Vec<Entry> {
     let Ok(files) = NoticeFiles::of(paths, id) else { return Vec::new() };
     let notice = read_own(&files.notice()).and_then(|bytes| read_notice(&bytes));
@@ -84,12 +84,12 @@ pub fn read(paths: &StatePaths, id: &str) -> Vec<Entry> {
     notice.channels().filter_map(entry).collect()
 }
 
-/// One notice for one of its channels.
+/// Returns one notice for one of its channels.
 pub fn read_for(paths: &StatePaths, id: &str, channel: &ChannelName) -> Option<Entry> {
     read(paths, id).into_iter().find(|entry| entry.channel == *channel)
 }
 
-/// Returns the progress files that are there and cannot be read. Their notices wait for a person.
+/// Returns the progress files that exist but cannot be read. Their notices wait for the user.
 pub fn unreadable_progress(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
     let names = list(paths)?;
     let begun = names.waiting.intersection(&names.progress);
@@ -101,8 +101,8 @@ pub fn unreadable_progress(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
     Ok(unreadable.collect())
 }
 
-/// Returns the files of notices, and of their progress, that cannot be read. Those of a newer version are
-/// not among them. Reads every notice, one at a time.
+/// Returns the files of notices, and of their progress, that cannot be read, except those of a
+/// newer version. Reads every notice, one at a time.
 pub fn unreadable(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
     let mut unreadable = unreadable_progress(paths)?;
     let files = match fs::read_dir(paths.outbox_dir()) {
@@ -122,8 +122,8 @@ pub fn unreadable(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
     Ok(unreadable)
 }
 
-/// The channels of a notice, from the first bytes of its file, or from all of it where a person has changed
-/// their order.
+/// Returns the channels of a notice, from the first bytes of its file, or from all of it if a user
+/// has changed their order.
 pub(super) fn channels_of(files: &NoticeFiles) -> Vec<ChannelName> {
     let path = files.notice();
     let of_notice = |notice: Notice| notice.channels().cloned().collect();
@@ -149,7 +149,7 @@ fn head_of(path: &Path) -> io::Result<Vec<u8>> {
 #[derive(Default)]
 struct Names {
     waiting: BTreeSet<String>,
-    /// The notices that have progress, on whatever channel.
+    /// The notices that have progress, on any channel.
     progress: BTreeSet<String>,
 }
 
@@ -177,7 +177,7 @@ fn list(paths: &StatePaths) -> io::Result<Names> {
     }
     for id in done {
         if names.waiting.remove(&id) {
-            // It has arrived, and whoever brought it was killed before the last step.
+            // It has arrived, and the process that delivered it was killed before the last step.
             let files = NoticeFiles::of(paths, &id);
             let _ = files.and_then(|files| files.clear(&channels_of(&files)));
         }
@@ -185,8 +185,8 @@ fn list(paths: &StatePaths) -> io::Result<Names> {
     Ok(names)
 }
 
-/// Returns whether it is the name of a progress file whose notice is gone: a 0.1 that ended the notice did
-/// not know the file, or a delivery wrote it after the notice was dropped.
+/// Returns whether the name is that of a progress file whose notice is gone: a 0.1 that ended the
+/// notice did not know the file, or a delivery wrote it after the notice was dropped.
 pub(super) fn is_progress_without_notice(paths: &StatePaths, name: &str) -> bool {
     let Some(stem) = name.strip_suffix(".progress") else { return false };
     let id = notice_of_progress(stem);
@@ -195,8 +195,8 @@ pub(super) fn is_progress_without_notice(paths: &StatePaths, name: &str) -> bool
     is_notice_id(id) && !has_notice(stem) && !has_notice(id)
 }
 
-/// The id in `<id>.<channel>.progress`, or in 0.1's `<id>.progress`, without the extension. No id ends in
-/// a dot and a channel's name.
+/// Returns the id in `<id>.<channel>.progress`, or in 0.1's `<id>.progress`, without the extension.
+/// No id ends in a dot and a channel's name.
 fn notice_of_progress(stem: &str) -> &str {
     let channel =
         stem.rsplit_once('.').filter(|(_, channel)| ChannelName::parse(channel).is_some());

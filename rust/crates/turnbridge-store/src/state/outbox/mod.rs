@@ -1,7 +1,7 @@
-//! Notices that have not arrived yet. Each is a file of its own, with one of progress for each channel
-//! that it goes to; whoever delivers holds the outbox's lock. What has arrived leaves an empty `<id>.done`
-//! for a day, so that a second report of the same event makes no second notice. Texts are read one notice
-//! at a time: all of them together may be larger than the memory.
+//! Notices that have not arrived yet. Each is a separate file, with one progress file for each of
+//! its channels; the process that delivers holds the outbox's lock. A notice that has arrived
+//! leaves an empty `<id>.done` for a day, so that a second report of the same event makes no second
+//! notice. Texts are read one notice at a time: all of them together may be larger than the memory.
 
 mod listing;
 mod notice_files;
@@ -31,7 +31,7 @@ pub use listing::{
     unreadable_progress,
 };
 
-/// A notice, and how far it has come on one channel.
+/// A notice, and its progress on one channel.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub notice: Notice,
@@ -42,13 +42,13 @@ pub struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queued {
     New,
-    /// Somebody has reported this event already.
+    /// This event was reported before.
     Known,
 }
 
 /// How long an event is remembered after its notice has arrived.
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
-/// What is due in less than this may become due while somebody looks at it.
+/// A notice that is due sooner than this may become due during a check.
 const SOON: Duration = Duration::from_secs(10);
 
 pub fn queue(paths: &StatePaths, notice: &Notice) -> io::Result<Queued> {
@@ -57,7 +57,7 @@ pub fn queue(paths: &StatePaths, notice: &Notice) -> io::Result<Queued> {
         return Ok(Queued::Known);
     }
     let bytes = write_notice(notice);
-    // Written whole beside it, then linked: of two that report at once one wins.
+    // The file is written whole beside it, then linked: of two parallel reports one wins.
     let whole = files.notice().with_extension(format!("{}.new", std::process::id()));
     write_atomically(&whole, &bytes)?;
     kill_point("notice written");
@@ -69,7 +69,7 @@ fn put_in_place(whole: &Path, notice: &Path) -> io::Result<Queued> {
     let queued = match fs::hard_link(whole, notice) {
         Ok(()) => Queued::New,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Queued::Known,
-        // Somebody has adopted it.
+        // Another process has adopted it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Queued::Known),
         Err(_) if notice.exists() => Queued::Known,
         Err(_) => {
@@ -86,8 +86,8 @@ fn put_in_place(whole: &Path, notice: &Path) -> io::Result<Queued> {
     }
 }
 
-/// Puts notices in their place whose writers were killed before they could: `.new` files are
-/// whole. Returns how many.
+/// Puts notices in their place whose writers were killed before that: `.new` files are whole.
+/// Returns their number.
 pub fn adopt(paths: &StatePaths) -> io::Result<usize> {
     let files = match fs::read_dir(paths.outbox_dir()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -121,13 +121,13 @@ pub fn save_progress(
     NoticeFiles::of(paths, id)?.save_progress(channel, progress)
 }
 
-/// Lets the notice be tried at once, on every channel on which it has not arrived. What nobody has
-/// begun is due as it is.
+/// Makes the notice due immediately, on every channel on which it has not arrived. A channel
+/// without progress is due anyway.
 pub fn retry_now(paths: &StatePaths, id: &str) -> io::Result<()> {
     let files = NoticeFiles::of(paths, id)?;
     let own_turn = lock(paths)?;
     for Entry { channel, mut progress, .. } in read(paths, id) {
-        // Somebody delivers: what is due is in that process's hands, which alone may write it.
+        // Another process delivers, and it alone may write the progress of a notice that is due.
         let left = time_until_due(&progress, clock::now());
         if own_turn.is_none() && left.is_some_and(|left| left < SOON) {
             continue;
@@ -138,7 +138,7 @@ pub fn retry_now(paths: &StatePaths, id: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Notes that the notice has arrived on one channel. With the last of its channels it is done.
+/// Records that the notice has arrived on one channel. With the last of its channels it is done.
 pub fn finish_on(paths: &StatePaths, entry: &Entry) -> io::Result<()> {
     let files = NoticeFiles::of(paths, &entry.notice.id)?;
     let mut others = entry.notice.channels().filter(|channel| **channel != entry.channel);
@@ -151,7 +151,8 @@ pub fn finish_on(paths: &StatePaths, entry: &Entry) -> io::Result<()> {
     files.save_progress(&entry.channel, &progress)
 }
 
-/// It has arrived everywhere, or the user does not want it: it is not to be reported again.
+/// Finishes a notice that has arrived everywhere, or that the user does not want. It must not be
+/// reported again.
 pub fn finish(paths: &StatePaths, id: &str) -> io::Result<()> {
     let files = NoticeFiles::of(paths, id)?;
     let channels = listing::channels_of(&files);
@@ -159,14 +160,14 @@ pub fn finish(paths: &StatePaths, id: &str) -> io::Result<()> {
     files.clear(&channels)
 }
 
-/// What became of a notice that was queued.
+/// The state of a notice that was queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Waiting,
     Arrived,
     /// It will not arrive by itself.
     Held,
-    /// Nobody knows of it.
+    /// There is no such notice.
     Unknown,
 }
 
@@ -177,7 +178,7 @@ pub fn fate(paths: &StatePaths, id: &str) -> io::Result<Fate> {
     }
     let entries = read(paths, id);
     Ok(match entries.as_slice() {
-        // It may have arrived while we looked: its mark is there before its file goes.
+        // It may have arrived during the check: its mark exists before its file is removed.
         [] if files.done().exists() => Fate::Arrived,
         // It, or its progress, cannot be read.
         [] if files.notice().exists() => Fate::Held,
@@ -187,12 +188,12 @@ pub fn fate(paths: &StatePaths, id: &str) -> io::Result<Fate> {
     })
 }
 
-/// Only who holds it delivers. `None`: somebody else does.
+/// Takes the lock that the delivering process holds. Returns `None` if another one holds it.
 pub fn lock(paths: &StatePaths) -> io::Result<Option<FileLock>> {
     FileLock::try_acquire(&paths.outbox_dir().join("deliver.lock"))
 }
 
-/// Forgets what arrived long ago, and files of writers that were killed.
+/// Removes the marks of notices that arrived long ago, and files of killed writers.
 pub fn prune(paths: &StatePaths, now: SystemTime) -> io::Result<()> {
     let Ok(files) = fs::read_dir(paths.outbox_dir()) else { return Ok(()) };
     for file in files {
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(queue(&paths, &notice("b", 4)).unwrap(), Queued::Known);
         let names = fs::read_dir(paths.outbox_dir()).unwrap();
         let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
-        // The notice, its progress under both names, and the mark of the other one.
+        // The notice, its progress under both names, and the mark of the other notice.
         assert_eq!(names.len(), 4, "{names:?}");
         let later = SystemTime::now() + REMEMBERED + Duration::from_secs(1);
         prune(&paths, later).unwrap();
@@ -265,7 +266,7 @@ mod tests {
         let progress = Progress { posted: vec!["1.0".into()], ..Progress::default() };
         save_progress(&paths, "a", &ChannelName::SLACK, &progress).unwrap();
         assert_eq!(read(&paths, "a")[0].progress, progress);
-        // Killed between the mark and the removal.
+        // A kill between the mark and the removal.
         write_atomically(&paths.outbox_dir().join("a.done"), b"").unwrap();
         assert!(ids(&paths).unwrap().is_empty());
         assert!(!paths.outbox_dir().join("a.json").exists());
@@ -276,7 +277,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         queue(&paths, &notice("a", 1)).unwrap();
-        // Something that cannot be removed stops it half-way, as a kill does.
+        // A path that cannot be removed stops it half-way, as a kill does.
         let progress = paths.outbox_dir().join("a.slack.progress");
         fs::create_dir(&progress).unwrap();
         assert!(finish(&paths, "a").is_err());
@@ -295,7 +296,7 @@ mod tests {
         let begun = read_for(&paths, "a", &ChannelName::SLACK).unwrap().progress;
         assert_eq!((begun.posted.len(), begun.intent), (1, true));
         assert_eq!(schedules(&paths).unwrap().len(), 1);
-        // From now on it is under the new name, and a 0.1 takes it for held.
+        // From now on it has the new name, and a 0.1 treats it as held.
         let further = Progress { posted: vec!["1.0".into(), "2.0".into()], ..begun };
         save_progress(&paths, "a", &ChannelName::SLACK, &further).unwrap();
         let of_0_1 = read_progress(&fs::read(&old).unwrap()).unwrap();
@@ -305,8 +306,7 @@ mod tests {
         assert!(!old.exists() && !paths.outbox_dir().join("a.slack.progress").exists());
     }
 
-    /// A daemon of 0.1 that still runs does not look at what is held, and nobody starts a notifier
-    /// beside it.
+    /// A running daemon of 0.1 ignores a held notice, and no process starts a notifier beside it.
     #[test]
     fn what_nobody_of_this_version_has_begun_is_left_to_a_0_1_also_if_the_user_wants_it_at_once() {
         let folder = tempfile::tempdir().unwrap();
@@ -320,7 +320,7 @@ mod tests {
         let of_0_1 = read_progress(&fs::read(&old).unwrap()).unwrap();
         assert_eq!((of_0_1.held, of_0_1.posted.len()), (false, 1));
         assert_eq!(read(&paths, "a")[0].progress, of_0_1);
-        // What this version has begun stays with it.
+        // Progress that this version has begun stays with it.
         save_progress(&paths, "a", &ChannelName::SLACK, &Progress { held: true, ..of_0_1 })
             .unwrap();
         retry_now(&paths, "a").unwrap();
@@ -342,7 +342,7 @@ mod tests {
         assert!(read_progress(&fs::read(&old).unwrap()).unwrap().held);
     }
 
-    /// A 0.1 beside a new version that was killed between its two files.
+    /// A 0.1 runs beside a new version that was killed between its two files.
     #[test]
     fn what_a_0_1_has_posted_since_is_not_posted_again() {
         let folder = tempfile::tempdir().unwrap();
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(read(&paths, "a")[0].progress.posted, ["1.0", "2.0"]);
     }
 
-    /// Whoever reads may come between any two steps of whoever writes or clears away.
+    /// A reader may run between any two steps of a process that writes or removes the files.
     #[test]
     fn the_held_progress_for_a_0_1_alone_holds_nothing_here() {
         let folder = tempfile::tempdir().unwrap();
@@ -406,11 +406,11 @@ mod tests {
             queue(&paths, &notice(id, 1)).unwrap();
         }
         let file = |name: &str| paths.outbox_dir().join(name);
-        // A folder can be read as a file by nobody, root included.
+        // No user can read a folder as a file, not even root.
         fs::create_dir(file("a.slack.progress")).unwrap();
         fs::write(file("b.slack.progress"), r#"{"version":1,"posted":"x"}"#).unwrap();
         fs::write(file("c.slack.progress"), r#"{"version":2}"#).unwrap();
-        // Its name is on the disk, its text was not when the power failed.
+        // Its name was on the disk, but not its text, when the power failed.
         fs::write(file("d.slack.progress"), "").unwrap();
         let waiting = schedules(&paths).unwrap();
         assert_eq!(

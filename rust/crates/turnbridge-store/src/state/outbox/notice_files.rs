@@ -1,8 +1,8 @@
-//! The files of one notice. Each channel has its own progress, `<id>.<channel>.progress`.
+//! The files of one notice. Each channel has a separate progress file, `<id>.<channel>.progress`.
 //!
-//! 0.1 knew one channel and named its file `<id>.progress`. That name is read as Slack's. Whoever writes
-//! Slack's progress under the new name puts a held one under the old name, so that a 0.1 that still runs
-//! does not deliver the notice a second time.
+//! Version 0.1 knew one channel and named its file `<id>.progress`. That name is read as Slack's. A
+//! process that writes Slack's progress under the new name puts a held one under the old name, so
+//! that a running 0.1 does not deliver the notice a second time.
 
 use std::fs;
 use std::io;
@@ -18,10 +18,10 @@ use crate::files::atomic_file::write_atomically;
 use crate::paths::StatePaths;
 use crate::state::folder_trust::read_own;
 
-/// What a 0.1 shows of a notice that this version delivers.
+/// The error that a 0.1 shows for a notice that this version delivers.
 const LEFT_TO_NEWER: &str = "a newer version of Turnbridge delivers it";
 
-/// What a progress file says.
+/// The content of a progress file.
 enum FileState {
     Absent,
     Known(Progress),
@@ -87,8 +87,8 @@ impl NoticeFiles {
         self.file("progress")
     }
 
-    /// Returns `None` if a newer version has written it, or it is there and cannot be read: from the
-    /// beginning again, what has arrived would arrive twice.
+    /// Returns `None` if a newer version has written it, or if it exists but cannot be read. A
+    /// restart from the beginning would send messages twice.
     pub fn read_progress(&self, channel: &ChannelName) -> Option<Progress> {
         match self.state_of(channel).0 {
             FileState::Absent => Some(Progress::default()),
@@ -97,30 +97,31 @@ impl NoticeFiles {
         }
     }
 
-    /// Returns the progress file that is there and cannot be read. One of a newer version is none.
+    /// Returns the progress file that exists but cannot be read. One of a newer version does not
+    /// count.
     pub fn unreadable_progress(&self, channel: &ChannelName) -> Option<PathBuf> {
         let (state, path) = self.state_of(channel);
         matches!(state, FileState::Unreadable).then_some(path)
     }
 
-    /// Returns what counts, and the file that says it.
+    /// Returns the valid progress, and the file that contains it.
     fn state_of(&self, channel: &ChannelName) -> (FileState, PathBuf) {
         let path = self.progress(channel);
         if *channel != ChannelName::SLACK {
             return (FileState::read(&path), path);
         }
-        // The old name first. Whoever writes both begins with the new one, so that a held one under the old
-        // name is never read without the other.
+        // The old name is read first. A process that writes both begins with the new one, so that a
+        // held one under the old name is never read without the other.
         let old_path = self.progress_of_0_1();
         let old = FileState::read(&old_path);
         match (FileState::read(&path), old) {
-            // A 0.1 has gone on with it: this version was killed before it could hold it.
+            // A 0.1 has continued it: this version was killed before it could hold it.
             (FileState::Known(own), FileState::Known(old))
                 if old.posted.len() > own.posted.len() =>
             {
                 (FileState::Known(old), old_path)
             }
-            // The other file is gone: somebody clears the notice away.
+            // The other file is gone: a process is removing the notice.
             (FileState::Absent, FileState::Known(old)) if old == held_for_0_1() => {
                 let progress = Progress { intent: true, ..Progress::default() };
                 (FileState::Known(progress), old_path)
@@ -135,8 +136,8 @@ impl NoticeFiles {
         if *channel == ChannelName::SLACK { self.hold_for_0_1() } else { Ok(()) }
     }
 
-    /// Every time, and not with the first progress alone: whoever wrote that may have been killed before
-    /// it came here.
+    /// Writes the held progress each time, and not with the first progress alone, because that
+    /// writer may have been killed before this step.
     fn hold_for_0_1(&self) -> io::Result<()> {
         let held = write_progress(&held_for_0_1());
         if read_own(&self.progress_of_0_1()).as_ref() == Some(&held) {
@@ -145,19 +146,20 @@ impl NoticeFiles {
         write_atomically(&self.progress_of_0_1(), &held)
     }
 
-    /// Replaces progress where it lies, if there is any: what a 0.1 has begun stays where a 0.1 finds it.
+    /// Replaces progress where it is stored, if there is any: a 0.1 must find the progress that it
+    /// has begun.
     pub fn replace_progress(&self, channel: &ChannelName, progress: &Progress) -> io::Result<()> {
         if self.progress(channel).exists() {
             return self.save_progress(channel, progress);
         }
         match *channel == ChannelName::SLACK && self.progress_of_0_1().exists() {
             true => write_atomically(&self.progress_of_0_1(), &write_progress(progress)),
-            // Nobody has begun it.
+            // No process has begun it.
             false => Ok(()),
         }
     }
 
-    /// The notice goes last: while it is there, whoever comes next clears the rest away.
+    /// Removes the files, the notice last: while it exists, the next process removes the rest.
     pub fn clear(&self, channels: &[ChannelName]) -> io::Result<()> {
         let progress = channels.iter().map(|channel| self.progress(channel));
         for path in progress.chain([self.progress_of_0_1(), self.notice()]) {

@@ -1,5 +1,5 @@
-//! `panes.json`: the live registry of panes (KT-73), and what is done when a pane is left. No hook
-//! writes it. What a binding means is decided in `turnbridge_core::terminals::panes`.
+//! `panes.json`: the live registry of panes (KT-73), and the steps when a pane is left. No hook
+//! writes it. `turnbridge_core::terminals::panes` interprets the bindings.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,16 +22,16 @@ use crate::paths::StatePaths;
 use crate::state::newer_files;
 use crate::state::session_store;
 
-/// A shell waits for us; whoever holds the lock needs a millisecond.
+/// The timeout of the lock. A shell waits for this process; the lock's holder needs a millisecond.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// No such file of ours is longer: some hundred bytes, at times a few thousand, for each pane.
+/// The limit of this file: some hundred bytes, at times a few thousand, for each pane.
 const LONGEST: u64 = 16 << 20;
 
-/// File systems keep times of two seconds at worst.
+/// The coarsest precision of file times: two seconds.
 const COARSE: Duration = Duration::from_secs(2);
 
-/// The registry as it is now, without waiting for anybody.
+/// Returns the registry, without waiting for a lock.
 pub fn read(paths: &StatePaths) -> Panes {
     read_panes(&bytes(paths))
 }
@@ -40,7 +40,7 @@ fn bytes(paths: &StatePaths) -> Vec<u8> {
     bounded_file::read(&paths.panes_file(), LONGEST).unwrap_or_default()
 }
 
-/// Changes it, under its lock. It is written only if something has changed.
+/// Changes the registry, under its lock. Writes it only if it differs.
 pub fn update<T>(paths: &StatePaths, change: impl FnOnce(&mut Panes) -> T) -> io::Result<T> {
     let _lock = FileLock::acquire(&paths.panes_lock(), LOCK_PATIENCE)?;
     let bytes = bytes(paths);
@@ -56,7 +56,7 @@ pub fn update<T>(paths: &StatePaths, change: impl FnOnce(&mut Panes) -> T) -> io
     Ok(result)
 }
 
-/// An agent is about to start in the pane, so whatever it showed before has ended.
+/// Records that an agent is about to start in the pane, so the session that it showed has ended.
 pub fn launch(
     paths: &StatePaths,
     homes: &[PathBuf],
@@ -68,7 +68,7 @@ pub fn launch(
     Ok(left)
 }
 
-/// The pane shows no agent any more: what it showed is stopped, and bound no more.
+/// Records that the pane shows no agent any more: its session is stopped, and no longer bound.
 pub fn leave(
     paths: &StatePaths,
     homes: &[PathBuf],
@@ -76,7 +76,7 @@ pub fn leave(
     why: PaneEnd,
     at: Timestamp,
 ) -> io::Result<Left> {
-    // The sessions first: whoever is killed in between is asked again at the next prompt.
+    // The sessions come first: after a kill in between, the next prompt repeats this call.
     let left = end_shown(paths, homes, pane, why, at)?;
     let panes = read(paths);
     if panes.launches.contains_key(pane) || panes.codex.panes().any(|(other, _)| other == pane) {
@@ -85,11 +85,11 @@ pub fn leave(
     Ok(left)
 }
 
-/// What came of leaving a pane.
+/// The result of leaving a pane.
 #[derive(Debug, Default)]
 pub struct Left {
     pub sessions: Vec<SessionId>,
-    /// What went wrong on the way without stopping it.
+    /// The problems that did not stop it.
     pub problems: Vec<String>,
 }
 
@@ -115,8 +115,8 @@ fn end_shown(
     Ok(left)
 }
 
-/// Gives the panes that wait the threads of Codex that have begun since. Costs a look at the
-/// registry when nobody waits.
+/// Assigns the threads of Codex that have begun since to the panes that wait. If no pane waits, it
+/// only reads the registry.
 pub fn settle(paths: &StatePaths, homes: &[PathBuf]) -> io::Result<Panes> {
     let panes = read(paths);
     let mut found: Vec<PathBuf> = Vec::new();
@@ -130,7 +130,7 @@ pub fn settle(paths: &StatePaths, homes: &[PathBuf]) -> io::Result<Panes> {
     see(paths, panes, &found)
 }
 
-/// The same for files that are known to have changed.
+/// Does the same with a file that is known to have changed.
 pub fn settle_with(paths: &StatePaths, changed: &Path) -> io::Result<Panes> {
     let panes = read(paths);
     if panes.codex.oldest_marker().is_none() && panes.codex.unseen_threads().next().is_none() {
@@ -152,7 +152,7 @@ fn see(paths: &StatePaths, panes: Panes, files: &[PathBuf]) -> io::Result<Panes>
     if rollouts.is_empty() {
         return Ok(panes);
     }
-    // In the order in which they began, whatever order they are found in.
+    // They are taken in the order in which they began, not in which they were found.
     rollouts.sort_by(|one, other| {
         (one.created_at, &one.thread).cmp(&(other.created_at, &other.thread))
     });

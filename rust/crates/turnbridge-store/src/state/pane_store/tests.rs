@@ -49,7 +49,7 @@ impl World {
             let (cwd, at) = ("/p".to_owned(), clock::now());
             let started = Launch { agent, argv: words.clone(), cwd, env, at };
             match launch(&self.paths, &self.homes(), &PaneId::new(pane), started) {
-                // On a busy machine others may have the lock for long.
+                // On a busy machine other processes may hold the lock for long.
                 Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {}
                 left => return left.unwrap(),
             }

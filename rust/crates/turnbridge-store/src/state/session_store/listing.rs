@@ -1,5 +1,5 @@
-//! Many sessions at once. There may be very many that nobody carries any more, so that no more of
-//! a file is read than the question needs.
+//! Reads many sessions. There may be very many that no process carries any more, so no more of a
+//! file is read than the caller needs.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -10,23 +10,23 @@ use turnbridge_core::session::session_wire::{is_stopped_in, read_session};
 
 use crate::paths::{StatePaths, session_of_file};
 
-/// The state stands in the first bytes of the file.
+/// The number of first bytes of a file that contain the state.
 const HEAD: usize = 512;
 
 /// The sessions that some process may carry, in no order.
 #[derive(Debug, Default)]
 pub struct Open {
     pub sessions: Vec<Session>,
-    /// How many others there are. Of their files only the first bytes were read.
+    /// The number of the others. Only the first bytes of their files were read.
     pub stopped: usize,
 }
 
-/// Every session that has a readable file, in no order.
+/// Returns every session that has a readable file, in no order.
 pub fn read_all(paths: &StatePaths) -> io::Result<Vec<Session>> {
     read_matching(paths, "")
 }
 
-/// The sessions whose id begins with `prefix`, in no order. Other files are not opened.
+/// Returns the sessions whose id begins with `prefix`, in no order. Does not open other files.
 pub fn read_matching(paths: &StatePaths, prefix: &str) -> io::Result<Vec<Session>> {
     let mut sessions = Vec::new();
     for_each_file(paths, |id, path| {
@@ -56,7 +56,7 @@ pub fn read_open(paths: &StatePaths) -> io::Result<Open> {
     Ok(open)
 }
 
-/// Hands over the id and the path of every session's file.
+/// Passes on the id and the path of every session's file.
 fn for_each_file(paths: &StatePaths, mut look: impl FnMut(&str, PathBuf)) -> io::Result<()> {
     let entries = match fs::read_dir(paths.sessions_dir()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -92,7 +92,8 @@ mod tests {
             fs::write(paths.session_file(&SessionKey::new(Agent::Claude, id.clone())), bytes)
                 .unwrap();
         };
-        // Without a run it is stopped; what follows is broken, and would be missed if it were read.
+        // Without a run it is stopped. The rest is broken: if it were read, the session would be
+        // missing.
         for number in 0..50 {
             write(&format!("stopped-{number}"), |mut bytes| {
                 bytes.truncate(bytes.len() - 1);

@@ -29,26 +29,26 @@ use crate::state::{notice_queue, turn_store};
 
 pub use listing::{Open, read_all, read_matching, read_open};
 
-/// Two hundred hooks at once take a fraction of this on a machine with nothing else to do. Only
-/// a holder that was suspended could make us wait all of it: whoever is killed lets go.
+/// The timeout of the lock. Two hundred parallel hooks need a fraction of this on an idle machine.
+/// Only a suspended holder could use all of it, because a killed one releases the lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A hook's report of an event.
 #[derive(Debug, Clone)]
 pub struct Report<'a> {
     pub claim: Claim,
-    /// Says who wants to be told.
+    /// The config, which names the channels that want notices.
     pub config: &'a ConfigText,
-    /// Whether the turn that ends by the event is told to anybody.
+    /// Whether the user is notified of the turn that ends by the event.
     pub tell: bool,
 }
 
-/// Applies one event: lock, read, claim, advance, notice, turn record, session file, sinks. What
-/// other hooks have left of this session comes first. The session file is written last of all
-/// files, so that its claims say what is done.
+/// Applies one event: lock, read, claim, advance, notice, turn record, session file, sinks. First
+/// it completes the turns that other hooks of this session have left. The session file is the last
+/// file that is written, so that its claims show the finished work.
 ///
-/// Without a writable home the sinks are still served, from what can be known then. `Err` only
-/// when another process holds the session for longer than a hook may wait.
+/// Without a writable home the sinks are still served, from the facts that are known then. Returns
+/// `Err` only if another process holds the session's lock for longer than a hook may wait.
 pub fn update(
     paths: Option<&StatePaths>,
     event: &Event,
@@ -65,7 +65,7 @@ pub fn update(
         Some(paths) => load(paths, &event.session, &mut problems),
         None => Loaded::Nothing,
     };
-    // Files are written only under the lock; without one, what is there is still worth reading.
+    // Files are written only under the lock; without it, existing ones are still read.
     let writable = paths.filter(|_| lock.is_some() && !matches!(loaded, Loaded::NotOurs));
     kill_point("locked");
     let session = match loaded {
@@ -95,7 +95,7 @@ pub fn update(
         if let Some(report) = report.filter(|_| !applied.is_whole) {
             applied.session.claims.withdraw(&report.claim);
         }
-        // What concerns nobody we know makes no session.
+        // An event of no known run makes no session.
         let is_saved =
             applied.session.runs.is_empty() || save(writable, &applied.session, problems);
         updated.is_whole &= applied.is_whole && is_saved;
@@ -114,23 +114,23 @@ pub fn update(
 
 #[derive(Debug)]
 pub struct Updated {
-    /// The other registration of this event has done all there was to do.
+    /// The other registration of this event has done all of the work.
     pub is_twin: bool,
-    /// Everything was written that had to be.
+    /// Whether every necessary file was written.
     pub is_whole: bool,
-    /// What went wrong on the way without stopping it, for the log.
+    /// The problems that did not stop it, for the log.
     pub problems: Vec<String>,
 }
 
 struct Applied {
     session: Session,
     effect: Effect,
-    /// The notice and the record of the turn that ended, if one did, were written.
+    /// Whether the notice and the record of the turn that ended, if one did, were written.
     is_whole: bool,
     has_notice: bool,
 }
 
-/// Advances the session and keeps the turn that ended by it.
+/// Advances the session, and stores the turn that the event has ended.
 fn apply(
     writable: Option<&StatePaths>,
     session: Session,
@@ -152,7 +152,7 @@ fn apply(
     {
         note(error);
     }
-    // An end that came late changes no state, but it is an end.
+    // A late end changes no state, but it is an end.
     if effect != Effect::Ignored {
         finish_turn(paths, &mut applied, event, report, problems);
     }
@@ -191,7 +191,7 @@ fn finish_turn(
     kill_point("recorded");
 }
 
-/// One session as it is now, without waiting for anybody. `None`: it is not known.
+/// Returns one session, without waiting for a lock, or `None` if it is not known.
 pub fn read(paths: &StatePaths, key: &SessionKey) -> Option<Session> {
     match load(paths, key, &mut Vec::new()) {
         Loaded::Known(session) => Some(*session),
@@ -219,7 +219,7 @@ fn lock_session(
 
 pub(crate) enum Loaded {
     Known(Box<Session>),
-    /// A newer version has written it, or it is about another session: it is left as it is.
+    /// A newer version has written it, or it is about another session: it must stay.
     NotOurs,
     Nothing,
 }
@@ -251,7 +251,7 @@ pub(crate) fn load(paths: &StatePaths, key: &SessionKey, problems: &mut Vec<Stri
     }
 }
 
-/// Returns whether the file was written.
+/// Writes the session file. Returns whether it was written.
 pub(crate) fn save(
     writable: Option<&StatePaths>,
     session: &Session,
@@ -264,7 +264,8 @@ pub(crate) fn save(
     written.is_ok()
 }
 
-/// A process that was killed never said goodbye; it must not keep the session alive.
+/// Ends the runs of killed processes, which sent no end event. They must not keep the session
+/// alive.
 fn end_dead_runs(
     writable: Option<&StatePaths>,
     mut session: Session,
@@ -328,7 +329,7 @@ mod tests {
             host: None,
             kind,
         };
-        // The pid of this process, and the start of another one.
+        // The pid of this process, with the start time of another one.
         let gone = ProcessKey { pid: std::process::id(), start: 1 };
         let prompt = EventKind::PromptSubmitted { prompt: "x".to_owned() };
         update(Some(&paths), &event(1, gone, prompt), None).unwrap();

@@ -1,10 +1,10 @@
-//! Keeps every session as it is now: reads the session files that have changed, and decides which
-//! sessions are worth a look for what no hook tells (`signals`).
+//! Follows the current state of every session: reads the session files that have changed, and
+//! decides which sessions to check for changes that no hook reports (`signals`). The daemon writes
+//! what it finds (`due`, `signals`, `reload`); `turnbridge watch` only reads (`changes`, `read`).
 //!
-//! The daemon writes what it sees (`due`, `signals`, `reload`); `turnbridge watch` only reads (`changes`, `read`).
-//!
-//! A pass is cheap enough for five times a second with 500 sessions. Session files are replaced by renaming, so
-//! the folder's time tells whether any has changed; and what Claude writes is read only after it was written.
+//! A pass is cheap enough for five times a second with 500 sessions. Session files are replaced by
+//! renaming, so the folder's time shows whether any has changed. Claude's files are read only after
+//! a change.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -22,27 +22,29 @@ use turnbridge_store::state::session_store;
 
 use super::signals::{note_path, signals, with_signals};
 
-/// How often everything is looked at, whatever the files' times say: not every file system keeps a folder's
-/// time, and a process that is killed while it rests writes nothing.
+/// The interval of thorough passes, which check everything, whatever the files' times are. Not
+/// every file system keeps a folder's time, and a process that is killed while it is idle writes no
+/// file.
 const THOROUGH: Duration = Duration::from_secs(5);
 
-/// A folder that changed within the last moments may change again without another time.
+/// The time for which a change of the folder is not trusted: it may change again without another
+/// time.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What is followed, and how closely.
+/// The sessions that are followed, and the intensity.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
     follows: fn(Agent) -> bool,
-    /// How long every pass looks at a session after Claude has written something about it: what Claude writes
-    /// proves nothing in its first moments. Must be longer than the time between two passes.
+    /// How long every pass checks a session after Claude has written about it, because Claude's
+    /// files prove nothing in their first moments. Must be longer than the time between two passes.
     settling: Duration,
     idle_check: IdleCheck,
 }
 
 impl Schedule {
-    /// The daemon makes up to five passes a second, and so has looked often enough after a second. It alone
-    /// looks at what Claude writes while it rests: once the daemon has written it, everybody sees it. What
-    /// rollouts tell it follows elsewhere.
+    /// The daemon makes up to five passes a second, so a second is enough. Only the daemon checks
+    /// the files that Claude writes while it is idle: once the daemon has written a change, all
+    /// readers see it. Another part of the daemon follows the rollouts.
     pub const DAEMON: Schedule = Schedule {
         follows: |agent| !agent.tells_turns_by_rollouts(),
         settling: Duration::from_secs(1),
@@ -57,7 +59,7 @@ impl Schedule {
     };
 }
 
-/// What a pass checks of a Claude session that neither works nor waits.
+/// The checks of a pass for a Claude session that neither works nor waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IdleCheck {
     /// The times of Claude's files in each pass, and everything in a thorough one.
@@ -66,19 +68,19 @@ enum IdleCheck {
     Processes,
 }
 
-/// How a session has changed.
+/// A change of a session.
 #[derive(Debug)]
 pub enum Change {
     Session(Box<Session>),
-    /// Its file is gone.
+    /// Its file was removed.
     Removed(SessionKey),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pulse {
-    /// An agent is at work or waits for somebody, or has just written something.
+    /// An agent works or waits for the user, or has just written something.
     Busy,
-    /// Agents are open, and a dialog may come up that no hook tells of (ASK-11).
+    /// Agents are open, and a dialog without a hook may open (ASK-11).
     AtRest,
     None,
 }
@@ -89,11 +91,11 @@ pub struct SessionFollower {
     /// Claude's folder for runs that were started without `CLAUDE_CONFIG_DIR`.
     config_dir: Option<PathBuf>,
     schedule: Schedule,
-    /// Every session file that there is.
+    /// Every existing session file.
     files: BTreeMap<SessionKey, SessionFile>,
-    /// The sessions that have a process, as far as their files say.
+    /// The sessions that have a process according to their files.
     live: BTreeMap<SessionKey, Known>,
-    /// The time of the folder when it was listed last.
+    /// The time of the folder when it was last listed.
     folder: Option<SystemTime>,
     thorough_at: Option<Timestamp>,
 }
@@ -103,21 +105,21 @@ type Stamp = (SystemTime, u64);
 #[derive(Debug)]
 struct SessionFile {
     stamp: Stamp,
-    /// `false` if it is broken, or another version's. Such a file is tried again in a thorough pass.
+    /// `false` if it is broken, or another version's. A thorough pass reads such a file again.
     is_readable: bool,
 }
 
 #[derive(Debug)]
 struct Known {
-    /// The session as its file says.
+    /// The session in its file.
     written: Session,
-    /// The session as the last look found it; `None` for the daemon, which writes what it finds.
+    /// The session at the last check; `None` for the daemon, which writes its findings.
     current: Option<Session>,
-    /// No pass has looked at the session since its file was read.
+    /// Whether no pass has checked the session since its file was read.
     is_unchecked: bool,
-    /// The stamps of what Claude writes about it.
+    /// The stamps of Claude's files about it.
     traces: Vec<Option<Stamp>>,
-    /// Every pass looks at the session until then.
+    /// Every pass checks the session until then.
     restless_until: Timestamp,
 }
 
@@ -161,12 +163,13 @@ impl SessionFollower {
         })
     }
 
-    /// Makes a pass. Returns the sessions for which `signals` is to be called.
+    /// Makes a pass. Returns the sessions for which the caller should call `signals`.
     pub fn due(&mut self, now: Timestamp) -> Vec<SessionKey> {
         self.pass(now).1
     }
 
-    /// What has happened to a session since its file was written. Whoever writes it calls `reload` then.
+    /// Returns the changes of a session since its file was written. A caller that writes them then
+    /// calls `reload`.
     pub fn signals(&self, key: &SessionKey, now: Timestamp) -> Vec<Event> {
         let written = self.live.get(key).map(|known| &known.written);
         written.map_or_else(Vec::new, |session| signals(session, self.config_dir.as_deref(), now))
@@ -180,7 +183,7 @@ impl SessionFollower {
         };
     }
 
-    /// How lively the sessions are: the liveliest counts.
+    /// Returns the highest pulse of all sessions.
     pub fn pulse(&self, now: Timestamp) -> Pulse {
         let is_lively = |known: &Known| known.is_busy() || now <= known.restless_until;
         match () {
@@ -190,9 +193,10 @@ impl SessionFollower {
         }
     }
 
-    /// Returns the changes of sessions without a process, and the sessions with one that are worth a look.
+    /// Returns the changes of sessions without a process, and the sessions with one that need a
+    /// check.
     fn pass(&mut self, now: Timestamp) -> (Vec<Change>, Vec<SessionKey>) {
-        // Also when the clock was set back.
+        // A clock that was set back also causes a thorough pass.
         let since = self.thorough_at.filter(|at| *at <= now).map(|at| now.since(at));
         let is_thorough = since.is_none_or(|since| since >= THOROUGH);
         if is_thorough {
@@ -227,7 +231,7 @@ impl SessionFollower {
         changes
     }
 
-    /// Lists the folder. Returns `None` if its time says that it is as it was.
+    /// Lists the folder. Returns `None` if its time shows that it is unchanged.
     fn list(&mut self, is_thorough: bool) -> Option<BTreeMap<SessionKey, Stamp>> {
         let folder = self.paths.sessions_dir();
         let modified = fs::metadata(&folder).and_then(|metadata| metadata.modified()).ok();
@@ -246,16 +250,16 @@ impl SessionFollower {
         Some(stamps.collect())
     }
 
-    /// Reads a session file. Returns the session if it has no process; a session with a process is kept, and the
-    /// next look tells how it has changed.
+    /// Reads a session file. Returns the session if it has no process. A session with a process is
+    /// stored, and the next check returns its change.
     fn load(&mut self, key: &SessionKey, stamp: Stamp) -> Option<Change> {
         let session = session_store::read(&self.paths, key);
         let is_readable = session.is_some();
         self.files.insert(key.clone(), SessionFile { stamp, is_readable });
         let before = self.live.remove(key);
         let Some(session) = session else {
-            // `watch` keeps what it found last. The daemon forgets the session: writing it would replace the
-            // unreadable file.
+            // `watch` keeps its last finding. The daemon forgets the session: a write would replace
+            // the unreadable file.
             let found = before.filter(|known| known.current.is_some());
             self.live.extend(found.map(|known| (key.clone(), known)));
             return None;
@@ -268,14 +272,14 @@ impl SessionFollower {
             restless_until: before.as_ref().map_or_else(Timestamp::default, |it| it.restless_until),
             current: before.and_then(|known| known.current),
             is_unchecked: true,
-            // The same files may mean something else for the session as it is now.
+            // The same files may mean something else for the session's new state.
             traces: Vec::new(),
         };
         self.live.insert(key.clone(), known);
         None
     }
 
-    /// Returns how the session has changed since it was looked at last, if it has.
+    /// Returns how the session has changed since its last check, if it has.
     fn look(&mut self, key: &SessionKey, now: Timestamp) -> Option<Change> {
         let known = self.live.get_mut(key)?;
         let current = with_signals(known.written.clone(), self.config_dir.as_deref(), now);
@@ -331,7 +335,7 @@ impl Known {
     }
 }
 
-/// The stamps of what `signals` reads of Claude.
+/// Returns the stamps of Claude's files that `signals` reads.
 fn traces(session: &Session, config_dir: Option<&Path>) -> Vec<Option<Stamp>> {
     let note = |run: &Run| stamp_of(&note_path(run, config_dir)?);
     let transcript = session.transcript_path.as_ref().and_then(|path| stamp_of(Path::new(path)));

@@ -1,4 +1,4 @@
-//! Sessions made by hand, and followed as the daemon and as `turnbridge watch` do.
+//! Follows hand-made sessions as the daemon and as `turnbridge watch` do.
 
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::session_wire::write_session;
@@ -26,7 +26,7 @@ impl World {
         SessionFollower::new(self.paths.clone(), Some(config_dir), schedule)
     }
 
-    /// As the hook of such a process would.
+    /// Writes the session as the hook of such a process would.
     fn write(&self, mut session: Session, process: ProcessKey) {
         session.runs[0].process = process;
         let path = self.paths.session_file(&session.key);
@@ -46,7 +46,7 @@ fn claude(number: u32) -> SessionKey {
     SessionKey::of("claude", &format!("825c8529-ee09-4cb8-8902-{number:012}")).unwrap()
 }
 
-/// The nth session, of a project, in its state for a minute.
+/// Returns the nth session, of a project, in its state for a minute.
 fn session(number: u32, project: &str, state: State) -> Session {
     let since = NOW.minus(Duration::from_secs(60));
     let mut session = Session::new(claude(number), since);
@@ -82,7 +82,7 @@ fn told(changes: &[Change]) -> Vec<String> {
     changes.iter().map(name).collect()
 }
 
-/// Until the folder's time is old enough to be trusted.
+/// Waits until the folder's time is old enough to be trusted.
 fn settle(follower: &mut SessionFollower) {
     let deadline = std::time::Instant::now() + Duration::from_secs(60);
     while follower.folder.is_none() {
@@ -120,7 +120,7 @@ fn one_file_can_be_told_of_by_name() {
     world.write(session(1, "alpha", State::Working), us());
     assert_eq!(read(1), ["alpha working"]);
     assert_eq!(read(1), [""; 0]);
-    // A file that is broken for a moment takes nothing away.
+    // A file that is broken for a moment removes no session.
     let path = world.file(&claude(1));
     fs::write(&path, "{").unwrap();
     assert_eq!(read(1), [""; 0]);
@@ -143,7 +143,7 @@ fn a_file_that_cannot_be_read_is_kept_by_a_reader_and_left_alone_by_a_writer() {
     assert_eq!(daemon.pulse(later), Pulse::None);
     assert_eq!(told(&watch.changes(later)), [""; 0]);
     assert!(watch.live.contains_key(&claude(1)));
-    // It is another one's, whose process is gone.
+    // It is another process's now, which has ended.
     world.write(session(1, "alpha", State::Working), process);
     let later = NOW.plus(4 * THOROUGH);
     assert_eq!(daemon.due(later), [claude(1)]);
@@ -180,7 +180,7 @@ fn a_process_that_is_gone_is_seen_and_nothing_is_written() {
         .spawn()
         .unwrap();
     let process = identify(child.id());
-    // Alive or a zombie, it is not gone until it has been waited for.
+    // Alive or a zombie, the process is not gone until it has been reaped.
     world.write(session(1, "alpha", State::Completed), us());
     world.write(session(2, "beta", State::Working), us());
     world.write(session(4, "delta", State::Working), process);
@@ -190,7 +190,7 @@ fn a_process_that_is_gone_is_seen_and_nothing_is_written() {
     child.wait().unwrap();
     let before = fs::read(world.file(&claude(4))).unwrap();
     let mut seen = told(&follower.changes(NOW));
-    // One that rests is seen in a thorough pass.
+    // A thorough pass finds an idle one.
     seen.extend(told(&follower.changes(NOW.plus(THOROUGH))));
     assert!(seen.len() <= 2, "{seen:?}");
     let state = |number| follower.live[&claude(number)].session().state();

@@ -1,4 +1,4 @@
-//! The agent's process: where it stands among others, and how it ends.
+//! The agent's process: its group and environment, and how it ends.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 
 use turnbridge_core::agents::foreign_environment::is_anothers;
 
-/// How often its end, and a wish that it end, are looked for.
+/// The interval at which the process is polled for its end, and for a request to end it.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long an agent may take to end itself, before the next and stronger word.
+/// The time that an agent gets to end itself before the next, stronger signal.
 const GRACE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Exit(i64),
-    /// There are none on Windows.
+    /// Windows has no signals.
     Signal(i64),
-    /// Because it was asked to.
+    /// It was asked to end.
     Stopped,
 }
 
-/// Waits for its end, and brings it about when `is_stopping` says so: first by what Ctrl-C is to it,
-/// then by what a system says at its own end, then at once.
+/// Waits for the agent's end, and ends it if `is_stopping` returns true: first with the signal of
+/// Ctrl-C, then with that of a system shutdown, then with a kill.
 pub fn wait(mut child: Child, is_stopping: impl Fn() -> bool) -> io::Result<End> {
     let mut words = [Word::Interrupt, Word::Terminate, Word::Kill].into_iter();
     let mut next_word: Option<Instant> = None;
@@ -50,7 +50,7 @@ enum Word {
     Kill,
 }
 
-/// What the daemon that started us found around it, and an agent would take for its own.
+/// Removes the variables of the daemon's environment that an agent would use by mistake.
 pub fn forget_surroundings(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if is_anothers(&name.to_string_lossy()) {
@@ -59,9 +59,9 @@ pub fn forget_surroundings(command: &mut Command) {
     }
 }
 
-/// Has the child call `save` with its own pid before it becomes the agent: whoever is killed at
-/// whatever moment, an agent that runs is known. A child whose runner has died meanwhile does not
-/// become one.
+/// Makes the child call `save` with its pid before it becomes the agent. So a running agent is
+/// always known, whichever process is killed at whatever moment. A child whose runner has died
+/// meanwhile does not become the agent.
 #[cfg(unix)]
 pub fn name_itself(
     command: &mut Command,
@@ -73,8 +73,8 @@ pub fn name_itself(
         save(std::process::id())?;
         if parent_id() == runner { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
     };
-    // SAFETY: the closure runs between fork and exec. This process has one thread, so that no lock
-    // of the allocator or of the standard library can be held by another.
+    // SAFETY: the closure runs between fork and exec. This process has one thread, so no other
+    // thread can hold a lock of the allocator or of the standard library.
     unsafe { command.pre_exec(name) };
 }
 
@@ -92,7 +92,7 @@ fn end_of(status: ExitStatus) -> End {
     End::Exit(status.code().unwrap_or(-1).into())
 }
 
-/// To the whole group: what the agent has started ends with it.
+/// Signals the whole group, so that the processes that the agent has started end with it.
 #[cfg(unix)]
 fn say(child: &mut Child, word: Word) {
     use rustix::process::{Pid, Signal, kill_process_group};
@@ -101,12 +101,12 @@ fn say(child: &mut Child, word: Word) {
         Word::Terminate => Signal::TERM,
         Word::Kill => Signal::KILL,
     };
-    // It has not been waited for, so its id is still its own.
+    // It has not been reaped, so its id still belongs to it.
     let _ = kill_process_group(Pid::from_child(child), signal);
 }
 
-/// Shells start background jobs that do not hear Ctrl-C. Asked before the agent is waited for: until
-/// then nobody else can have its id.
+/// Ends the background jobs of the agent's shells, which ignore Ctrl-C. This runs before the agent
+/// is reaped: until then no other process can have its id.
 #[cfg(unix)]
 fn end_what_it_left(child: &mut Child) {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -135,10 +135,10 @@ pub fn in_its_own_group(command: &mut Command) {
     std::os::windows::process::CommandExt::creation_flags(command, 0x0800_0200);
 }
 
-/// So that a closed terminal, or the daemon's own end, is not ours.
+/// Starts a new session, so that a closed terminal or the daemon's end does not end this process.
 #[cfg(unix)]
 pub fn leave_session() {
-    // It fails for the leader of a group, who was started apart already.
+    // It fails for the leader of a group, which was already started apart.
     let _ = rustix::process::setsid();
 }
 

@@ -1,8 +1,9 @@
-//! Gives a reply to Codex. A thread that is free is resumed; the Codex that has it open is handed the reply
-//! by `codex queue`.
+//! Passes a reply to Codex. A free thread is resumed; the Codex that has it open gets the reply by
+//! `codex queue`.
 //!
-//! `codex queue` says that it has a message whatever becomes of it. So the thread's rollout is read before
-//! (`Obstacle`), and after: the reply has begun when a turn stands there that the queue has started.
+//! `codex queue` reports success whatever happens to the message. So the runner reads the thread's
+//! rollout before (`Obstacle`), and after: the reply has begun when the rollout has a turn that the
+//! queue has started.
 
 use std::time::{Duration, Instant};
 
@@ -19,20 +20,21 @@ use turnbridge_store::state::inbox::Streams;
 use super::{Call, LONGEST_COMPLAINT, LOOK_AGAIN, Runner, codex, home_of, reason_of};
 use crate::replies::runs::{evidence, is_turn_running, obstacle};
 
-/// A `codex exec` has the thread's lock before its turn stands in the rollout. Whoever has the lock for
-/// longer without one is an interface.
+/// A `codex exec` has the thread's lock before its turn is in the rollout. A process that has the
+/// lock for longer without a turn is an interface.
 const SETTLES_WITHIN: Duration = Duration::from_secs(1);
 
-/// A terminal without Codex's background server looks into its queue every ten seconds: two of these looks,
-/// and some time for a slow machine.
+/// A terminal without Codex's background server polls its queue every ten seconds. This is time for
+/// two polls, and some more for a slow machine.
 const BEGINS_WITHIN: Duration = Duration::from_secs(25);
 
-/// Behind a turn that runs a reply may wait for hours.
+/// Behind a running turn a reply may wait for hours.
 const BEGINS_BEHIND_A_TURN: Duration = Duration::from_secs(3);
 
 impl Runner<'_> {
-    /// Tries to run it. When somebody has the thread open, nothing was run: the reply goes to them,
-    /// if they take it, and else waits until they have gone.
+    /// Tries to run the reply. If another Codex has the thread open, nothing was run: that Codex
+    /// gets the reply, if it takes replies; otherwise the reply waits until it has closed the
+    /// thread.
     pub(super) fn call_codex(
         &self,
         key: &SessionKey,
@@ -51,8 +53,8 @@ impl Runner<'_> {
             if !is_held(&result, &self.streams()?) {
                 return Ok(result);
             }
-            // Whoever held it may have gone meanwhile, and nobody would read what is queued: only
-            // one that holds it at a second try too is taken for an interface.
+            // The holder may have ended meanwhile, and no process would read the queue. Only one
+            // that holds the lock at a second attempt too counts as an interface.
             std::thread::sleep(SETTLES_WITHIN);
             if self.obstructs(key) {
                 self.wait_while(|| self.obstructs(key));
@@ -65,7 +67,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Returns whether a Codex has the thread open that would start what is queued for it.
+    /// Returns whether a Codex that would start queued prompts has the thread open.
     fn is_open_in_interface(&self, key: &SessionKey, session: Option<&Session>) -> bool {
         let Some(home) = home_of(session).or_else(codex_home) else { return false };
         let is_open =
@@ -97,7 +99,7 @@ impl Runner<'_> {
         Ok(RunResult { outcome: self.wait_for_its_turn(key), ..result })
     }
 
-    /// Waits a moment for the turn that the queue starts.
+    /// Waits for a limited time for the turn that the queue starts.
     fn wait_for_its_turn(&self, key: &SessionKey) -> Outcome {
         let queued = Instant::now();
         let outcome = || run_end::queued(&evidence(self.paths, self.reply));

@@ -1,8 +1,8 @@
-//! Runs one reply: claims it, resumes the session with it, waits, and writes down what came of it.
+//! Runs one reply: claims it, resumes the session with it, waits, and stores the result.
 //!
-//! The order is what makes a reply run at most once: lock, claim, agent. What the agent prints goes
-//! into files and nowhere else; the log has their lengths. A prompt is a file that the agent reads; only
-//! `codex queue` takes it as an argument. It is never part of a command line that a shell reads.
+//! The order makes a reply run at most once: lock, claim, agent. The agent's output goes only into
+//! files; the log has their lengths. A prompt is a file that the agent reads; only `codex queue`
+//! takes it as an argument. It is never part of a command line that a shell reads.
 
 pub mod agent;
 mod codex;
@@ -38,16 +38,16 @@ use crate::programs;
 use crate::replies::runs::{LONGEST_OUTPUT, evidence, obstacle};
 use agent::End;
 
-/// Enough of what an agent complains about to know its own words.
+/// The limit of an agent's errors, enough to recognise its messages.
 const LONGEST_COMPLAINT: u64 = 16 << 10;
 
-/// How often it is asked whether a thread has been left.
+/// The interval at which a thread is polled for its release.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 pub fn run(paths: &StatePaths, id: &str) -> Result<()> {
     let ran = claim_and_run(paths, id);
     if let Err(error) = &ran {
-        // Nobody reads what the daemon's children print.
+        // No process reads the output of the daemon's children.
         let fields = [
             ("program", "turnbridge run-reply".into()),
             ("reply", id.into()),
@@ -62,7 +62,7 @@ fn claim_and_run(paths: &StatePaths, id: &str) -> Result<()> {
     stop::listen();
     agent::leave_session();
     let folder = || format!("could not use `{}`", paths.inbox_dir().display());
-    // Another runner that lives has it.
+    // Another live runner has it.
     let Some(_lock) = inbox::lock(paths, id).with_context(folder)? else { return Ok(()) };
     let unknown = || hinted(format!("no reply `{id}` waits"), "`turnbridge inbox` lists them");
     let entry = inbox::entry(paths, id).with_context(folder)?.ok_or_else(unknown)?;
@@ -70,13 +70,13 @@ fn claim_and_run(paths: &StatePaths, id: &str) -> Result<()> {
         && entry.progress == Progress::Waiting
         && obstacle(paths, key).is_some()
     {
-        // It is nobody's yet: the daemon says in its thread why it waits, and comes again.
+        // The reply stays unclaimed: the daemon explains the wait in its thread, and retries.
         return Ok(());
     }
     if inbox::claim(paths, id, clock::now()).with_context(folder)? == Claim::Taken {
         return Ok(());
     }
-    // Read after the claim: nobody finishes it any more.
+    // The reply is read after the claim, so that no other process finishes it any more.
     let Some(entry) = inbox::entry(paths, id).with_context(folder)? else { return Ok(()) };
     let begun = Instant::now();
     let result = Runner { paths, reply: &entry.reply }.run();
@@ -89,7 +89,7 @@ struct Runner<'a> {
     reply: &'a Reply,
 }
 
-/// A program, where it works, and what it is given.
+/// A program, its working folder, and its input.
 struct Call<'a> {
     agent: Agent,
     program: &'a Path,
@@ -107,7 +107,7 @@ impl Runner<'_> {
     fn try_run(&self) -> Result<RunResult, Reason> {
         let key = self.reply.session().ok_or(Reason::SessionInvalid)?;
         let agent = key.agent;
-        // Without its switches a broken config allows nothing that is not allowed anyway.
+        // A broken config counts as an empty one, which allows nothing extra.
         let config = Config::read().unwrap_or_default();
         let session = session_store::read(self.paths, key);
         if config.resume.live == Live::Pane
@@ -138,7 +138,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Asked for by the user, or by whoever ends us.
+    /// Returns whether the user, or the process that ends this one, has asked for a stop.
     fn is_stopping(&self) -> bool {
         stop::is_asked() || inbox::is_stop_requested(self.paths, &self.reply.id)
     }
@@ -157,7 +157,7 @@ impl Runner<'_> {
             std::io::ErrorKind::NotFound => Reason::ProgramMissing,
             _ => Reason::NotStarted,
         })?;
-        // Elsewhere the child has done so itself, before it became the agent.
+        // Elsewhere the child has done this itself, before it became the agent.
         #[cfg(windows)]
         let _ = inbox::save_agent(self.paths, &self.reply.id, child.id(), call.way, clock::now());
         let end = agent::wait(child, || self.is_stopping()).map_err(|_| Reason::NotStarted)?;
@@ -181,21 +181,22 @@ impl Runner<'_> {
         Ok(RunResult { stdout_bytes, stderr_bytes, ..result })
     }
 
-    /// How an agent ended says less than what its turn has left behind.
+    /// Corrects the result by the traces of the turn, which are better evidence than the agent's
+    /// end.
     fn by_evidence(&self, call: &Call<'_>, result: RunResult) -> RunResult {
         let never_ran = matches!(result.reason, Some(Reason::SessionUnknown));
         if call.way == Way::Queue || never_ran {
             return result;
         }
-        // Hooks outlive an agent that is killed.
+        // Hooks outlive a killed agent.
         while inbox::is_hook_running(&self.reply.id) {
             std::thread::sleep(LOOK_AGAIN);
         }
         judge_failure(&evidence(self.paths, self.reply), result)
     }
 
-    /// What the agent printed when no hook has seen a turn end: a slash command, or an agent without
-    /// our hooks. Nobody else will tell of it, unless its rollouts do.
+    /// Returns the agent's output if no hook has seen a turn end: a slash command, or an agent
+    /// without Turnbridge's hooks. No other source reports it, except the agent's rollouts.
     fn unseen_output(&self, agent: Agent, streams: &Streams) -> Option<String> {
         let is_unseen =
             !agent.tells_turns_by_rollouts() && !inbox::has_ended(self.paths, &self.reply.id);
@@ -233,7 +234,7 @@ impl Runner<'_> {
     }
 }
 
-/// The session lies in the folder that its Claude was started with.
+/// Sets the folder with which the session's Claude was started, because it contains the session.
 fn set_claude_folder(command: &mut Command, session: Option<&Session>) {
     let Some(run) = session.and_then(Session::current_run) else { return };
     match &run.host.config_dir {
@@ -242,7 +243,7 @@ fn set_claude_folder(command: &mut Command, session: Option<&Session>) {
     };
 }
 
-/// A thread lies in the home of the Codex that made it.
+/// Sets the home of the Codex that made the thread, because it contains the thread.
 fn set_codex_home(command: &mut Command, session: Option<&Session>) {
     if let Some(home) = home_of(session) {
         command.env("CODEX_HOME", home);
@@ -253,7 +254,8 @@ fn home_of(session: Option<&Session>) -> Option<PathBuf> {
     codex_rollouts::home_of(Path::new(session?.transcript_path.as_deref()?))
 }
 
-/// The folder in which a session was started is not always the one that its last turn ended in.
+/// Returns the folder for the run. The folder in which a session was started may differ from the
+/// one in which its last turn ended.
 fn folder_of<'a>(agent: Agent, session: Option<&'a Session>, reply: &'a Reply) -> Option<&'a str> {
     let of_session = session.and_then(Session::project_dir);
     let of_reply = reply.cwd.as_deref();
@@ -300,7 +302,7 @@ fn reason_of(refusal: Refusal) -> Reason {
     }
 }
 
-/// SLV-83: what happened, in ids, words and lengths.
+/// Logs the run in ids, words and lengths (SLV-83).
 fn log(paths: &StatePaths, reply: &Reply, result: &RunResult, begun: Instant) {
     let mut fields: Vec<(&str, Field)> = vec![
         ("program", "turnbridge run-reply".into()),

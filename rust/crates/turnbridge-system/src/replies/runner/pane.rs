@@ -1,5 +1,6 @@
-//! A reply typed into the terminal in which its session is open (`resume.live = "pane"`): pasted, so
-//! that line ends send nothing off, once the agent there has nothing to do and reads its terminal alone.
+//! Types a reply into the terminal in which its session is open (`resume.live = "pane"`). It is
+//! pasted, so that line ends submit nothing, once the agent there is idle and alone reads its
+//! terminal.
 
 use std::time::{Duration, Instant};
 
@@ -14,12 +15,12 @@ use super::{LOOK_AGAIN, Runner};
 use crate::replies::runs::{TypingPlace, is_open, place_to_type_into};
 use crate::terminals::{self, Pasted};
 
-/// For a prompt to be seen by its hook after it was pasted.
+/// The timeout for the prompt's hook after the paste.
 const SEEN_WITHIN: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Runner<'_> {
-    /// `None`: nobody has the session open (any more), and it can be run.
+    /// Returns `None` if no terminal has the session open (any more), so that it can be run.
     pub fn type_into_pane(&self, key: &SessionKey) -> Option<RunResult> {
         while is_open(self.paths, key, clock::now()) {
             if self.is_stopping() {
@@ -33,15 +34,15 @@ impl Runner<'_> {
         None
     }
 
-    /// Where it can be typed now.
+    /// Returns where the reply can be typed now.
     fn place(&self, key: &SessionKey) -> Option<TypingPlace> {
         let config_dir = claude_config_dir();
         place_to_type_into(self.paths, key, config_dir.as_deref(), clock::now())
     }
 
-    /// Pasting half of it and pasting all of it look alike from here, so that only what a hook has
-    /// seen counts as done. `None`: nothing was typed, because the agent has left its terminal to
-    /// somebody else.
+    /// Pastes the reply. Half a paste looks like a whole one from here, so only a prompt that a
+    /// hook has seen counts as done. Returns `None` if nothing was typed, because another program
+    /// reads the terminal now.
     fn paste(&self, key: &SessionKey, place: &TypingPlace) -> Option<RunResult> {
         let begun = clock::now();
         let text = typed(&self.reply.text);
@@ -51,7 +52,7 @@ impl Runner<'_> {
             Pasted::Partly => false,
             Pasted::Not => return None,
         };
-        // A command of Claude's own fires no hook.
+        // Claude's built-in commands fire no hook.
         let is_command = text.starts_with('/');
         let is_seen = is_pasted && (is_command || self.wait_until_seen(key, begun));
         let outcome = if is_seen { Outcome::HandedOver } else { Outcome::Uncertain };
@@ -79,7 +80,8 @@ impl Runner<'_> {
     }
 }
 
-/// A prompt, whatever it begins with: `!` would run the rest in a shell, `#` keep it as a memory.
+/// Returns the text as a prompt, whatever it begins with: `!` would run the rest in a shell, `#`
+/// store it as a memory.
 fn typed(text: &str) -> String {
     let text = text.trim_end().replace("\r\n", "\n").replace('\r', "\n");
     let text: String = text.chars().filter(|c| !c.is_control() || "\n\t".contains(*c)).collect();

@@ -1,5 +1,5 @@
-//! Whether this process was asked to end (SIGTERM, SIGINT). It then ends the agent and writes down
-//! that it did, instead of leaving it behind.
+//! Records whether a signal has asked this process to end (SIGTERM, SIGINT). It then ends the agent
+//! and records that, instead of leaving it behind.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,11 +16,11 @@ pub fn listen() {
     }
     for signal in [libc::SIGTERM, libc::SIGINT] {
         let handler: extern "C" fn(libc::c_int) = note;
-        // SAFETY: the handler does nothing but store to an atomic, which a handler may.
+        // SAFETY: the handler only stores to an atomic, which a handler may do.
         unsafe { libc::signal(signal, handler as libc::sighandler_t) };
     }
 }
 
-/// There `<id>.stop` is what asks.
+/// Does nothing: on such systems only `<id>.stop` asks for the end.
 #[cfg(not(unix))]
 pub fn listen() {}

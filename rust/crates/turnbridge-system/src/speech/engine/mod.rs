@@ -1,7 +1,7 @@
-//! The programs that speak, as data: their names, and what they are called with.
+//! The programs that speak, as data: their names and their arguments.
 //!
-//! Nothing goes through a shell. The text goes over stdin wherever the program can take it: an
-//! argument is seen by every user of the machine, and Linux limits its length.
+//! No call uses a shell. The text is passed over stdin if the program supports that: every user of
+//! the machine can see an argument, and Linux limits its length.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use turnbridge_core::text::spoken_text::{Language, Utterance};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// macOS. Other systems have programs of this name that are no such thing.
+    /// The program of macOS. Other systems have other programs by this name.
     Say,
     /// The front end of speech-dispatcher. It plays only.
     SpdSay,
     EspeakNg,
-    /// System.Speech, which only Windows PowerShell has. It is reached from WSL too.
+    /// System.Speech, which only Windows PowerShell has. WSL can run it too.
     PowerShell,
 }
 
-/// How a text is to be spoken; what is absent is up to the engine.
+/// How a text is spoken; the engine decides on absent values.
 #[derive(Debug, Clone, Default)]
 pub struct Manner {
     pub japanese: Option<String>,
@@ -40,7 +40,7 @@ impl Manner {
 pub enum Target<'a> {
     /// The program ends when its sound has ended.
     Play,
-    /// A WAV file. [`Engine::writes_to_stdout`] says who does not take a path.
+    /// A WAV file. [`Engine::writes_to_stdout`] returns whether the engine takes no path.
     Write(&'a Path),
 }
 
@@ -53,8 +53,9 @@ pub struct Call {
 /// Linux allows 128 KiB for one argument.
 const LONGEST_ARGUMENT: usize = 100_000;
 
-/// The first line says how to speak, the second which voice, the third at which rate, the fourth
-/// whether to write; then comes the text. None of it is ever part of the script.
+/// The script. It reads the culture from the first line, the voice from the second, the rate from
+/// the third, whether to write from the fourth; then the text. None of it is ever part of the
+/// script.
 const POWERSHELL_SCRIPT: &str = "\
 $ErrorActionPreference = 'Stop'
 Add-Type -AssemblyName System.Speech
@@ -80,7 +81,7 @@ if ($target -eq 'write') {
 ";
 
 impl Engine {
-    /// In the order in which they are looked for.
+    /// Returns the engines in the order in which they are searched for.
     pub fn of_this_system() -> &'static [Engine] {
         if cfg!(target_os = "macos") {
             &[Engine::Say, Engine::EspeakNg]
@@ -119,7 +120,8 @@ impl Engine {
         self != Engine::SpdSay
     }
 
-    /// A path of WSL means nothing to a Windows program.
+    /// Returns whether the engine writes to stdout, because a path of WSL means nothing to a
+    /// Windows program.
     pub fn writes_to_stdout(self) -> bool {
         self == Engine::PowerShell
     }
@@ -134,12 +136,12 @@ impl Engine {
     }
 }
 
-/// The engines that are here and where each lies, the best first.
+/// Returns the installed engines and their paths, the best first.
 pub fn find(
     folders: impl Iterator<Item = PathBuf>,
     fits: impl Fn(Engine) -> bool,
 ) -> Vec<(Engine, PathBuf)> {
-    // A relative folder would run what lies in the agent's project.
+    // A relative folder would run a program of the agent's project.
     let folders: Vec<_> = folders.filter(|folder| folder.is_absolute()).collect();
     let place = |engine: Engine| {
         let mut paths = folders.iter().map(|folder| folder.join(engine.file_name()));
@@ -189,7 +191,7 @@ fn spd_say(utterance: &Utterance, manner: &Manner) -> Call {
     if let Some(rate) = manner.words_per_minute {
         arguments.extend(["-r".into(), spd_say_rate(rate).to_string().into()]);
     }
-    // Without it the program ends at once, and nobody knows when the sound does.
+    // Without this option the program ends immediately, and the end of the sound is unknown.
     arguments.push("--wait".into());
     arguments.extend(["--".into(), utterance.text.as_str().into()]);
     Call { arguments, stdin: String::new() }
@@ -229,14 +231,16 @@ pub fn code(language: Language) -> &'static str {
     }
 }
 
-/// From -100 to 100; speech-dispatcher makes 80, 170 and 390 words a minute of -100, 0 and 100.
+/// Converts to a rate from -100 to 100; speech-dispatcher makes 80, 170 and 390 words a minute of
+/// -100, 0 and 100.
 fn spd_say_rate(words_per_minute: u16) -> i32 {
     let difference = i32::from(words_per_minute) - 170;
     let range = if difference < 0 { 90 } else { 220 };
     (difference * 100 / range).clamp(-100, 100)
 }
 
-/// From -10 to 10; every ten steps are three times as fast, and 0 is about 180 words a minute.
+/// Converts to a rate from -10 to 10; every ten steps are three times as fast, and 0 is about 180
+/// words a minute.
 fn power_shell_rate(words_per_minute: u16) -> i32 {
     let steps = 10.0 * (f64::from(words_per_minute) / 180.0).log(3.0);
     steps.round().clamp(-10.0, 10.0) as i32

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The arguments in one line, then what goes over stdin.
+/// Returns the arguments in one line, then the text for stdin.
 fn shown(engine: Engine, language: Language, manner: &Manner, target: Target<'_>) -> String {
     let utterance = Utterance { language, text: "-x $(id) 'q'".to_owned() };
     let call = engine.call(&utterance, manner, target);
