@@ -1,13 +1,14 @@
 //! What delivery needs of a channel. Everything that is the same for all of them (order, retries,
 //! progress on the disk) lies in `delivery`.
 
+use std::io;
 use std::time::Duration;
 
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::notices::progress::Message;
 
-use crate::delivery::deliverer::Obstacle;
+use crate::channels::obstacle::Obstacle;
 
 /// A way to reach the person. Slack is one.
 pub trait Channel {
@@ -34,8 +35,11 @@ pub trait Channel {
     /// Looks for a message that may have been posted, and returns its name if it has been.
     fn find(&mut self, wanted: &ChannelSearch<'_>) -> Result<Option<String>, ChannelError>;
 
-    /// Returns whether people can answer there: the thread of a notice then leads to its session.
-    fn takes_replies(&self) -> bool;
+    /// Saves that the thread of a notice leads to its session, once, so that a reply there finds it.
+    /// A channel on which people cannot answer saves nothing.
+    fn keep_route(&mut self, _notice: &Notice, _place: &str, _parent: &str) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A channel that can be used. Deliveries have a thread of their own.

@@ -2,6 +2,7 @@
 
 pub mod channel;
 pub mod listener;
+pub mod obstacle;
 pub mod slack;
 
 use std::sync::mpsc::Sender;
@@ -9,8 +10,8 @@ use std::sync::mpsc::Sender;
 use turnbridge_config::{ChannelConfig, Config};
 use turnbridge_store::paths::StatePaths;
 
+use crate::channels::obstacle::Obstacle;
 use crate::daemon::event::Event;
-use crate::delivery::deliverer::Obstacle;
 use channel::OpenChannel;
 use listener::Listener;
 use slack::slack_channel::SlackChannel;

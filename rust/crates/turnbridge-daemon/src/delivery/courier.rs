@@ -12,7 +12,8 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;
 use turnbridge_store::{clock, log};
 
-use crate::delivery::deliverer::{Deliverer, Obstacle};
+use crate::channels::obstacle::Obstacle;
+use crate::delivery::deliverer::Deliverer;
 
 /// Nothing depends on it: a file that no watcher has told of is found by then.
 const RESCAN: Duration = Duration::from_secs(30);

@@ -1,44 +1,17 @@
 //! Delivers what is queued, by one config.
 
+use turnbridge_config::Config;
 use turnbridge_config::slack_connection::speed_up;
-use turnbridge_config::{Config, Problem};
 use turnbridge_core::ids::ChannelName;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;
 
 use crate::channels;
 use crate::channels::channel::OpenChannel;
+use crate::channels::obstacle::Obstacle;
+use crate::delivery::left_alone::LeftAlone;
 use crate::delivery::one_delivery::RealPace;
 use crate::delivery::{Drained, drain};
-
-/// Why something cannot be delivered at all.
-#[derive(Debug, Clone)]
-pub struct Obstacle {
-    pub text: String,
-    pub hint: String,
-}
-
-impl Obstacle {
-    pub fn new(text: impl Into<String>, hint: impl Into<String>) -> Obstacle {
-        Obstacle { text: text.into(), hint: hint.into() }
-    }
-
-    fn not_configured(channel: &ChannelName) -> Obstacle {
-        match *channel == ChannelName::SLACK {
-            true => Obstacle::new("no Slack is configured", "set `slack.bot_token` in config.toml"),
-            false => Obstacle::new(
-                format!("the channel `{channel}` is not configured"),
-                "look at config.toml",
-            ),
-        }
-    }
-}
-
-impl From<Problem> for Obstacle {
-    fn from(problem: Problem) -> Obstacle {
-        Obstacle::new(problem.to_string(), problem.hint)
-    }
-}
 
 /// Delivers by one config, as often as it is asked to.
 pub struct Deliverer {
@@ -46,11 +19,13 @@ pub struct Deliverer {
     /// Those that could be opened.
     channels: Vec<OpenChannel>,
     pace: RealPace,
+    left_alone: LeftAlone,
 }
 
 impl Deliverer {
     pub fn new(config: Config) -> Deliverer {
-        Deliverer { config, channels: Vec::new(), pace: RealPace::hasty(speed_up()) }
+        let (pace, left_alone) = (RealPace::hasty(speed_up()), LeftAlone::default());
+        Deliverer { config, channels: Vec::new(), pace, left_alone }
     }
 
     /// Delivers on every channel that can be used. Returns an obstacle if a notice waits for another one
@@ -59,6 +34,10 @@ impl Deliverer {
         let mut obstacles = self.refresh_channels();
         obstacles.extend(self.open_channels(paths));
         let drained = drain(paths, &mut self.channels, &self.pace).map_err(unreadable)?;
+        self.left_alone.log(paths);
+        if ChannelName::KNOWN.iter().all(|name| self.is_open(name)) {
+            return Ok(drained);
+        }
         let waiting = outbox::schedules(paths).map_err(unreadable)?;
         let is_missed =
             |name: &ChannelName| ChannelName::KNOWN.contains(name) && !self.is_open(name);

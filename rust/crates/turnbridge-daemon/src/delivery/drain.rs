@@ -9,18 +9,15 @@ use turnbridge_core::ids::{Agent, ChannelName};
 use turnbridge_core::notices::notice::{Notice, NoticeKind};
 use turnbridge_core::notices::progress::Progress;
 use turnbridge_core::notices::retry_plan::{postpone, time_until_due};
-use turnbridge_core::notices::route::Route;
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::files::bounded_file;
 use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_store::state::folder_trust;
 use turnbridge_store::state::outbox::{self, Entry, Waiting};
-use turnbridge_store::state::{folder_trust, newer_files, routes};
 use turnbridge_store::{clock, log};
 
 use crate::channels::channel::{Channel, FoundTexts, OpenChannel};
-use crate::channels::slack::machine::machine;
 use crate::delivery::one_delivery::{Delivery, Keep, Pace, Trouble};
 
 const FLUSHED_WITHIN: Duration = Duration::from_secs(1);
@@ -62,8 +59,6 @@ pub fn drain(
         drop(lock);
         // What was queued while we held the lock has seen us at work and woken nobody.
         if round.due()?.is_empty() {
-            log_newer(paths);
-            log_unreadable(paths);
             let _ = outbox::prune(paths, SystemTime::now());
             return Ok(drained);
         }
@@ -166,27 +161,6 @@ impl Round<'_> {
     }
 }
 
-/// They wait for a notifier that knows them.
-fn log_newer(paths: &StatePaths) {
-    for path in newer_files::find_in(&paths.outbox_dir()) {
-        let fields = [("file", path.display().to_string().into())];
-        let message = format!("a notice was {NEWER}");
-        log::write_log(&paths.notify_log(), clock::now(), "warn", &message, &fields);
-    }
-}
-
-/// From the beginning again, what has arrived would arrive twice.
-fn log_unreadable(paths: &StatePaths) {
-    for path in outbox::unreadable_progress(paths).unwrap_or_default() {
-        let fields = [
-            ("file", path.display().to_string().into()),
-            ("hint", "remove it to send the notice from its beginning".into()),
-        ];
-        let message = "the progress of a notice cannot be read";
-        log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);
-    }
-}
-
 /// Fixes what is sent, at the first attempt. `false`: nothing is. A turn whose prompt its rollout
 /// does not tell is no user's (SLV-63, X10).
 fn prepare(notice: &Notice, progress: &mut Progress, channel: &dyn Channel) -> bool {
@@ -261,34 +235,6 @@ impl Keep for Files<'_> {
     fn save(&mut self, progress: &Progress) -> std::io::Result<()> {
         outbox::save_progress(self.paths, &self.notice.id, self.channel, progress)
     }
-
-    fn save_route(&mut self, channel: &str, thread_ts: &str) -> std::io::Result<()> {
-        keep_route(self.paths, self.notice, channel, thread_ts)
-    }
-}
-
-/// Keeps which session a thread that was posted for a notice leads to, once. A kill between this line
-/// and the mark that it is there must not make a second one.
-pub fn keep_route(
-    paths: &StatePaths,
-    notice: &Notice,
-    channel: &str,
-    thread_ts: &str,
-) -> std::io::Result<()> {
-    if notice.kind == NoticeKind::Problem || notice.thread_on(&ChannelName::SLACK).is_some() {
-        // It leads to no session, or the thread has its route.
-        return Ok(());
-    }
-    if routes::read(paths)?.iter().any(|route| route.is_of(channel, thread_ts)) {
-        return Ok(());
-    }
-    let route = Route {
-        turn_id: notice.turn_id.clone(),
-        cwd: notice.cwd.clone(),
-        machine: machine(paths).ok().map(|machine| machine.id),
-        ..Route::new(channel, thread_ts, notice.session.clone(), clock::now())
-    };
-    routes::append(paths, &route)
 }
 
 fn log_untold(paths: &StatePaths, notice: &Notice) {

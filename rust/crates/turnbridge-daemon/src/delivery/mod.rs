@@ -8,11 +8,12 @@
 pub(crate) mod courier;
 pub mod deliverer;
 mod drain;
+mod left_alone;
 pub mod notifier;
 pub mod one_delivery;
 pub mod retry;
 
-pub use drain::{Drained, drain, keep_route};
+pub use drain::{Drained, drain};
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,8 @@ use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::{prune, recovery};
 use turnbridge_store::{clock, log};
 
-use super::deliverer::{Deliverer, Obstacle};
+use super::deliverer::Deliverer;
+use crate::channels::obstacle::Obstacle;
 use crate::delivery::Drained;
 
 /// The whole of `turnbridge-notify`: it never fails whoever started it.

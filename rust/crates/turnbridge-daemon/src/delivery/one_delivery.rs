@@ -53,10 +53,9 @@ pub struct Delivery<'a> {
     pub pace: &'a dyn Pace,
 }
 
-/// Keeps what must not be forgotten: `Progress` before and after every call, and the route.
+/// Saves the progress before and after every call.
 pub trait Keep {
     fn save(&mut self, progress: &Progress) -> std::io::Result<()>;
-    fn save_route(&mut self, place: &str, parent: &str) -> std::io::Result<()>;
 }
 
 impl Delivery<'_> {
@@ -185,10 +184,8 @@ impl Delivery<'_> {
         else {
             return Ok(());
         };
-        if self.channel.takes_replies() {
-            let saved = keep.save_route(place, &parent.clone());
-            saved.map_err(|error| Trouble::Files(error.to_string()))?;
-        }
+        let saved = self.channel.keep_route(self.notice, place, parent);
+        saved.map_err(|error| Trouble::Files(error.to_string()))?;
         self.progress.route_saved = true;
         self.save(keep)
     }

@@ -4,8 +4,8 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;
 
 use super::Drained;
-use super::deliverer::Obstacle;
 use super::notifier::deliver;
+use crate::channels::obstacle::Obstacle;
 
 /// Returns what came of every notice in the outbox.
 pub fn retry_all(paths: &StatePaths) -> Result<Drained, Obstacle> {

@@ -77,8 +77,8 @@ pub fn plan_registering(target: &Target, mode: Mode) -> Result<Registering<'_>> 
             with_us: Box::new(move |current| {
                 Ok(planned(current, &argv, mode)?.applied_to(current.text_or_empty()))
             }),
-            // This reads the chain's file, which is rewritten before, so that a damaged one does
-            // not prevent the registration.
+            // This reads the chain's file. A registration that writes the file does so before, so
+            // that a damaged one does not prevent it.
             without_us: Box::new(move |current| {
                 Ok(removal(&paths, current)?.applied_to(current.text_or_empty()))
             }),

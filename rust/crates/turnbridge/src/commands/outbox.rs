@@ -79,11 +79,14 @@ fn entries(paths: &StatePaths) -> Result<impl Iterator<Item = Entry>> {
 
 fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
     let entries = entries(paths)?;
+    let unreadable = outbox::unreadable(paths).context("could not read the outbox")?;
     if as_json {
         let all: Vec<_> = entries.map(|entry| to_json(&entry)).collect();
-        return print(&json!({"version": 1, "notices": all}).to_string());
+        let unreadable: Vec<_> = unreadable.iter().map(|path| path.display().to_string()).collect();
+        let shown = json!({"version": 1, "notices": all, "unreadable": unreadable});
+        return print(&shown.to_string());
     }
-    let mut is_empty = true;
+    let mut is_empty = unreadable.is_empty();
     for Entry { notice, channel, progress } in entries {
         is_empty = false;
         let on = match channel == ChannelName::SLACK && notice.channels().count() == 1 {
@@ -97,6 +100,9 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
         if let Some(error) = &progress.last_error {
             print(&format!("  {}", one_line(error)))?;
         }
+    }
+    for path in unreadable {
+        print(&format!("`{}` cannot be read, and its notice waits for you", path.display()))?;
     }
     if is_empty { print("nothing waits to be delivered") } else { Ok(()) }
 }

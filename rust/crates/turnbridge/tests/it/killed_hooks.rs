@@ -186,6 +186,25 @@ fn a_turn_that_cannot_be_noted_as_held_is_not_held() {
     killing.assert_told_and_recorded_once("the lock is free");
 }
 
+/// Sent again from its beginning, what has arrived would arrive twice.
+#[test]
+fn a_notice_whose_progress_cannot_be_read_waits_for_a_person_and_is_listed() {
+    let killing = Killing::new();
+    killing.prompt();
+    assert_silent_success(&killing.stop("plugin", None));
+    let outbox = killing.world.hermetic.state_dir().join("outbox");
+    let mut files = fs::read_dir(&outbox).unwrap().map(|file| file.unwrap().path());
+    let notice = files.find(|path| path.extension().is_some_and(|end| end == "json")).unwrap();
+    let progress = notice.with_extension("slack.progress");
+    fs::write(&progress, "{").unwrap();
+    let shown = killing.world.turnbridge(&["outbox"]);
+    let listed = format!("`{}` cannot be read, and its notice waits for you\n", progress.display());
+    assert_eq!(shown, listed);
+    let list = killing.world.turnbridge(&["outbox", "--json"]);
+    let list: Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(list["unreadable"], json!([progress]));
+}
+
 #[test]
 fn a_whole_notice_that_is_not_in_its_place_is_adopted_and_half_of_one_is_not() {
     let killing = Killing::new();

@@ -7,4 +7,5 @@ pub mod machine;
 pub(crate) mod plan;
 pub(crate) mod route_table;
 pub(crate) mod slack_channel;
+pub(crate) mod slack_route;
 pub(crate) mod slack_side;

@@ -18,10 +18,10 @@ use super::asker::{self, Order};
 use super::ears::Ears;
 use super::hearing::{Hearing, Marks, adopt_inbox};
 use crate::channels::listener::Listener;
+use crate::channels::obstacle::Obstacle;
 use crate::channels::slack::machine::machine;
 use crate::daemon::event::Event;
 use crate::daemon::log::DaemonLog;
-use crate::delivery::deliverer::Obstacle;
 
 /// Slack allows an app so many sockets.
 const MOST_LISTENERS: usize = 10;

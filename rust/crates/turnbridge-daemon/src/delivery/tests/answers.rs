@@ -56,9 +56,8 @@ fn a_short_wait_that_slack_asks_for_is_slept_and_a_long_one_is_for_the_next_atte
 #[test]
 fn slv_32_the_route_is_kept_when_the_parent_has_arrived_and_not_only_at_the_end() {
     let mut channel = Scripted { refuses_answers: true, ..Scripted::default() };
-    let disk = Disk::default();
-    assert!(attempt(&mut channel, &disk).0.is_err());
-    assert_eq!(*disk.routes.borrow(), ["1.000000"]);
+    assert!(attempt(&mut channel, &Disk::default()).0.is_err());
+    assert_eq!(channel.routes, ["1.000000"]);
 }
 
 #[test]

@@ -93,10 +93,6 @@ impl Channel for FileChannel {
         let at = self.lines().iter().position(|line| line["id"] == wanted.id);
         Ok(at.map(|at| at + 1).filter(|line| *line >= oldest).map(|line| line.to_string()))
     }
-
-    fn takes_replies(&self) -> bool {
-        false
-    }
 }
 
 struct Two {

@@ -42,6 +42,7 @@ impl Dice {
 
 struct Faulty<'a> {
     taken: &'a RefCell<Vec<Taken>>,
+    routes: &'a RefCell<Vec<String>>,
     dice: &'a Dice,
     /// Of twelve calls so many fail.
     faults: u64,
@@ -127,8 +128,12 @@ impl Channel for Faulty<'_> {
         Ok(position.map(|position| format!("{}.000000", position + 1)))
     }
 
-    fn takes_replies(&self) -> bool {
-        true
+    fn keep_route(&mut self, _: &Notice, _: &str, parent: &str) -> std::io::Result<()> {
+        let mut routes = self.routes.borrow_mut();
+        if !routes.iter().any(|route| route == parent) {
+            routes.push(parent.to_owned());
+        }
+        Ok(())
     }
 }
 
@@ -142,20 +147,11 @@ impl Pace for Hurry {
 #[derive(Default)]
 struct Disk {
     progress: RefCell<Option<Progress>>,
-    routes: RefCell<Vec<String>>,
 }
 
 impl Keep for &Disk {
     fn save(&mut self, progress: &Progress) -> std::io::Result<()> {
         *self.progress.borrow_mut() = Some(progress.clone());
-        Ok(())
-    }
-
-    fn save_route(&mut self, _: &str, thread_ts: &str) -> std::io::Result<()> {
-        let mut routes = self.routes.borrow_mut();
-        if !routes.iter().any(|route| route == thread_ts) {
-            routes.push(thread_ts.to_owned());
-        }
         Ok(())
     }
 }
@@ -196,9 +192,10 @@ fn a_notice_of_which_nothing_was_sent_goes_to_whom_the_config_names_now() {
     let begun =
         |intent| Progress { channel: Some("D0OLD".to_owned()), intent, ..Progress::default() };
     for (progress, channel) in [(begun(false), "D1"), (begun(true), "D0OLD")] {
-        let (taken, dice) = (RefCell::new(Vec::new()), Dice(Cell::new(1)));
-        let mut slack = Faulty { taken: &taken, dice: &dice, faults: 0, life: Cell::new(u32::MAX) };
-        let disk = Disk { progress: RefCell::new(Some(progress)), ..Disk::default() };
+        let (taken, routes, dice) = (RefCell::default(), RefCell::default(), Dice(Cell::new(1)));
+        let life = Cell::new(u32::MAX);
+        let mut slack = Faulty { taken: &taken, routes: &routes, dice: &dice, faults: 0, life };
+        let disk = Disk { progress: RefCell::new(Some(progress)) };
         assert!(matches!(attempt(&notice(), &disk, &mut slack), Some(Ok(()))));
         assert_eq!(disk.progress.borrow().as_ref().unwrap().channel.as_deref(), Some(channel));
     }
@@ -222,14 +219,15 @@ fn check_deliveries(notice: &Notice, thread_ts: impl Fn(usize) -> Option<&'stati
     let mut kills = 0;
     for seed in 1..2_000_u64 {
         let dice = Dice(Cell::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
-        let taken = RefCell::new(Vec::new());
+        let (taken, routes) = (RefCell::default(), RefCell::default());
         let disk = Disk::default();
         for round in 0.. {
             assert!(round < 500, "seed {seed}: it never arrives");
             // The dust settles in the end.
             let faults = if round < 40 { dice.roll(9) } else { 0 };
             let life = if round < 40 { dice.roll(12) as u32 } else { 1_000 };
-            let mut slack = Faulty { taken: &taken, dice: &dice, faults, life: Cell::new(life) };
+            let life = Cell::new(life);
+            let mut slack = Faulty { taken: &taken, routes: &routes, dice: &dice, faults, life };
             match attempt(notice, &disk, &mut slack) {
                 Some(Ok(())) => break,
                 Some(Err(_)) => {}
@@ -246,7 +244,7 @@ fn check_deliveries(notice: &Notice, thread_ts: impl Fn(usize) -> Option<&'stati
             })
             .collect();
         assert_eq!(*taken.borrow(), expected, "seed {seed}");
-        assert_eq!(*disk.routes.borrow(), ["1.000000"], "seed {seed}");
+        assert_eq!(*routes.borrow(), ["1.000000"], "seed {seed}");
     }
     assert!(kills > 1_000, "only {kills} kills");
 }

@@ -10,6 +10,8 @@ pub struct Scripted {
     pub refusals: VecDeque<ChannelError>,
     /// The texts of all posts, those that were refused too.
     pub posts: Vec<String>,
+    /// The parents of the threads that lead to a session.
+    pub routes: Vec<String>,
     /// Takes the parent only.
     pub refuses_answers: bool,
 }
@@ -50,8 +52,9 @@ impl Channel for Scripted {
         Ok(None)
     }
 
-    fn takes_replies(&self) -> bool {
-        true
+    fn keep_route(&mut self, _: &Notice, _: &str, parent: &str) -> std::io::Result<()> {
+        self.routes.push(parent.to_owned());
+        Ok(())
     }
 }
 

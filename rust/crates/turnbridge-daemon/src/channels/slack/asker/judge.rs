@@ -20,7 +20,7 @@ use turnbridge_store::state::outbox;
 
 use super::{Asker, Trouble};
 use crate::channels::slack::ears::describe;
-use crate::delivery::keep_route;
+use crate::channels::slack::slack_route::keep_route;
 
 impl Asker {
     /// The threads of ours for which something waits, with the newest of it.

@@ -1,5 +1,6 @@
 //! Slack, as delivery uses it: opens the direct message, posts, and finds what may have arrived.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use turnbridge_config::slack_connection::{account, speed_up, web_api};
@@ -17,9 +18,10 @@ use turnbridge_store::state::{routes, slack_place};
 use crate::channels::channel::{
     Channel, ChannelError, ChannelPost, ChannelSearch, FoundTexts, ThreadStart,
 };
+use crate::channels::obstacle::Obstacle;
 use crate::channels::slack::machine::machine;
 use crate::channels::slack::plan::{Settings, plan};
-use crate::delivery::deliverer::Obstacle;
+use crate::channels::slack::slack_route::keep_route;
 
 /// Slack needs a moment to show what it has taken.
 const SHOWS_WITHIN: Duration = Duration::from_millis(300);
@@ -170,8 +172,8 @@ impl Channel for SlackChannel {
         Ok(self.api.find_message(&self.token, place, parent, oldest, id)?)
     }
 
-    fn takes_replies(&self) -> bool {
-        true
+    fn keep_route(&mut self, notice: &Notice, place: &str, parent: &str) -> io::Result<()> {
+        keep_route(&self.paths, notice, place, parent)
     }
 }
 

@@ -33,7 +33,7 @@ fn stopped(number: u32) -> EventKind {
     }
 }
 
-fn agent() -> ToolCall {
+fn tool_call() -> ToolCall {
     ToolCall { tool: "Bash".to_owned(), id: Some("a".to_owned()), input: 0 }
 }
 
@@ -66,7 +66,7 @@ fn hooks_and_rollout_together_make_one_turn_and_one_state() {
                 &world,
                 "PreToolUse",
                 number,
-                EventKind::ToolStarting { call: agent(), skill: None, server: None },
+                EventKind::ToolStarting { call: tool_call(), skill: None, server: None },
             );
             assert_eq!(world.state(THREAD), "working");
             pass(SECOND);
@@ -74,7 +74,7 @@ fn hooks_and_rollout_together_make_one_turn_and_one_state() {
                 &world,
                 "PostToolUse",
                 number,
-                EventKind::ToolEnded { call: agent(), speak: None },
+                EventKind::ToolEnded { call: tool_call(), speak: None },
             );
             write(&mut follower, answered("a"));
             pass(SECOND);
@@ -114,7 +114,7 @@ fn turns_that_hooks_told_while_no_daemon_lived_do_not_turn_the_state_back() {
         &world,
         "PreToolUse",
         3,
-        EventKind::ToolStarting { call: agent(), skill: None, server: None },
+        EventKind::ToolStarting { call: tool_call(), skill: None, server: None },
     );
     let before = world.session(THREAD);
     let (mut follower, told) = world.open_telling();
@@ -141,7 +141,7 @@ fn the_end_of_the_turn_that_the_session_is_in_is_never_late() {
     let failed = ended(1).replacen("\"last", "\"error\":{\"message\":\"m\"},\"last", 1);
     append(&path, failed);
     pass(SECOND);
-    hook(&world, "PostToolUse", 1, EventKind::ToolEnded { call: agent(), speak: None });
+    hook(&world, "PostToolUse", 1, EventKind::ToolEnded { call: tool_call(), speak: None });
     follower.changed(&path);
     assert_eq!(world.state(THREAD), "failed");
 }
