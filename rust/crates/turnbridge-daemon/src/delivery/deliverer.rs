@@ -1,4 +1,4 @@
-//! Delivers what is queued, by one config.
+//! Delivers the queued notices with one config.
 
 use turnbridge_config::slack_connection::speed_up;
 use turnbridge_config::{Config, Problem};
@@ -11,7 +11,7 @@ use crate::channels::channel::OpenChannel;
 use crate::delivery::one_delivery::RealPace;
 use crate::delivery::{Drained, drain};
 
-/// Why something cannot be delivered at all.
+/// The reason why no notice can be delivered.
 #[derive(Debug, Clone)]
 pub struct Obstacle {
     pub text: String,
@@ -40,10 +40,10 @@ impl From<Problem> for Obstacle {
     }
 }
 
-/// Delivers by one config, as often as it is asked to.
+/// The open channels of one config, for any number of deliveries.
 pub struct Deliverer {
     config: Config,
-    /// Those that could be opened.
+    /// The channels that could be opened.
     channels: Vec<OpenChannel>,
     pace: RealPace,
 }
@@ -53,7 +53,7 @@ impl Deliverer {
         Deliverer { config, channels: Vec::new(), pace: RealPace::hasty(speed_up()) }
     }
 
-    /// Delivers on every channel that can be used. Returns an obstacle if a notice waits for another one
+    /// Delivers on every usable channel. Returns an obstacle if a notice waits for another channel
     /// that this version knows.
     pub fn deliver(&mut self, paths: &StatePaths) -> Result<Drained, Obstacle> {
         let mut obstacles = self.refresh_channels();
@@ -76,7 +76,7 @@ impl Deliverer {
         self.channels.iter().any(|open| open.name() == *name)
     }
 
-    /// Closes what can no longer be used, and returns why.
+    /// Closes channels that are no longer usable, and returns why.
     fn refresh_channels(&mut self) -> Vec<(ChannelName, Obstacle)> {
         let mut obstacles = Vec::new();
         self.channels.retain_mut(|channel| match channel.refresh() {
@@ -89,7 +89,7 @@ impl Deliverer {
         obstacles
     }
 
-    /// Opens what is not open yet. Returns what stands in the way of the others.
+    /// Opens the channels that are not open yet. Returns the obstacles of the others.
     fn open_channels(&mut self, paths: &StatePaths) -> Vec<(ChannelName, Obstacle)> {
         let missing = self.config.channels.iter().filter(|(name, _)| !self.is_open(name));
         let opened: Vec<_> = missing

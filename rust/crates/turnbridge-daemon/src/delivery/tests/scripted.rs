@@ -1,4 +1,4 @@
-//! A channel that refuses posts as it is told, and takes them afterwards.
+//! A channel that refuses a given list of posts, and accepts all later ones.
 
 use std::collections::VecDeque;
 
@@ -8,9 +8,9 @@ use super::*;
 pub struct Scripted {
     pub name: Option<ChannelName>,
     pub refusals: VecDeque<ChannelError>,
-    /// The texts of all posts, those that were refused too.
+    /// The texts of all posts, including refused ones.
     pub posts: Vec<String>,
-    /// Takes the parent only.
+    /// Accepts only the parent.
     pub refuses_answers: bool,
 }
 
@@ -55,7 +55,7 @@ impl Channel for Scripted {
     }
 }
 
-/// Writes down what would have been slept.
+/// Records sleeps instead of sleeping.
 #[derive(Default)]
 pub struct Clockwork(pub RefCell<Vec<Duration>>);
 
