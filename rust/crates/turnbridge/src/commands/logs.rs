@@ -1,4 +1,4 @@
-//! `turnbridge logs`: what happened, for people.
+//! `turnbridge logs`: prints the logs for users.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -15,7 +15,7 @@ use turnbridge_store::paths::StatePaths;
 
 use crate::output;
 
-/// More than anybody reads.
+/// The number of bytes read from the end of a log.
 const TAIL: u64 = 1 << 20;
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let skipped = usize::from(length > tail.len() as u64);
         lines.extend(text.lines().skip(skipped).map(|line| ((*name).to_owned(), line.to_owned())));
     }
-    // Several logs in the order of their times.
+    // Merges several logs in the order of their times.
     lines.sort_by_key(|(_, line)| time_of(line));
     let skipped = lines.len().saturating_sub(arguments.lines);
     for (name, line) in &lines[skipped..] {
@@ -85,7 +85,7 @@ fn follow(arguments: &Arguments, files: &[(&'static str, PathBuf)]) -> Result<()
         std::thread::sleep(LOOK_EVERY);
         for ((name, path), seen) in files.iter().zip(&mut seen) {
             let now = length(path);
-            // A shorter one was rotated away.
+            // A shorter file means that the log was rotated.
             if now < *seen {
                 *seen = 0;
             }

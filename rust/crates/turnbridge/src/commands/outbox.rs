@@ -1,4 +1,4 @@
-//! `turnbridge outbox`: notices that have not arrived yet.
+//! `turnbridge outbox`: shows, retries or drops notices that have not arrived yet.
 
 use std::io::Write;
 
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// One at a time, oldest first.
+/// Reads the entries one at a time, oldest first.
 fn entries(paths: &StatePaths) -> Result<impl Iterator<Item = Entry>> {
     let folder = paths.outbox_dir();
     outbox::oldest_first(paths).with_context(|| format!("could not read `{}`", folder.display()))
@@ -99,7 +99,7 @@ fn find_id(paths: &StatePaths, id: &str) -> Result<String> {
     }
 }
 
-/// People type what tells ids apart, not the tool in front.
+/// Returns the id without its tool: users type only the distinctive part.
 fn tail(id: &str) -> &str {
     id.split_once('-').map_or(id, |(_, tail)| tail)
 }

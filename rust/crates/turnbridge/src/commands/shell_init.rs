@@ -1,5 +1,5 @@
-//! `turnbridge shell-init SHELL`: the script by which a shell tells what happens in its pane. The
-//! scripts are files of their own beside this one; only the path of this program is put in.
+//! `turnbridge shell-init SHELL`: prints the script by which a shell reports events of its pane.
+//! The scripts are separate files beside this one; only the path of this executable is inserted.
 
 use std::io::Write;
 
@@ -32,7 +32,7 @@ enum Shell {
     Pwsh,
 }
 
-/// Where the path stands in a script.
+/// The placeholder of the path in a script.
 const PLACE: &str = "@TURNBRIDGE@";
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -52,13 +52,13 @@ fn script(shell: Shell, program: &str) -> String {
     script.replacen(PLACE, &quoted(shell, program), 1)
 }
 
-/// As one word of the shell, whatever is in it.
+/// Quotes any text as one word of the shell.
 fn quoted(shell: Shell, text: &str) -> String {
     match shell {
         Shell::Zsh | Shell::Bash => single_quoted(text),
         Shell::Fish => format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'")),
         Shell::Pwsh => {
-            // It takes typographic quotes for plain ones.
+            // PowerShell treats typographic quotes like plain ones.
             let double = |letter: char| match letter {
                 '\'' | '\u{2018}'..='\u{201b}' => format!("{letter}{letter}"),
                 _ => letter.to_string(),
@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// Nothing here can parse PowerShell; what can be seen without is that quotes and braces match.
+    /// The tests have no parser of PowerShell; they check only that quotes and braces match.
     #[test]
     fn the_script_for_powershell_closes_what_it_opens() {
         let script = script(Shell::Pwsh, "C:\\it's\\turnbridge.exe");

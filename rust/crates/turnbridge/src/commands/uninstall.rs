@@ -1,5 +1,5 @@
-//! `turnbridge uninstall`: undoes what set-up did. Each step is tried, whatever became of the one
-//! before; what is kept of your files is deleted only when they have been given back.
+//! `turnbridge uninstall`: reverts the set-up. It tries each step, whether or not the one before
+//! succeeded. It deletes the backups of the user's files only after it has restored the files.
 
 use std::fs;
 use std::io;
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if dry_run {
         return Ok(());
     }
-    // Whose they are cannot be told for sure, and they are the last word on what was.
+    // The backups stay: their owner is uncertain, and they are the last copy of the original.
     for file in [claude_hooks::settings_file()?, codex_notify::config_file(&paths)?] {
         let backup = file.backup_path();
         if backup.exists() {
@@ -111,8 +111,8 @@ fn stop_daemon(paths: &StatePaths, dry_run: bool) -> Result<()> {
     daemon::stop(paths)
 }
 
-/// What was changed from another `CLAUDE_CONFIG_DIR` or in a distribution of WSL is not found by
-/// itself; what we keep about it must not be deleted while it is changed.
+/// Finds changed files that the automatic steps do not find: those of another `CLAUDE_CONFIG_DIR`
+/// or a WSL distribution. Their records must stay while the files are changed.
 fn check_elsewhere(paths: &StatePaths) -> Result<()> {
     let mut left = changed_files(paths).context("could not read the state folder")?;
     let own = [claude_hooks::settings_file()?, codex_notify::config_file(paths)?];
@@ -126,7 +126,7 @@ fn check_elsewhere(paths: &StatePaths) -> Result<()> {
     Err(anyhow!("{} still call us; {hint}", left.join(", ")))
 }
 
-/// What is ours alone. The config's folder may hold what is not.
+/// Returns the paths that are Turnbridge's alone. The config's folder may contain other files.
 fn purged(paths: &StatePaths) -> Result<Vec<PathBuf>> {
     let config = config::path()?;
     let lock = config.with_file_name("config.toml.lock");

@@ -1,5 +1,5 @@
-//! `turnbridge wsl codex-homes`: the daemon of Windows reads the threads of a distribution's Codex
-//! too (KT-18).
+//! `turnbridge wsl codex-homes`: lets the daemon of Windows read the threads of a distribution's
+//! Codex too (KT-18).
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub fn run(names: &[String], consent: Consent) -> Result<()> {
         }
     }
     let path = config::path()?;
-    // Only the list is shown: the file may hold tokens.
+    // Shows only the list, because the file may contain tokens.
     let before: String = homes.iter().map(|home| line(&home.display().to_string())).collect();
     let after = missing.iter().fold(before.clone(), |lines, home| lines + &line(home));
     match consent.ask(&path, Some(&before), Some(&after))? {
@@ -45,7 +45,7 @@ fn line(home: &str) -> String {
     format!("[codex] homes: {home}\n")
 }
 
-/// Nobody has asked for a distribution to be started that is not named.
+/// Selects the distributions. One that the user did not name is never started.
 fn chosen(distributions: &Distributions, names: &[String]) -> Result<Vec<DistributionName>> {
     if !names.is_empty() {
         return names.iter().map(|name| distributions.named(name)).collect();
@@ -62,7 +62,7 @@ fn chosen(distributions: &Distributions, names: &[String]) -> Result<Vec<Distrib
     Ok(chosen)
 }
 
-/// The folder of a distribution's Codex as Windows names it; `None`: there is none.
+/// Returns the folder of a distribution's Codex as a Windows path, or `None` if it does not exist.
 pub fn home_of(distribution: &Distribution) -> Result<Option<PathBuf>> {
     let home = distribution.path(&distribution.environment.codex_home())?;
     Ok(Some(home).filter(|home| home.is_dir()))

@@ -1,5 +1,5 @@
-//! `turnbridge wsl` in Windows: the distributions, and how each that runs is set up. Looking into one
-//! that is stopped would start it, so that is left to the commands that name it.
+//! `turnbridge wsl` in Windows: the distributions, and the set-up of each running one. A look into
+//! a stopped one would start it, so only commands that name it do so.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -14,15 +14,15 @@ use crate::config;
 use crate::consent::say;
 use crate::failure::note;
 
-/// How one distribution is set up.
+/// The set-up of one distribution.
 struct Report {
     home: String,
     settings: String,
     /// `yes`, `no`, `partly`, or `unreadable`.
     hooks: &'static str,
-    /// Where our programs lie, and their version.
+    /// The folder of Turnbridge's programs, and their version.
     turnbridge: Option<(String, String)>,
-    /// `None`: no Codex has been run there.
+    /// Codex's home, or `None` if no Codex has run there.
     codex_home: Option<String>,
     /// The daemon reads the threads there.
     codex_is_followed: bool,
@@ -88,7 +88,8 @@ fn report(distributions: &Distributions, name: DistributionName) -> Result<Repor
     })
 }
 
-/// Whether the settings call us. Without programs there, whatever calls us calls nobody.
+/// Returns whether the settings call Turnbridge. Without executables there, a registered call would
+/// start no program.
 fn registered(target: &Target, is_installed: bool) -> Result<&'static str> {
     let registration = match is_installed {
         true => Wanted::default().registration(target, &config::read_or_default(), note)?,
