@@ -1,5 +1,5 @@
-//! Counts what goes against the order of the code: modules that import from the commands, commands that
-//! use the daemon's crate, and files that lie directly in the core. A limit below may only shrink.
+//! Counts violations of the code's order: modules that import from the commands, commands that use
+//! the daemon's crate, and files directly in the core. A limit below may only shrink.
 
 use std::fs;
 use std::path::Path;
@@ -8,14 +8,14 @@ use anyhow::{Context, Result};
 
 use super::{rust_files, shipped_lines};
 
-/// Lines outside of `commands/` that import from it.
+/// The number of lines outside of `commands/` that import from it.
 const UPWARD_IMPORTS: usize = 0;
 
-/// Lines of the command line that name the daemon's crate: it runs the daemon, delivers once in its place, and
-/// signs browsers in to its board.
+/// The number of the command line's lines that name the daemon's crate: it runs the daemon,
+/// delivers once in its place, and signs browsers in to its board.
 const USES_OF_THE_DAEMON: usize = 6;
 
-/// Files directly in the core's `src`.
+/// The number of files directly in the core's `src`.
 const FILES_IN_CORE: usize = 6;
 
 pub fn problems(repository: &Path) -> Result<Vec<String>> {
