@@ -1,10 +1,10 @@
-//! The plugin's manifests in the eyes of the real claude.
+//! The plugin's manifests, checked by the real claude.
 
 use crate::support::gates;
 use crate::support::packages;
 use crate::support::world::{World, repository};
 
-/// Told to look at a folder, it looks at the marketplace alone.
+/// For a folder it checks only the marketplace.
 #[test]
 fn claude_finds_nothing_wrong_with_the_plugin_in_any_of_its_layouts() {
     let Some(claude) = gates::fast() else { return };

@@ -1,5 +1,5 @@
-//! Hooks from the plugin, from settings.json, and from both at once: every event counts once
-//! (DESIGN section 4, claiming; X5: both install modes register the same set).
+//! Hooks from the plugin, from settings.json, and from both: every event counts once (DESIGN
+//! section 4, claiming; X5: both install modes register the same set).
 
 use std::fs;
 use std::path::PathBuf;
@@ -97,10 +97,10 @@ fn check_dialog(claude: Claude, registered: Registered) {
     world.assert_no_problems();
 }
 
-/// Something of the user's, oddly written.
+/// A setting of the user's with unusual formatting.
 const SETTINGS: &str = "{\t\"includeCoAuthoredBy\" : false }\r\n";
 
-/// As a user registers them; `form` is how Claude is told what to run.
+/// Registers like a user; `form` selects how Claude calls the hooks.
 #[track_caller]
 fn register_in_settings(world: &World, form: &str) {
     fs::write(settings_path(world), SETTINGS).expect("write settings.json");
@@ -109,7 +109,7 @@ fn register_in_settings(world: &World, form: &str) {
     assert!(text.contains("--origin"), "{text}");
 }
 
-/// Every byte of the user's is back.
+/// Removes the hooks, and checks that every byte of the user's is back.
 #[track_caller]
 fn take_out_of_settings(world: &World) {
     hooks(world, &["remove", "--yes"]);

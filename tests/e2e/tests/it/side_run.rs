@@ -11,7 +11,7 @@ use crate::support::patience::wait_for;
 use crate::support::terminal::{Terminal, state_of};
 use crate::support::world::{Which, World, stdout_of};
 
-/// DESIGN section 4: a session has runs, and the end of one is not the end of the other.
+/// DESIGN section 4: a session has runs, and the end of one does not end another.
 #[test]
 fn a_resumed_run_beside_the_terminal_leaves_its_session_alive() {
     let Some(claude) = gates::slow() else { return };
