@@ -19,7 +19,8 @@ use turnbridge_store::state::{inbox, outbox, routes, turn_store};
 
 use crate::support::world::{SESSION, World, payload};
 
-/// An escape sequence, C1 controls, line ends, direction marks, zero-width characters, a forged line.
+/// An escape sequence, C1 controls, line ends, direction marks, zero-width characters, and a forged
+/// line.
 const HOSTILE: &str = "a\u{1b}]0;x\u{7}\u{9b}31m\u{85}\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{feff}\u{2060}\u{e0041}\u{2028}\r\u{7f}\nhint: forged";
 
 fn hostile_project(world: &World) -> PathBuf {
