@@ -96,8 +96,8 @@ impl SlackApi {
         self.server.shared.lock().faults.push(method, faults);
     }
 
-    /// Makes every later call fail whose method is `method`, or any with `*`, and whose argument
-    /// has this value.
+    /// Makes every later call of `method` fail whose argument has this value, or any value with
+    /// `*`.
     pub fn fail_where(&self, method: &str, argument: &str, value: &str, fault: Fault) {
         self.server.shared.lock().faults.push_where(method, argument, value, fault);
     }

@@ -44,7 +44,7 @@ pub fn list(program: &Path, folder: &Path) -> Result<Vec<Listed>, String> {
     let mut command = Command::new(program);
     command.arg("app-server").current_dir(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // Blocks the server's update checks at GitHub and chatgpt.com: the response needs no network.
+    // Blocks the server's requests to GitHub and chatgpt.com: the response needs no network.
     for variable in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env(variable, NOWHERE).env(variable.to_ascii_lowercase(), NOWHERE);
     }

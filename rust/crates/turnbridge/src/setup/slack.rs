@@ -142,7 +142,7 @@ impl SlackStep<'_> {
         let granted = identity.scopes.unwrap_or_default();
         let is_missing = |scope: &&str| !granted.iter().any(|granted| granted == scope);
         let missing: Vec<_> = BOT_SCOPES.into_iter().filter(is_missing).collect();
-        // If a server returns no scopes, the later calls that need them will fail clearly.
+        // If a server returns no scopes, the later calls that need them will show it.
         if !granted.is_empty() && !missing.is_empty() {
             let missing = missing.join(", ");
             return Err(self

@@ -30,7 +30,7 @@ impl Observer {
         self.follower.pulse(now)
     }
 
-    /// Makes one pass. The daemon calls it every fifth of a second.
+    /// Makes one pass. The daemon calls it up to every fifth of a second.
     pub fn check(&mut self, now: Timestamp) -> Vec<Happening> {
         let mut happenings = Vec::new();
         for key in self.follower.due(now) {

@@ -37,7 +37,7 @@ const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 const BUFFER: usize = 64 << 10;
 
 pub struct Settings {
-    /// Absolute paths as `homes` returns them.
+    /// Codex's homes from the config.
     pub homes: Vec<PathBuf>,
     pub paths: StatePaths,
     /// Returns whether a process holds the writer lock of a thread in a home. Returns `None` if
@@ -65,7 +65,7 @@ pub struct Follower {
     files: BTreeMap<PathBuf, Followed>,
     /// Files that are not in `files` had been read to their end at this time.
     seen_at: Timestamp,
-    /// Homes without a stored position: their content is old.
+    /// Homes that are not in the stored positions: their content is old.
     new_homes: BTreeSet<PathBuf>,
     buffer: Vec<u8>,
     is_dirty: bool,

@@ -5,7 +5,7 @@
 //! A prompt is `<name>, <words>`: `work=300` (milliseconds), `exit=3` (fails without a hook),
 //! `api-error` (fails with StopFailure), `no-hooks`, `long` (an answer of many parts),
 //! `kill-hook=Stop/0.0031`, which kills that hook after this many seconds, and `freeze-hook=…`,
-//! which suspends it instead, for longer than other processes wait for its locks.
+//! which suspends it then, for longer than other processes wait for its locks.
 
 use std::fs;
 use std::path::Path;
