@@ -51,11 +51,11 @@ pub struct FoundTexts {
     pub answer: Option<String>,
 }
 
-/// The place of a new thread, and a lower limit for the age of its messages.
+/// The place of a new thread, and a lower limit for the times of its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadStart {
     pub place: String,
-    /// The name of a message that is older than everything posted from now on.
+    /// The name of a message. No later post is older than it.
     pub after: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub struct ChannelPost<'a> {
 pub struct ChannelSearch<'a> {
     pub place: &'a str,
     pub parent: Option<&'a str>,
-    /// The lower limit of its age.
+    /// The lower limit of its time, as a message's name.
     pub oldest: Option<&'a str>,
     pub id: &'a str,
 }

@@ -316,7 +316,7 @@ impl Asker {
         self.telling.trouble(trouble);
     }
 
-    /// Returns the direct message. It and the workspace are fetched once in the daemon's life.
+    /// Returns the direct message. This thread fetches it and the workspace only once.
     fn find_place(&mut self) -> Result<String, Trouble> {
         if let (true, Some(place)) = (self.has_place, self.hearing.place()) {
             return Ok(place.channel);
