@@ -1,6 +1,7 @@
-//! On Linux with glibc the two hook executables are linked statically, the others are not: a dynamic start alone
-//! costs a hook a third more, while `turnbridge` needs the system's own name resolution. Cargo knows one way of linking
-//! for all executables of a package (`+crt-static`), so this adds what differs (docs/decisions/0012).
+//! Links the two hook executables statically on Linux with glibc, and no others. A dynamic start
+//! alone costs a hook a third more, while `turnbridge` needs the system's name resolution. Cargo
+//! has one linkage for all executables of a package (`+crt-static`), so this adds the difference
+//! (docs/decisions/0012).
 
 use std::env;
 use std::fs;
@@ -10,7 +11,8 @@ use std::process::Command;
 
 const HOOKS: [&str; 2] = ["turnbridge-status", "turnbridge-stop-gate"];
 
-/// What rustc asks for as a shared library (`-lgcc_s`, `-lc`, `-lm`), and in which archives it is found instead.
+/// The libraries that rustc requests as shared (`-lgcc_s`, `-lc`, `-lm`), and the archives that
+/// replace them.
 const SHARED: [&str; 3] = ["gcc_s", "c", "m"];
 const ARCHIVES: [&str; 4] = ["libgcc_eh.a", "libgcc.a", "libm.a", "libc.a"];
 
@@ -38,7 +40,8 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// For what ships, and only when this machine's compiler links it: another one's archives are not ours to find.
+/// Returns whether to link statically: in a release build for this machine's own target, because
+/// archives of another target cannot be found.
 fn is_wanted() -> bool {
     let variable = |name: &str| env::var(name).unwrap_or_default();
     variable("PROFILE") == "release"
@@ -48,7 +51,7 @@ fn is_wanted() -> bool {
         && !variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static")
 }
 
-/// The compiler answers with the name alone when it has no such file.
+/// Finds an archive. The compiler prints the bare name if it has no such file.
 fn find(name: &str) -> Option<PathBuf> {
     let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
     let output = Command::new(compiler).arg(format!("-print-file-name={name}")).output().ok()?;
@@ -56,7 +59,8 @@ fn find(name: &str) -> Option<PathBuf> {
     path.is_absolute().then_some(path).filter(|path| path.is_file())
 }
 
-/// Linker scripts under the names of the shared libraries, in a folder that is searched before the system's.
+/// Writes linker scripts under the names of the shared libraries into a folder that is searched
+/// before the system's.
 fn redirect(folder: &Path, archives: &[PathBuf]) -> io::Result<()> {
     let paths: Vec<String> =
         archives.iter().map(|path| format!("\"{}\"", path.display())).collect();

@@ -1,5 +1,5 @@
-//! Chores of the workspace: `cargo xtask tidy`, `cargo xtask manifests`, `cargo xtask bench`,
-//! `cargo xtask mutants`.
+//! The workspace's development commands: `cargo xtask tidy`, `cargo xtask manifests`, `cargo xtask
+//! bench`, `cargo xtask mutants`.
 
 #[cfg(unix)]
 mod bench;

@@ -1,7 +1,7 @@
-//! Manifests that are made from something else: the plugin's `hooks/*.json` from the core's table of
-//! hook events, and those of a release archive, `packaging/archive/`, from the checkout's. An archive is a plugin with its executables
-//! beside the manifests, where installers look for them, and its own marketplace. So they are the
-//! checkout's files but for that; `cargo xtask tidy` says when they are not.
+//! Generates manifests: the plugin's `hooks/*.json` from the core's table of hook events, and those
+//! of a release archive, `packaging/archive/`, from the checkout's. An archive is a plugin with its
+//! executables beside the manifests, where installers look for them, and its own marketplace. Its
+//! files otherwise equal the checkout's; `cargo xtask tidy` reports differences.
 
 use std::fs;
 
@@ -16,10 +16,10 @@ pub const FOLDER: &str = "packaging/archive";
 
 const MARKETPLACE: &str = ".claude-plugin/marketplace.json";
 
-/// Those that call executables, besides the hooks of every agent.
+/// The manifests that call executables, besides the hooks of every agent.
 const CALLING: [&str; 2] = [".claude-plugin/plugin.json", ".codex-plugin/plugin.json"];
 
-/// Writes all of them anew.
+/// Writes all generated files.
 pub fn run() -> Result<String> {
     for agent in Agent::ALL {
         let path = repository().join(hook_manifest::path(agent));
@@ -34,7 +34,7 @@ pub fn run() -> Result<String> {
     Ok(format!("wrote hooks/*.json and the manifests in {FOLDER}/\n"))
 }
 
-/// Those that are not what they are made from.
+/// Returns the files that differ from their source.
 pub fn problems(address: &str) -> Vec<String> {
     let hooks = Agent::ALL.map(|agent| (hook_manifest::path(agent), hook_manifest::text(agent)));
     let mut problems = differing(&hooks, |name| read(name).ok(), "the table of hook events");
@@ -73,13 +73,13 @@ fn read(name: &str) -> Result<String> {
     fs::read_to_string(repository().join(name)).with_context(|| format!("could not read `{name}`"))
 }
 
-/// Both ways of writing a path, the second escaped for JSON.
+/// Removes `bin/` from both forms of a path; the second is escaped for JSON.
 fn without_bin(text: &str) -> String {
     text.replace("/bin/turnbridge", "/turnbridge").replace(r"\\bin\\turnbridge", r"\\turnbridge")
 }
 
-/// The checkout's sends people to the branch that holds a release; a release is there itself. It is a `url`, because Codex
-/// does not know the kind `github` (seen with 0.166.0).
+/// Replaces the source: the checkout's names the branch that contains a release; a release names
+/// itself. It is a `url`, because Codex does not know the kind `github` (seen with 0.166.0).
 fn with_own_source(text: &str, address: &str) -> Result<String> {
     let branch = format!(r#"{{ "source": "url", "url": "{address}.git", "ref": "plugin" }}"#);
     if text.matches(&branch).count() != 1 {

@@ -1,4 +1,4 @@
-//! The workspace as `cargo metadata` sees it.
+//! The workspace as `cargo metadata` returns it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 pub struct Workspace {
-    /// Of the repository on the web, as the manifest of what ships has it.
+    /// The repository's web address from the manifest of the shipped package.
     pub address: String,
-    /// For each package of ours everything that it links, itself excluded, dev-dependencies not
-    /// counted.
+    /// For each package of the workspace all packages that it links, without itself and without
+    /// dev-dependencies.
     pub links: BTreeMap<String, BTreeSet<String>>,
-    /// For each package of ours what its manifest names, dev-dependencies not counted.
+    /// For each package of the workspace the names in its manifest, without dev-dependencies.
     pub names: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// The top of the repository.
+/// Returns the top of the repository.
 pub fn repository() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }

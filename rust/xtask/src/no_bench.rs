@@ -1,4 +1,4 @@
-//! The bench where there is none.
+//! The bench of systems without one.
 
 use anyhow::{Result, bail};
 

@@ -1,4 +1,4 @@
-//! A real browser, driven by `tests/board/drive.mjs`: one order a line, one answer a line.
+//! A real browser, driven by `tests/board/drive.mjs`: one command per line, one response per line.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// Another browser than the system's.
+/// The environment variable that names another browser than the system's.
 const CHROMIUM: &str = "TURNBRIDGE_TEST_CHROMIUM";
 
 pub struct Browser {
@@ -37,7 +37,7 @@ impl Browser {
         Browser { process, orders, answers }
     }
 
-    /// Does what `tests/board/drive.mjs` has a name for.
+    /// Executes a command of `tests/board/drive.mjs`.
     #[track_caller]
     pub fn order(&mut self, name: &str, values: Value) -> Value {
         let mut order = values;
@@ -57,7 +57,7 @@ impl Browser {
         self.order("open", json!({ "url": url }));
     }
 
-    /// Waits for an element with these words in it; gives all of its words.
+    /// Waits for an element that contains these words. Returns its whole text.
     #[track_caller]
     pub fn wait_for(&mut self, selector: &str, text: &str) -> String {
         let answer = self.order("wait", json!({ "selector": selector, "text": text }));
@@ -96,7 +96,8 @@ impl Browser {
         self.order("screenshot", json!({ "path": path }));
     }
 
-    /// The page has asked nobody but the daemon, complained of nothing, and hides its token.
+    /// Asserts that the page made requests only to the daemon, reported no errors, and hides its
+    /// token.
     #[track_caller]
     pub fn assert_quiet(&mut self, url: &str) {
         let (address, token) = url.split_once('#').expect("a token");
@@ -113,7 +114,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It closes the browser when nothing more can come.
+        // The closed input makes it close the browser.
         drop(self.orders.take());
         let _ = self.process.wait();
     }

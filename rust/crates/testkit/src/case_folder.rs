@@ -1,11 +1,12 @@
-//! Folders of recorded cases: one folder for each case, numbered (`07-spaces-before-commas`), with what goes in
-//! and what must come out. `UPDATE_CASES=1 cargo test …` writes what comes out, to be read as a diff.
+//! Folders of recorded cases: one numbered folder per case (`07-spaces-before-commas`) with its
+//! input and expected output. `UPDATE_CASES=1 cargo test …` writes the output, to be reviewed as a
+//! diff.
 //!
-//! Crates that may not depend on anything take this file in by `#[path]`.
+//! Crates that may not have dependencies include this file by `#[path]`.
 
 use std::path::{Path, PathBuf};
 
-/// Switches from comparing to writing.
+/// The environment variable that switches from comparing to writing.
 const UPDATE: &str = "UPDATE_CASES";
 
 pub struct Case {
@@ -13,8 +14,8 @@ pub struct Case {
     is_updated: bool,
 }
 
-/// The cases of a folder by their numbers. None may be missing, and none may have a file that is not in
-/// `files`: nobody would compare it.
+/// Returns the cases of a folder by their numbers. It fails on a missing case, and on a file that
+/// is not in `files`, because no test would compare it.
 #[track_caller]
 pub fn cases(folder: &str, files: &[&str]) -> Vec<Case> {
     #[allow(clippy::disallowed_methods, reason = "a test is told what to do")]
@@ -40,13 +41,14 @@ impl Case {
         self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// A file that every case has.
+    /// Reads a file that every case has.
     #[track_caller]
     pub fn input(&self, file: &str) -> String {
         self.read(file).unwrap_or_else(|| panic!("{}: `{file}` is missing", self.name()))
     }
 
-    /// Compares a file with what came out, or writes it. `None`: there must be no such file.
+    /// Compares a file with the actual output, or writes it. `None` means that the file must not
+    /// exist.
     #[track_caller]
     pub fn expect(&self, file: &str, actual: Option<&str>) {
         if self.is_updated {

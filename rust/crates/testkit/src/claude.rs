@@ -1,5 +1,5 @@
-//! The real Claude Code, made to run offline against a loopback model and to ask no questions at its start.
-//! Which plugin and which prompt it gets is the test's matter; the terminal it needs is in `tmux.rs`.
+//! The real Claude Code, set up to run offline against a loopback model without questions at its
+//! start. The test selects plugin and prompt; `tmux.rs` provides the terminal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,11 @@ use crate::hermetic::Hermetic;
 use crate::messages_api::MessagesApi;
 use crate::pinned::{Wanted, version_in};
 
-/// Names the `claude` to test with: a program, a version, or `oldest`.
+/// The environment variable that names the `claude` to test: a program, a version, or `oldest`.
 const VARIABLE: &str = "TURNBRIDGE_TEST_CLAUDE";
 
-/// Claude asks before it uses an API key from the environment, unless the key's last 20 characters are approved.
+/// Claude asks before it uses an API key from the environment, unless the key's last 20 characters
+/// are approved.
 const API_KEY: &str = "dummy";
 
 pub struct Claude {
@@ -22,8 +23,9 @@ pub struct Claude {
 }
 
 impl Claude {
-    /// What `TURNBRIDGE_TEST_CLAUDE` names, else the one that `npm ci` put into `tests/claude`. `None` if that one is
-    /// not there: tests then say that they were skipped.
+    /// Finds the program of `TURNBRIDGE_TEST_CLAUDE`, else the one that `npm ci` put into
+    /// `tests/claude`. Returns `None` if the latter does not exist: tests then report that they
+    /// were skipped.
     #[track_caller]
     pub fn find() -> Option<Claude> {
         let wanted = Wanted::by(VARIABLE);
@@ -37,7 +39,7 @@ impl Claude {
         program.map(|program| Claude { program })
     }
 
-    /// As `--version` says.
+    /// Returns the version that `--version` prints.
     #[track_caller]
     pub fn version(&self) -> [u32; 3] {
         let output = Command::new(&self.program).arg("--version").output().expect("run claude");
@@ -49,7 +51,8 @@ impl Claude {
         &self.program
     }
 
-    /// Claude in the hermetic environment and project folder, talking to `api` only and never retrying.
+    /// Returns a command for Claude in the hermetic environment and project folder. It calls only
+    /// `api` and never retries.
     pub fn command(&self, hermetic: &Hermetic, api: &MessagesApi) -> Command {
         let mut command = hermetic.command(&self.program);
         command.env("ANTHROPIC_BASE_URL", api.base_url()).env("ANTHROPIC_API_KEY", API_KEY);
@@ -65,8 +68,9 @@ impl Claude {
         command
     }
 
-    /// Answers, for `project`, all that an interactive claude asks at its first start: theme, key and trust.
-    /// With `CLAUDE_CONFIG_DIR` set, as it is in a `Hermetic`, claude reads `.claude.json` from that folder.
+    /// Stores the answers for `project` to all questions of an interactive claude's first start:
+    /// theme, key and trust. If `CLAUDE_CONFIG_DIR` is set, as in a `Hermetic`, claude reads
+    /// `.claude.json` from that folder.
     #[track_caller]
     pub fn accept_first_start(&self, hermetic: &Hermetic, project: &Path) {
         let path = hermetic.claude_config_dir().join(".claude.json");
@@ -88,8 +92,8 @@ impl Claude {
         self.ask_for_permissions(hermetic);
     }
 
-    /// Makes an interactive claude ask before it runs something, unless the user's settings say how. Of itself a later
-    /// one lets a model decide, which there is none of behind a loopback API.
+    /// Makes an interactive claude ask before it runs something, unless the user's settings decide.
+    /// By default a later one lets a model decide, which a loopback API does not have.
     fn ask_for_permissions(&self, hermetic: &Hermetic) {
         let path = hermetic.claude_config_dir().join("settings.json");
         let mut settings: Value = match fs::read(&path) {
@@ -104,7 +108,8 @@ impl Claude {
     }
 }
 
-/// What npm puts into `.bin` on Windows is a script; the program itself has this name on every system.
+/// Finds the executable. npm's `.bin` contains a script on Windows; the executable itself has this
+/// name on every system.
 fn installed(modules: &Path) -> Option<PathBuf> {
     let program = match cfg!(windows) {
         true => modules.join("@anthropic-ai/claude-code/bin/claude.exe"),

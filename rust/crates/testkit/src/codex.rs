@@ -1,9 +1,9 @@
-//! The real Codex, made to run offline against a loopback model and to ask no questions at its start.
-//! Which prompt it gets and what else stands in its configuration is the test's matter.
+//! The real Codex, set up to run offline against a loopback model without questions at its start.
+//! The test selects prompt and other configuration.
 //!
-//! A provider on loopback does not keep Codex from the network: it also looks for plugins at GitHub and chatgpt.com.
-//! They are switched off here, and whatever remains (the terminal asks GitHub for news) is sent to the loopback model as
-//! its proxy, which refuses it.
+//! A provider on loopback does not keep Codex from the network: it also looks for plugins at GitHub
+//! and chatgpt.com. These are switched off here. All remaining requests (the terminal's update
+//! check at GitHub) go to the loopback model as proxy, which refuses them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,14 @@ use crate::hermetic::Hermetic;
 use crate::pinned::{Wanted, version_in};
 use crate::responses_api::ResponsesApi;
 
-/// Names the `codex` to test with: a program, a version, or `oldest`.
+/// The environment variable that names the `codex` to test: a program, a version, or `oldest`.
 const VARIABLE: &str = "TURNBRIDGE_TEST_CODEX";
 
-/// Known to the pinned version, and one that calls its tools by name: later ones write code that does.
+/// A model that the pinned version knows and that calls its tools by name. Later models write code
+/// that does.
 const MODEL: &str = "gpt-5.5";
 
-/// What the terminal would propose instead at its start, if it had not been declined.
+/// The model that the terminal would propose at its start if it had not been declined.
 const NEXT_MODEL: &str = "gpt-6-sol";
 
 pub struct Codex {
@@ -29,8 +30,9 @@ pub struct Codex {
 }
 
 impl Codex {
-    /// What `TURNBRIDGE_TEST_CODEX` names, else the one that `npm ci` put into `tests/codex`. `None` if that one is
-    /// not there: tests then say that they were skipped.
+    /// Finds the program of `TURNBRIDGE_TEST_CODEX`, else the one that `npm ci` put into
+    /// `tests/codex`. Returns `None` if the latter does not exist: tests then report that they were
+    /// skipped.
     #[track_caller]
     pub fn find() -> Option<Codex> {
         let wanted = Wanted::by(VARIABLE);
@@ -44,7 +46,7 @@ impl Codex {
         program.map(|program| Codex { program })
     }
 
-    /// As `--version` says.
+    /// Returns the version that `--version` prints.
     #[track_caller]
     pub fn version(&self) -> [u32; 3] {
         let output = Command::new(&self.program).arg("--version").output().expect("run codex");
@@ -56,9 +58,10 @@ impl Codex {
         &self.program
     }
 
-    /// Codex in the hermetic environment and project folder, talking to `api` only. Without more arguments it needs a
-    /// terminal; it is then no client of a daemon, which would outlive the test (`--enable daemon_auto_start`). Its `config.toml` is written unless
-    /// there is one, which then has to name `api`; see [`Codex::configure`].
+    /// Returns a command for Codex in the hermetic environment and project folder, which calls only
+    /// `api`. Without more arguments it needs a terminal. It is never a client of a daemon, which
+    /// would outlive the test (`--enable daemon_auto_start`). It writes `config.toml` unless one
+    /// exists, which must then name `api`; see [`Codex::configure`].
     #[track_caller]
     pub fn command(&self, hermetic: &Hermetic, api: &ResponsesApi) -> Command {
         let path = config_path(hermetic);
@@ -76,7 +79,7 @@ impl Codex {
         command
     }
 
-    /// `codex exec` with its events as JSON lines on standard output, and nothing to read.
+    /// Returns `codex exec` with its events as JSON lines on standard output, and empty input.
     #[track_caller]
     pub fn exec(&self, hermetic: &Hermetic, api: &ResponsesApi, prompt: &str) -> Command {
         let mut command = self.command(hermetic, api);
@@ -84,14 +87,14 @@ impl Codex {
         command
     }
 
-    /// Makes a whole new `config.toml`, which begins with `top`: keys such as `notify`, outside of any table.
-    /// Tables can be added by the test to what was written.
+    /// Writes a complete new `config.toml` that begins with `top`: keys such as `notify` outside of
+    /// any table. The test can append tables.
     #[track_caller]
     pub fn configure(&self, hermetic: &Hermetic, api: &ResponsesApi, top: &str) {
         let base_url = api.base_url();
         let project = hermetic.project();
         let project = project.display();
-        // A literal key, because a path on Windows has backslashes.
+        // A literal key, because a Windows path contains backslashes.
         let config = format!(
             r#"{top}
 model = "{MODEL}"
@@ -123,7 +126,7 @@ trust_level = "trusted"
             .unwrap_or_else(|error| panic!("write `{}`: {error}", path.display()));
     }
 
-    /// The files of all threads, oldest first.
+    /// Returns the files of all threads, oldest first.
     pub fn rollouts(&self, hermetic: &Hermetic) -> Vec<PathBuf> {
         let mut folders = vec![hermetic.codex_home().join("sessions")];
         for _year_month_day in 0..3 {
@@ -135,7 +138,7 @@ trust_level = "trusted"
     }
 }
 
-/// The records of one thread; a last line that is still being written is left out.
+/// Reads the records of one thread, without an incomplete last line.
 #[track_caller]
 pub fn read_rollout(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path)
@@ -147,8 +150,8 @@ pub fn read_rollout(path: &Path) -> Vec<Value> {
     whole.lines().map(parse).collect()
 }
 
-/// Not `.bin/codex`: that is a script for Node, and a test's signals and process ids would be Node's. npm installs only
-/// the package of this machine's system, so there is one such file.
+/// Finds the executable. `.bin/codex` is a script for Node, and a test's signals and process ids
+/// would be Node's. npm installs only the package of this machine's system, so there is only one.
 fn installed(modules: &Path) -> Option<PathBuf> {
     let name = format!("bin/codex{}", std::env::consts::EXE_SUFFIX);
     let systems = folders_in(&modules.join("@openai")).into_iter();
@@ -165,7 +168,7 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
     entries_of(folder).into_iter().filter(|path| path.is_dir()).collect()
 }
 
-/// Nothing when the folder is not there (yet).
+/// Returns the entries of a folder, or none if it does not exist (yet).
 fn entries_of(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()

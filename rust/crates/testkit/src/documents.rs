@@ -1,22 +1,22 @@
-//! What people read of this repository: the Markdown files at its top and in docs/.
+//! The user documents of this repository: the Markdown files at its top and in docs/.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 pub struct Document {
-    /// From the top of the repository, with `/`.
+    /// The path from the top of the repository, with `/`.
     pub name: String,
     pub text: String,
 }
 
-/// A block of code, and what it is said to be: `sh`, `toml`, or nothing.
+/// A block of code with its language: `sh`, `toml`, or an empty string.
 pub struct Block {
     pub language: String,
     pub text: String,
 }
 
 impl Document {
-    /// Everything but the blocks of code.
+    /// Returns the text without the blocks of code.
     pub fn prose(&self) -> String {
         self.parts().0
     }

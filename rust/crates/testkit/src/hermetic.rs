@@ -1,6 +1,6 @@
-//! A home of its own for one test: temporary folders, and an environment that holds nothing but them.
-//! A test must neither see nor touch the developer's agents, settings, tokens or sessions.
-//! Which programs are run in it is not decided here.
+//! A separate home for one test: temporary folders, and an environment that contains only them. A
+//! test must neither see nor change the developer's agents, settings, tokens or sessions. The tests
+//! decide which programs run in it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-/// Removed with everything in it when dropped, but not before the last [`Lease`] on it.
+/// The home. A drop removes it with all its files, but not before the last [`Lease`] on it.
 pub struct Hermetic {
     root: PathBuf,
     folder: Lease,
     codex_folder: String,
 }
 
-/// Keeps the folder there for something that still runs in it: the fields of a struct are dropped in the order they are
-/// written in, so a test's `Hermetic` may well go before what it started.
+/// Keeps the folder for a process that still runs in it. Fields are dropped in the order of their
+/// declaration, so a test's `Hermetic` may be dropped before the processes it started.
 pub(crate) type Lease = Arc<TempDir>;
 
 impl Default for Hermetic {
@@ -33,13 +33,14 @@ impl Hermetic {
         Hermetic::with_codex_folder(".codex")
     }
 
-    /// With another name for the folder that is `CODEX_HOME`: one that a careless shell command trips over.
+    /// Creates a home with another name for the folder of `CODEX_HOME`: one that breaks careless
+    /// shell commands.
     #[track_caller]
     pub fn with_codex_folder(name: &str) -> Hermetic {
         let folder =
             tempfile::Builder::new().prefix("tb-").tempdir().expect("make a temporary folder");
-        // Agents report resolved paths, and macOS's temporary folder lies behind a symlink. On Windows resolving
-        // would add the `\\?\` prefix, which no agent reports.
+        // Agents report resolved paths, and macOS's temporary folder is behind a symlink. On
+        // Windows the resolution would add the `\\?\` prefix, which no agent reports.
         let root = match cfg!(windows) {
             true => folder.path().to_owned(),
             false => folder.path().canonicalize().expect("resolve the temporary folder"),
@@ -52,7 +53,7 @@ impl Hermetic {
         hermetic
     }
 
-    /// The folder that holds all others; tests may add their own beside them.
+    /// Returns the folder that contains all others; tests may add their own beside them.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -61,7 +62,7 @@ impl Hermetic {
         self.root.join("home")
     }
 
-    /// Where the agent under test works.
+    /// Returns the working folder of the agent under test.
     pub fn project(&self) -> PathBuf {
         self.root.join("project")
     }
@@ -74,7 +75,7 @@ impl Hermetic {
         self.home().join(&self.codex_folder)
     }
 
-    /// Where turnbridge keeps its settings.
+    /// Returns the folder of turnbridge's settings.
     pub fn config_dir(&self) -> PathBuf {
         match cfg!(windows) {
             true => self.home().join("AppData").join("Roaming").join("turnbridge"),
@@ -82,7 +83,7 @@ impl Hermetic {
         }
     }
 
-    /// Where turnbridge keeps its state.
+    /// Returns the folder of turnbridge's state.
     pub fn state_dir(&self) -> PathBuf {
         match cfg!(windows) {
             true => self.home().join("AppData").join("Local").join("turnbridge"),
@@ -90,14 +91,14 @@ impl Hermetic {
         }
     }
 
-    /// A command that sees this environment and nothing else; it starts in the project folder.
+    /// Returns a command with only this environment, in the project folder.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(self.environment()).current_dir(self.project());
         command
     }
 
-    /// All variables of the environment.
+    /// Returns all variables of the environment.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let mut variables: Vec<_> = self
             .folders()
@@ -106,7 +107,8 @@ impl Hermetic {
             .collect();
         variables.push(("LANG", "C.UTF-8".into()));
         variables.push(("TERM", "xterm-256color".into()));
-        // Windows finds neither sockets nor temporary folders without SystemRoot, and no `.exe` without PATHEXT.
+        // Windows finds neither sockets nor temporary folders without SystemRoot, and no `.exe`
+        // without PATHEXT.
         let inherited: &[_] = if cfg!(windows) {
             &["PATH", "PATHEXT", "SystemRoot", "SystemDrive", "ComSpec"]
         } else {
@@ -154,7 +156,7 @@ impl Hermetic {
 fn create_private_folder(folder: &Path) {
     fs::create_dir_all(folder)
         .unwrap_or_else(|error| panic!("create `{}`: {error}", folder.display()));
-    // Programs refuse an XDG_RUNTIME_DIR that others can enter.
+    // Programs refuse an XDG_RUNTIME_DIR that other users can enter.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -1,15 +1,16 @@
-//! As much of HTTP/1.1 as the loopback APIs need: requests in, whole or chunked responses out.
-//! No compression, no pipelining, no `Expect: 100-continue`: the clients under test use none of them here.
+//! The part of HTTP/1.1 that the loopback APIs need: requests, whole and chunked responses. It has
+//! no compression, no pipelining, no `Expect: 100-continue`: the tested clients use none of them
+//! here.
 
 use std::io::{self, BufRead, Read, Write};
 
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// Path without the query.
+    /// The path without the query.
     pub(crate) path: String,
-    /// What follows the `?`, still encoded.
+    /// The text after the `?`, still encoded.
     pub(crate) query: String,
-    /// Names in lower case, in the order they came in.
+    /// The headers in the order of receipt, with names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
     pub(crate) keep_alive: bool,
@@ -21,7 +22,8 @@ impl Request {
     }
 }
 
-/// Reads the next request of a connection; `None` when the client closed it between two requests.
+/// Reads the next request of a connection. Returns `None` if the client closed it between two
+/// requests.
 pub(crate) fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let Some(request_line) = read_line(reader)? else { return Ok(None) };
     let mut words = request_line.split(' ');
@@ -101,7 +103,7 @@ fn invalid(what: &str) -> io::Error {
 
 /// Writes a response whose whole body is known.
 pub(crate) fn write_response(writer: &mut impl Write, status: u16, json: &[u8]) -> io::Result<()> {
-    // The reason phrase is required by the grammar and read by nobody.
+    // The grammar requires the reason phrase, and no client reads it.
     let mut response = format!(
         "HTTP/1.1 {status} -\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
         json.len()
@@ -118,7 +120,7 @@ pub(crate) fn begin_events(writer: &mut impl Write) -> io::Result<()> {
     )
 }
 
-/// Writes one event as one chunk, so that the client sees it at once and not with the next one.
+/// Writes one event as one chunk, so that the client receives it before the next one.
 pub(crate) fn write_event(writer: &mut impl Write, name: &str, data: &str) -> io::Result<()> {
     let event = format!("event: {name}\ndata: {data}\n\n");
     writer.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes())

@@ -1,8 +1,10 @@
-//! What the tests of Turnbridge stand on: an environment that sees nothing of the machine, loopback model APIs, a
-//! loopback Slack, the real `claude` and `codex`, a private tmux for them, and a browser. Not shipped.
+//! The test support of Turnbridge: an environment isolated from the machine, loopback model APIs, a
+//! loopback Slack, the real `claude` and `codex`, a private tmux for them, and a browser. Not
+//! shipped.
 //!
-//! Everything here panics on failure, at the caller's line: a test that cannot set up its world has failed.
-//! Nothing here knows Turnbridge's own types, so that a test cannot pass by sharing a mistake with the code.
+//! Everything here panics on failure, at the caller's line: a test that cannot set up its
+//! environment has failed. It uses none of Turnbridge's types, so that a test cannot pass by
+//! sharing a mistake with the code.
 
 mod browser;
 pub mod case_folder;
@@ -47,7 +49,7 @@ pub use stand_in::StandIn;
 pub use tmux::Tmux;
 pub use wait::wait_until;
 
-/// Says that a test did not run, and why. Shown by `cargo test -- --nocapture` and by nextest.
+/// Reports that a test did not run, and why. `cargo test -- --nocapture` and nextest show it.
 #[expect(clippy::print_stderr, reason = "a test that is skipped has to say so")]
 pub fn skipped(why: &str) {
     eprintln!("skipped: {why}");

@@ -1,13 +1,12 @@
 //! Replies in the form of Anthropic's Messages API: one object, or the same as a stream of events.
-//! <https://docs.anthropic.com/en/api/messages-streaming>
-//! No network here.
+//! No network here. <https://docs.anthropic.com/en/api/messages-streaming>
 
 use serde_json::{Value, json};
 
 use crate::reply::Block;
 use crate::stream_event::{Event, mark_first_text, split_into_pieces, unique_id};
 
-/// The message as one object.
+/// Returns the message as one object.
 pub(crate) fn message(model: &str, blocks: &[Block]) -> Value {
     let content: Vec<Value> = blocks.iter().map(content_block).collect();
     let mut message = message_head(model);
@@ -16,7 +15,7 @@ pub(crate) fn message(model: &str, blocks: &[Block]) -> Value {
     message
 }
 
-/// The message as the events of a stream, in order.
+/// Returns the message as the events of a stream, in order.
 pub(crate) fn events(model: &str, blocks: &[Block]) -> Vec<Event> {
     let mut events = vec![json!({"type": "message_start", "message": message_head(model)})];
     let mut first_text = None;
@@ -47,12 +46,12 @@ pub(crate) fn events(model: &str, blocks: &[Block]) -> Vec<Event> {
     mark_first_text(events, first_text)
 }
 
-/// The body of a failed request.
+/// Returns the body of a failed request.
 pub(crate) fn error(kind: &str, message: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message}})
 }
 
-/// All text of the conversation's first message, which is always the user's.
+/// Returns all text of the conversation's first message, which is always the user's.
 pub(crate) fn first_user_text(request: &Value) -> String {
     let content = &request["messages"][0]["content"];
     match content.as_array() {

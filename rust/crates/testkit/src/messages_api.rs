@@ -1,8 +1,8 @@
-//! A loopback Anthropic Messages API that says what a test tells it to say and keeps what it was asked.
-//! It understands no prompt: a reply is chosen by the conversation a request belongs to, never by its meaning.
+//! A loopback Anthropic Messages API that sends scripted replies and records its requests. It does
+//! not interpret prompts: it selects a reply by the conversation of the request.
 //!
-//! Agents also ask the model on the side (titles, summaries). Those requests carry no tools; they get a fixed
-//! text and take nothing from the script.
+//! Agents also make side requests to the model (titles, summaries). Those carry no tools; they get
+//! a fixed text and use no scripted reply.
 
 use std::io;
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ use crate::message_wire;
 use crate::model_server::{ModelServer, Shared};
 use crate::reply::{Body, Reply, Script};
 
-/// The server; stopped when dropped.
+/// The server, which stops when it is dropped.
 pub struct MessagesApi {
     server: ModelServer,
 }
@@ -27,27 +27,28 @@ impl MessagesApi {
         MessagesApi { server: ModelServer::start("messages-api", script.into(), answer) }
     }
 
-    /// What `ANTHROPIC_BASE_URL` must be.
+    /// Returns the value for `ANTHROPIC_BASE_URL`.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.server.address)
     }
 
-    /// Queues an answer for the main conversation.
+    /// Queues a reply for the main conversation.
     pub fn push(&self, reply: Reply) {
         self.server.shared.lock().script.push(reply);
     }
 
-    /// Queues answers for the conversation whose first user message contains `marker`; see [`Script::on`].
+    /// Queues replies for the conversation whose first user message contains `marker`; see
+    /// [`Script::on`].
     pub fn on(&self, marker: &str, replies: Vec<Reply>) {
         self.server.shared.lock().script.push_on(marker, replies);
     }
 
-    /// The bodies of all requests so far that carried tools, in the order they came in.
+    /// Returns the bodies of all requests with tools so far, in the order of receipt.
     pub fn requests(&self) -> Vec<Value> {
         self.server.requests()
     }
 
-    /// Waits until `count` such requests have come in and returns them. The last one may not be answered yet.
+    /// Waits for `count` such requests and returns them. The last one may have no response yet.
     #[track_caller]
     pub fn wait_for_requests(&self, count: usize, timeout: Duration) -> Vec<Value> {
         self.server.wait_for_requests(count, timeout)
@@ -107,7 +108,7 @@ fn choose_reply(body: Value, shared: &Shared) -> Reply {
     if !has_tools {
         return Reply::text("Test session");
     }
-    // One lock for both: the order of `requests()` is the order in which the replies were handed out.
+    // One lock for both: the order of `requests()` equals the order of the replies.
     let mut state = shared.lock();
     let reply = state.script.next(&message_wire::first_user_text(&body));
     state.requests.push(body);

@@ -1,5 +1,5 @@
-//! The port behind a loopback model API: a thread that accepts, a thread for each connection, and what they share.
-//! Which paths there are and how an answer looks is each API's own matter.
+//! The server of a loopback model API: a thread that accepts, a thread per connection, and their
+//! shared state. Each API defines its own paths and responses.
 
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -13,10 +13,10 @@ use crate::http_wire::{self, Request};
 use crate::reply::Script;
 use crate::wait::wait_until;
 
-/// Answers one request of a connection.
+/// The function that responds to one request of a connection.
 pub(crate) type Answer = fn(&mut TcpStream, &Request, &Shared) -> io::Result<()>;
 
-/// Stopped when dropped.
+/// The server, which stops when it is dropped.
 pub(crate) struct ModelServer {
     pub(crate) address: SocketAddr,
     pub(crate) shared: Arc<Shared>,
@@ -31,9 +31,9 @@ pub(crate) struct Shared {
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) script: Script,
-    /// The bodies of the requests that the script answered.
+    /// The bodies of the requests that got a scripted reply.
     pub(crate) requests: Vec<Value>,
-    /// Method and path of all that was asked and not found.
+    /// The method and path of all requests without a match.
     pub(crate) strays: Vec<String>,
     connections: Vec<TcpStream>,
     stopped: bool,
@@ -41,11 +41,12 @@ pub(crate) struct State {
 
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic in one connection's thread must not hide the test's own message behind a poisoned lock.
+        // A panic in one connection's thread must not hide the test's own message behind a poisoned
+        // lock.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Says that there is nothing at this path, and remembers that it was asked for.
+    /// Responds with 404, and records the request.
     pub(crate) fn refuse(&self, writer: &mut TcpStream, request: &Request) -> io::Result<()> {
         self.lock().strays.push(format!("{} {}", request.method, request.path));
         http_wire::write_response(writer, 404, b"")
@@ -92,7 +93,7 @@ impl Drop for ModelServer {
         for connection in connections {
             let _ = connection.shutdown(Shutdown::Both);
         }
-        // `accept` cannot be interrupted by anything but a connection.
+        // Only a connection interrupts `accept`.
         let _ = TcpStream::connect(self.address);
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
@@ -110,7 +111,8 @@ fn accept_connections(listener: &TcpListener, shared: &Arc<Shared>, answer: Answ
         state.connections.push(kept);
         drop(state);
         let shared = Arc::clone(shared);
-        // A connection ends by the client leaving (Esc, a kill) as often as by its own end: neither is a fault.
+        // The client may close a connection (Esc, a kill) as often as the server: neither is an
+        // error.
         thread::spawn(move || serve_connection(connection, &shared, answer));
     }
 }

@@ -1,14 +1,14 @@
-//! Which of an agent's programs the tests run: the newest that we support, which is pinned in
-//! `tests/NAME`, or what `TURNBRIDGE_TEST_CLAUDE` and `TURNBRIDGE_TEST_CODEX` name.
+//! Selects the agent program for the tests: the newest supported one, which is pinned in
+//! `tests/NAME`, or the one in `TURNBRIDGE_TEST_CLAUDE` and `TURNBRIDGE_TEST_CODEX`.
 
 use std::path::{Path, PathBuf};
 
-/// What a variable asks for.
+/// The request in a variable.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The one in `tests/NAME`.
     Newest,
-    /// The oldest that we support, in `tests/NAME/oldest`.
+    /// The oldest supported one, in `tests/NAME/oldest`.
     Oldest,
     /// A version, which `scripts/agent` has put into `tests/NAME/versions`.
     Version(String),
@@ -32,7 +32,7 @@ impl Wanted {
         }
     }
 
-    /// The folder into which npm has put it; `None` for a program.
+    /// Returns the folder of npm's installation, or `None` for a program.
     pub fn modules(&self, name: &str) -> Option<PathBuf> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests").join(name);
         let folder = match self {
@@ -44,7 +44,7 @@ impl Wanted {
         Some(folder.join("node_modules"))
     }
 
-    /// How to get what is not there.
+    /// Returns a hint to install a missing program.
     pub fn hint(&self, name: &str) -> String {
         match self {
             Wanted::Version(version) => format!("run `scripts/agent {name} {version}`"),
@@ -55,7 +55,7 @@ impl Wanted {
     }
 }
 
-/// The version in what `--version` prints: `2.1.326 (Claude Code)`, `codex-cli 0.169.0`.
+/// Parses the version in the output of `--version`: `2.1.326 (Claude Code)`, `codex-cli 0.169.0`.
 pub fn version_in(printed: &str) -> Option<[u32; 3]> {
     printed.split_whitespace().find_map(|word| {
         let numbers: Vec<u32> = word.split('.').map_while(|part| part.parse().ok()).collect();

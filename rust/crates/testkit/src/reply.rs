@@ -1,13 +1,13 @@
-//! What the scripted model says: one `Reply` per request, queued in a `Script`.
-//! Values only; how they look on the wire is in `message_wire.rs` and `response_wire.rs`, who gets which one in
-//! `messages_api.rs` and `responses_api.rs`.
+//! The replies of the scripted model: one `Reply` per request, queued in a `Script`. Values only;
+//! `message_wire.rs` and `response_wire.rs` contain the wire formats, `messages_api.rs` and
+//! `responses_api.rs` select the reply.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// One answer of the model, or one failure of the API.
+/// One reply of the model, or one failure of the API.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub(crate) body: Body,
@@ -28,17 +28,17 @@ pub(crate) enum Block {
 }
 
 impl Reply {
-    /// A message of one text block. It ends the turn unless a tool call is added.
+    /// Returns a message of one text block. It ends the turn unless a tool call is added.
     pub fn text(text: &str) -> Reply {
         Reply::of(Body::Message(vec![Block::Text(text.to_owned())]))
     }
 
-    /// A message of one tool call.
+    /// Returns a message of one tool call.
     pub fn tool(name: &str, input: Value) -> Reply {
         Reply::of(Body::Message(vec![Block::ToolUse { name: name.to_owned(), input }]))
     }
 
-    /// A failed request, for example `(529, "overloaded_error", "Overloaded")`.
+    /// Returns a failed request, for example `(529, "overloaded_error", "Overloaded")`.
     pub fn error(status: u16, kind: &str, message: &str) -> Reply {
         Reply::of(Body::Error { status, kind: kind.to_owned(), message: message.to_owned() })
     }
@@ -49,21 +49,22 @@ impl Reply {
         self.with_block(Block::Text(text.to_owned()))
     }
 
-    /// Adds a tool call to the same message: the agent gets them together and may run them in parallel.
+    /// Adds a tool call to the same message: the agent gets them together and may run them in
+    /// parallel.
     #[track_caller]
     pub fn and_tool(self, name: &str, input: Value) -> Reply {
         self.with_block(Block::ToolUse { name: name.to_owned(), input })
     }
 
-    /// Keeps the client waiting, without even a status line, for this long: room to press Esc before the first token.
+    /// Delays the response, even the status line: time to press Esc before the first token.
     pub fn delayed(mut self, before_first_byte: Duration) -> Reply {
         self.before_first_byte = before_first_byte;
         self
     }
 
-    /// Stops for this long in the first text, after its first paragraph (if it has several) or its first word: room to
-    /// press Esc while the answer streams. Claude shows whole lines only, so a test that waits for the screen needs
-    /// two paragraphs. Has no effect on a request that does not stream.
+    /// Pauses in the first text, after its first paragraph (if it has several) or its first word:
+    /// time to press Esc while the answer streams. Claude shows only whole lines, so a test that
+    /// waits for the screen needs two paragraphs. Has no effect on a request that does not stream.
     pub fn pausing(mut self, after_first_text: Duration) -> Reply {
         self.after_first_text = after_first_text;
         self
@@ -83,7 +84,7 @@ impl Reply {
     }
 }
 
-/// The answers of a whole test: a queue for the main conversation, and one per marked conversation.
+/// The replies of a whole test: a queue for the main conversation, and one per marked conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     main: VecDeque<Reply>,
@@ -95,14 +96,14 @@ impl Script {
         Script::default()
     }
 
-    /// Queues an answer for the main conversation.
+    /// Queues a reply for the main conversation.
     pub fn then(mut self, reply: Reply) -> Script {
         self.push(reply);
         self
     }
 
-    /// Queues answers for the conversation whose first user message contains `marker`.
-    /// A sub-agent's first message is the prompt that the main conversation gave it.
+    /// Queues replies for the conversation whose first user message contains `marker`. A
+    /// sub-agent's first message is the prompt from the main conversation.
     pub fn on(mut self, marker: &str, replies: Vec<Reply>) -> Script {
         self.push_on(marker, replies);
         self
@@ -119,7 +120,8 @@ impl Script {
         }
     }
 
-    /// The answer to a conversation that began with `first_user_text`; `ok.` when its queue is used up.
+    /// Returns the reply for a conversation that began with `first_user_text`; `ok.` if its queue
+    /// is empty.
     pub(crate) fn next(&mut self, first_user_text: &str) -> Reply {
         let marked = self.next_marked(first_user_text);
         marked.unwrap_or_else(|| self.main.pop_front().unwrap_or_else(ok))

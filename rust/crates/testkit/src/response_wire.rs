@@ -1,16 +1,17 @@
 //! Replies in the form of OpenAI's Responses API, as far as Codex reads it: always a stream.
-//! <https://platform.openai.com/docs/api-reference/responses-streaming>
-//! No network here. Which tools a model has, and under which names, is the test's matter; see `responses_api.rs`.
+//! <https://platform.openai.com/docs/api-reference/responses-streaming> No network here. The test
+//! selects the model's tools and their names; see `responses_api.rs`.
 
 use serde_json::{Value, json};
 
 use crate::reply::Block;
 use crate::stream_event::{Event, mark_first_text, split_into_pieces, unique_id};
 
-/// What Codex's terminal asks with, once per thread, to name it; the user's own prompt follows.
+/// The prompt with which Codex's terminal requests a title, once per thread. The user's own prompt
+/// follows.
 pub(crate) const TITLE_PROMPT: &str = "Generate a concise, single-line task title";
 
-/// The response as the events of a stream, in order.
+/// Returns the response as the events of a stream, in order.
 pub(crate) fn events(model: &str, blocks: &[Block]) -> Vec<Event> {
     let mut response = json!({"id": unique_id("resp"), "object": "response", "model": model});
     response["status"] = "in_progress".into();
@@ -45,7 +46,7 @@ pub(crate) fn events(model: &str, blocks: &[Block]) -> Vec<Event> {
     mark_first_text(events, first_text)
 }
 
-/// The events of a response that was accepted and then failed.
+/// Returns the events of a response that was accepted and then failed.
 pub(crate) fn failed_events(code: &str, message: &str) -> [Value; 2] {
     let id = unique_id("resp");
     let error = json!({"code": code, "message": message});
@@ -56,15 +57,17 @@ pub(crate) fn failed_events(code: &str, message: &str) -> [Value; 2] {
     ]
 }
 
-/// The body of a refused request.
+/// Returns the body of a refused request.
 pub(crate) fn error(kind: &str, message: &str) -> Value {
     json!({"error": {"message": message, "type": kind, "code": kind, "param": null}})
 }
 
-/// What began the conversation that a request belongs to: its user's first words, or the task that another agent gave.
+/// Returns the first text of a request's conversation: its user's first words, or the task from
+/// another agent.
 ///
-/// Codex puts texts of its own before and between the user's, all of them in tags. The sub-agents of newer models begin
-/// with a copy of their parent's conversation, so theirs begins where they are addressed.
+/// Codex puts its own texts before and between the user's, all of them in tags. The sub-agents of
+/// newer models begin with a copy of their parent's conversation, so theirs begins at the message
+/// addressed to them.
 pub(crate) fn opening_text(request: &Value) -> String {
     let agent = agent_name(request);
     let items = request["input"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -84,7 +87,7 @@ pub(crate) fn asks_for_a_title(opening_text: &str) -> bool {
     opening_text.starts_with(TITLE_PROMPT)
 }
 
-/// `/root`, or `/root/NAME` in a sub-agent of a newer model.
+/// Returns `/root`, or `/root/NAME` in a sub-agent of a newer model.
 fn agent_name(request: &Value) -> Option<String> {
     let metadata = request["client_metadata"]["x-codex-turn-metadata"].as_str()?;
     let metadata: Value = serde_json::from_str(metadata).ok()?;
@@ -93,7 +96,8 @@ fn agent_name(request: &Value) -> Option<String> {
 
 fn text_of(item: &Value) -> String {
     let parts = item["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // Codex asks the model for an encrypted task and hands on what it gets; this model encrypts nothing.
+    // Codex requests an encrypted task from the model and passes the result on; this model encrypts
+    // nothing.
     let text = |part: &Value| {
         part["text"].as_str().or(part["encrypted_content"].as_str()).map(str::to_owned)
     };

@@ -1,10 +1,12 @@
-//! A loopback OpenAI Responses API for the real Codex: it says what a test tells it to say and keeps what it was asked.
-//! Like `messages_api.rs` it understands no prompt: a reply is chosen by the conversation a request belongs to.
+//! A loopback OpenAI Responses API for the real Codex: it sends scripted replies and records its
+//! requests. Like `messages_api.rs` it does not interpret prompts: it selects a reply by the
+//! conversation of the request.
 //!
-//! A [`Reply`]'s tool call is what the model would have to send, and models differ. With an object as its input it is a
-//! `function_call` (`exec_command` with `{"cmd": …}`), with a string a `custom_tool_call` (`functions.exec` with
-//! JavaScript, for models that write code); what stands before a dot in the name is the namespace.
-//! A [`Reply::error`] with status 200 fails in the stream, as a context that is too long does.
+//! A [`Reply`]'s tool call must have the model's form, and models differ. With an object as input
+//! it is a `function_call` (`exec_command` with `{"cmd": …}`), with a string a `custom_tool_call`
+//! (`functions.exec` with JavaScript, for models that write code). The part before a dot in the
+//! name is the namespace. A [`Reply::error`] with status 200 fails in the stream, like a too long
+//! context.
 
 use std::io;
 use std::net::TcpStream;
@@ -18,7 +20,7 @@ use crate::model_server::{ModelServer, Shared};
 use crate::reply::{Body, Reply, Script};
 use crate::response_wire;
 
-/// The server; stopped when dropped.
+/// The server, which stops when it is dropped.
 pub struct ResponsesApi {
     server: ModelServer,
 }
@@ -29,40 +31,41 @@ impl ResponsesApi {
         ResponsesApi { server: ModelServer::start("responses-api", script.into(), answer) }
     }
 
-    /// Where the server is, without a path.
+    /// Returns the server's address without a path.
     pub fn origin(&self) -> String {
         format!("http://{}", self.server.address)
     }
 
-    /// What `base_url` of a model provider must be.
+    /// Returns the value for `base_url` of a model provider.
     pub fn base_url(&self) -> String {
         format!("{}/v1", self.origin())
     }
 
-    /// Queues an answer for the main conversation.
+    /// Queues a reply for the main conversation.
     pub fn push(&self, reply: Reply) {
         self.server.shared.lock().script.push(reply);
     }
 
-    /// Queues answers for the conversation that began with a text with `marker` in it: a prompt, a sub-agent's task, or
-    /// the request for a title, which without a queue of its own gets a title and takes nothing from the script.
+    /// Queues replies for the conversation whose first text contains `marker`: a prompt, a
+    /// sub-agent's task, or the request for a title. Without a queue, a title request gets a title
+    /// and uses no scripted reply.
     pub fn on(&self, marker: &str, replies: Vec<Reply>) {
         self.server.shared.lock().script.push_on(marker, replies);
     }
 
-    /// The bodies of all requests so far but those for a title, in the order they came in.
+    /// Returns the bodies of all requests so far except those for a title, in the order of receipt.
     pub fn requests(&self) -> Vec<Value> {
         self.server.requests()
     }
 
-    /// Waits until `count` such requests have come in and returns them. The last one may not be answered yet.
+    /// Waits for `count` such requests and returns them. The last one may have no response yet.
     #[track_caller]
     pub fn wait_for_requests(&self, count: usize, timeout: Duration) -> Vec<Value> {
         self.server.wait_for_requests(count, timeout)
     }
 
-    /// Method and path of everything else that was asked for, and refused: for example `GET /v1/models`, or
-    /// `CONNECT chatgpt.com:443` by a client that has this server as its proxy.
+    /// Returns the method and path of all other requests, which were refused: for example `GET
+    /// /v1/models`, or `CONNECT chatgpt.com:443` by a client that has this server as proxy.
     pub fn strays(&self) -> Vec<String> {
         self.server.shared.lock().strays.clone()
     }
@@ -118,11 +121,11 @@ fn write_event(writer: &mut TcpStream, data: &Value) -> io::Result<()> {
 
 fn choose_reply(body: Value, shared: &Shared) -> Reply {
     let opening_text = response_wire::opening_text(&body);
-    // One lock for both: the order of `requests()` is the order in which the replies were handed out.
+    // One lock for both: the order of `requests()` equals the order of the replies.
     let mut state = shared.lock();
     if response_wire::asks_for_a_title(&opening_text) {
         let title = || Reply::text(&json!({"title": "Test session"}).to_string());
-        // Not the whole text: it quotes the prompt, whose marker is that of the conversation itself.
+        // Only a part of the text: it quotes the prompt, which contains the conversation's marker.
         return state.script.next_marked(response_wire::TITLE_PROMPT).unwrap_or_else(title);
     }
     let reply = state.script.next(&opening_text);

@@ -1,8 +1,8 @@
-//! Slow tests run only when somebody asks for them. No other module reads the variable.
+//! The switch of slow tests. No other module reads the variable.
 
 use crate::skipped;
 
-/// The variable that turns slow tests on.
+/// The environment variable that turns slow tests on.
 pub const SLOW: &str = "TURNBRIDGE_TEST_SLOW";
 
 /// Returns whether slow tests are turned on.
@@ -10,7 +10,7 @@ pub fn is_slow() -> bool {
     std::env::var(SLOW).is_ok_and(|value| value == "1")
 }
 
-/// Returns whether a slow test must not run, and says so.
+/// Returns whether a slow test must be skipped, and reports it.
 pub fn skipped_as_slow() -> bool {
     if !is_slow() {
         skipped(&format!("it is slow; set {SLOW}=1 to run it"));

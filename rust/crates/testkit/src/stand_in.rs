@@ -1,9 +1,9 @@
-//! A program that stands in for one of the system's: it writes down how it was called and answers as a script says.
+//! A program that replaces one of the system's: it records its calls and runs a script as response.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Between two arguments, and behind the last one of a call: nobody writes these.
+/// The separators after each argument and each call, which no argument contains.
 const ARGUMENT_END: char = '\u{1f}';
 const CALL_END: char = '\u{1e}';
 
@@ -14,8 +14,8 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// `answer` is what it does then, as a POSIX shell script with the arguments in `$@`. Its folder belongs
-    /// on the PATH of who is to find it.
+    /// Creates the program. `answer` is a POSIX shell script with the arguments in `$@`. The folder
+    /// must be on the PATH of the caller.
     #[track_caller]
     pub fn new(folder: &Path, name: &str, answer: &str) -> StandIn {
         fs::create_dir_all(folder).unwrap();
@@ -33,7 +33,7 @@ impl StandIn {
         &self.program
     }
 
-    /// The arguments of each call so far.
+    /// Returns the arguments of each call so far.
     #[track_caller]
     pub fn calls(&self) -> Vec<Vec<String>> {
         let text = fs::read_to_string(&self.calls).unwrap_or_default();

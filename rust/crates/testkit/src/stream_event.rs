@@ -1,10 +1,10 @@
-//! What the streams of both model APIs have in common: an event, a place to pause, and ids.
+//! The common parts of both model APIs' streams: an event, a position to pause, and ids.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
-/// One event of a stream, and whether it carried the first piece of text.
+/// One event of a stream, and whether it contains the first piece of text.
 pub(crate) struct Event {
     pub(crate) data: Value,
     pub(crate) is_first_text: bool,
@@ -16,8 +16,8 @@ pub(crate) fn mark_first_text(events: Vec<Value>, first_text: Option<usize>) -> 
     events.into_iter().enumerate().map(with_mark).collect()
 }
 
-/// After the first paragraph, if there are several, else after the first word: Claude's terminal shows nothing of a
-/// line before it has its end. Pieces are never empty.
+/// Splits after the first paragraph, if there are several, else after the first word: Claude's
+/// terminal shows only complete lines. Pieces are never empty.
 pub(crate) fn split_into_pieces(text: &str) -> impl Iterator<Item = &str> {
     let end_of_paragraph = text.find("\n\n").map(|start| start + 2);
     let (first, rest) =
@@ -25,8 +25,8 @@ pub(crate) fn split_into_pieces(text: &str) -> impl Iterator<Item = &str> {
     [first, rest].into_iter().filter(|piece| !piece.is_empty())
 }
 
-/// Unique in the process, not in the server: a resumed session meets a second server with the first one's ids in its
-/// history.
+/// Returns an id that is unique in the process, not only in the server: a resumed session may have
+/// a second server with the first one's ids in its history.
 pub(crate) fn unique_id(kind: &str) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     format!("{kind}_test{:06}", NEXT.fetch_add(1, Ordering::Relaxed))

@@ -1,5 +1,6 @@
-//! A terminal for programs that need one: a private tmux server with one pane of 120 by 40.
-//! It shares nothing with the user's tmux: own socket, no configuration, the environment of the command it runs.
+//! A terminal for programs that need one: a private tmux server with one pane of 120 by 40. It
+//! shares nothing with the user's tmux: own socket, no configuration, the environment of the
+//! command it runs.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::hermetic::{Hermetic, Lease};
 
-/// One program in one pane; its server is killed when this is dropped.
+/// One program in one pane. A drop kills its server.
 pub struct Tmux {
     socket: PathBuf,
     _folder: Lease,
@@ -17,16 +18,17 @@ pub struct Tmux {
 
 impl Tmux {
     /// Starts `command` (its program, arguments, variables and folder) in the pane of a new server.
-    /// The pane outlives the program, so that its last screen can still be read; see [`Tmux::is_running`].
+    /// The pane outlives the program, so that its last screen stays readable; see
+    /// [`Tmux::is_running`].
     #[track_caller]
     pub fn start(hermetic: &Hermetic, command: &Command) -> Tmux {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        // Short, because a socket's path may have 104 bytes on macOS.
+        // A short name, because a socket's path is limited to 104 bytes on macOS.
         let name = format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let tmux = Tmux { socket: hermetic.root().join(name), _folder: hermetic.lease() };
 
         let mut server = tmux.client();
-        // The server's environment is what its panes inherit.
+        // The panes inherit the server's environment.
         for (variable, value) in command.get_envs() {
             match value {
                 Some(value) => server.env(variable, value),
@@ -38,13 +40,13 @@ impl Tmux {
         if let Some(folder) = command.get_current_dir() {
             server.arg("-c").arg(folder);
         }
-        // A single word would be given to a shell; `env` makes two of it and leaves the pid as it is.
+        // tmux would give a single word to a shell; `env` makes two words of it and keeps the pid.
         server.args(["--", "env"]).arg(command.get_program()).args(command.get_args());
         succeed(server);
         tmux
     }
 
-    /// Types `text` as it is, without Enter.
+    /// Types `text` literally, without Enter.
     #[track_caller]
     pub fn send_text(&self, text: &str) {
         self.run(&["send-keys", "-l", "--", text]);
@@ -56,13 +58,13 @@ impl Tmux {
         self.run(&["send-keys", "--", key]);
     }
 
-    /// What the pane shows now.
+    /// Returns the pane's current screen.
     #[track_caller]
     pub fn screen(&self) -> String {
         self.run(&["capture-pane", "-p"])
     }
 
-    /// What the pane shows now, with each line that the pane was too narrow for in one piece.
+    /// Returns the pane's current screen, with each wrapped line in one piece.
     #[track_caller]
     pub fn unwrapped_screen(&self) -> String {
         let screen = self.run(&["capture-pane", "-p", "-J"]);
@@ -76,7 +78,8 @@ impl Tmux {
         self.wait_for_capture(Tmux::unwrapped_screen, timeout, &format!("`{text}`"), is_shown)
     }
 
-    /// Waits until `predicate` holds for the screen and returns that screen; panics with the last one.
+    /// Waits until `predicate` holds for the screen and returns that screen; panics with the last
+    /// one.
     #[track_caller]
     pub fn wait_for_screen(
         &self,
@@ -107,25 +110,25 @@ impl Tmux {
                     screen.trim_end()
                 );
             }
-            // Slower than `wait_until`, because every look starts a process.
+            // Slower than `wait_until`, because every poll starts a process.
             sleep(Duration::from_millis(40));
         }
     }
 
-    /// The process id of the program in the pane.
+    /// Returns the process id of the program in the pane.
     #[track_caller]
     pub fn pid(&self) -> u32 {
         let text = self.run(&["display-message", "-p", "#{pane_pid}"]);
         text.trim().parse().unwrap_or_else(|_| panic!("tmux gave `{text}` for the pane's pid"))
     }
 
-    /// Whether the program in the pane has not ended yet.
+    /// Returns whether the program in the pane still runs.
     #[track_caller]
     pub fn is_running(&self) -> bool {
         self.run(&["display-message", "-p", "#{pane_dead}"]).trim() != "1"
     }
 
-    /// Any other tmux command on this server; returns what it prints.
+    /// Runs any other tmux command on this server, and returns its output.
     #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> String {
         let mut client = self.client();
@@ -136,8 +139,8 @@ impl Tmux {
 
     fn client(&self) -> Command {
         let mut client = Command::new("tmux");
-        // Without a UTF-8 locale tmux writes `_` for every other character. `TMUX` of a developer's own session must
-        // not leak in.
+        // Without a UTF-8 locale tmux writes `_` for every other character. `TMUX` of a developer's
+        // own session must not be inherited.
         client.env_clear().env("LANG", "C.UTF-8").env("TERM", "xterm-256color");
         client.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         client.arg("-u").arg("-S").arg(&self.socket).args(["-f", "/dev/null"]);
@@ -146,10 +149,10 @@ impl Tmux {
 }
 
 impl Drop for Tmux {
-    /// Closes the terminal, and waits for the program: it may still write (claude runs its `SessionEnd` hooks then) into
-    /// folders that are about to be removed.
+    /// Closes the terminal, and waits for the program: it may still write (claude runs its
+    /// `SessionEnd` hooks then) into folders that will be removed.
     fn drop(&mut self) {
-        // Nothing for a program that has ended: its pid may be another's by now.
+        // An ended program gets no wait: another process may have its pid by now.
         let running = ["display-message", "-p", "#{?pane_dead,,#{pane_pid}}"];
         let Ok(pane) = self.client().args(running).output() else { return };
         let _ = self.client().arg("kill-server").output();
@@ -165,7 +168,7 @@ impl Drop for Tmux {
     }
 }
 
-/// A process that has ended but is not yet waited for does not count.
+/// Returns whether a process lives. A zombie does not count.
 fn is_alive(pid: &str) -> bool {
     let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output();
     let state = state.map(|output| output.stdout).unwrap_or_default();

@@ -1,12 +1,12 @@
-//! Waiting for something another process does.
-//! Tests poll instead of sleeping a fixed time: quick when the machine is quick, patient when it is not.
+//! Waits for the effects of another process. Tests poll instead of sleeping a fixed time, so that
+//! they adapt to the machine's speed.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(15);
 
-/// Polls until `probe` gives a value; panics with `what` when `timeout` has passed without one.
+/// Polls until `probe` returns a value; panics with `what` after `timeout`.
 #[track_caller]
 pub fn wait_until<T>(timeout: Duration, what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + timeout;
@@ -14,7 +14,8 @@ pub fn wait_until<T>(timeout: Duration, what: &str, mut probe: impl FnMut() -> O
         if let Some(value) = probe() {
             return value;
         }
-        // Checked after the probe, so that a probe slower than the time-out still gets its one chance.
+        // The check follows the probe, so that a probe slower than the timeout still gets one
+        // chance.
         if Instant::now() >= deadline {
             panic!("not within {timeout:?}: {what}");
         }

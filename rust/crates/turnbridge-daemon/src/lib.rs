@@ -1,6 +1,6 @@
-//! What the daemon does: it sees what no hook sees, hears what people reply, and acts on both.
-//! `turnbridge-notify` uses `delivery` when no daemon runs. What the command line needs as well is in
-//! `turnbridge-system`.
+//! The daemon: observes sessions where no hook runs, receives the user's replies, and acts on both.
+//! `turnbridge-notify` uses `delivery` when no daemon runs. Code that the command line needs too is
+//! in `turnbridge-system`.
 
 pub mod board;
 pub mod channels;

@@ -1,5 +1,5 @@
-//! The program that opens addresses here. What it is started with can be read by every user of the
-//! machine, so that it gets no address with a secret in it.
+//! The program that opens addresses in a browser. Every user of the machine can read its arguments,
+//! so that they must contain no secret.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,8 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// Returns `None` if there is no such program, or no display for a browser.
+    /// Finds the program. Returns `None` if it does not exist, or if there is no display for a
+    /// browser.
     pub fn find() -> Option<Opener> {
         let openers: &[(&str, &[&str])] = if cfg!(windows) {
             &[("rundll32", &["url.dll,FileProtocolHandler"])]
@@ -21,7 +22,7 @@ impl Opener {
         } else if has_display() {
             &[("wslview", &[]), ("xdg-open", &[])]
         } else {
-            // It opens the browser of Windows.
+            // `wslview` opens the browser of Windows.
             &[("wslview", &[])]
         };
         openers.iter().find_map(|(name, arguments)| {
@@ -29,8 +30,8 @@ impl Opener {
         })
     }
 
-    /// Returns `None` if it cannot be started. Ctrl-C in our terminal does not reach it: the browser
-    /// may be its child.
+    /// Starts the browser. Returns `None` if that fails. Ctrl-C in this terminal does not reach the
+    /// process, because the browser may be its child.
     pub fn start(&self, url: &str) -> Option<Child> {
         let mut command = Command::new(&self.program);
         command.args(self.arguments).arg(url);
@@ -41,13 +42,13 @@ impl Opener {
     }
 }
 
-/// `BROWSER` may name one that needs none.
+/// Returns whether a browser can be shown. `BROWSER` may name one that needs no display.
 fn has_display() -> bool {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"].iter().any(is_set)
 }
 
-/// Whether whoever sits here came by SSH, so that the browser is elsewhere.
+/// Returns whether the user is connected by SSH, so that the browser is on another machine.
 pub fn is_remote() -> bool {
     std::env::var_os("SSH_CONNECTION").is_some()
 }

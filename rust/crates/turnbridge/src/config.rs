@@ -1,5 +1,5 @@
-//! The config as the command line reads it: what is worth knowing is noted, what is wrong is an
-//! error with a hint.
+//! Reads the config for the command line: prints a note for unknown keys, and returns a wrong
+//! config as an error with a hint.
 
 use anyhow::Result;
 pub use turnbridge_config::{Config, RATES, Voice, check_voice_name};
@@ -20,7 +20,8 @@ pub fn read() -> Result<Config> {
     Ok(config)
 }
 
-/// For those who have something to do with or without a config.
+/// Reads the config, or prints a note and returns the default. For commands that work without a
+/// config.
 pub fn read_or_default() -> Config {
     read().unwrap_or_else(|error| {
         note(&format!("{error:#}; going on as if there were none"));

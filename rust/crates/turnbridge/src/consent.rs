@@ -1,4 +1,4 @@
-//! Before a file of somebody else's is changed: what will change is shown, and the user is asked.
+//! Shows the change of another program's file, and asks the user for consent.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -27,17 +27,17 @@ pub struct Consent {
     pub language: Language,
 }
 
-/// What came of it.
+/// The user's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Go on; without `--yes`, only from the text that was shown.
+    /// Make the change; without `--yes`, only if the file still is as shown.
     Yes,
     No,
     NothingToDo,
 }
 
 impl Consent {
-    /// `None` as `after`: the file will be deleted.
+    /// Shows the change and asks. `after` is `None` if the file will be deleted.
     pub fn ask(self, path: &Path, before: Option<&str>, after: Option<&str>) -> Result<Answer> {
         if before == after {
             return Ok(Answer::NothingToDo);
@@ -59,14 +59,14 @@ impl Consent {
         Ok(Answer::No)
     }
 
-    /// Shows a planned change, asks, and makes it. Returns whether the file is as planned then.
+    /// Shows a planned change, asks, and makes it. Returns whether the file is then as planned.
     pub fn carry_out(self, change: &PlannedChange<'_>, texts: Texts) -> Result<bool> {
         match self.ask(change.path(), change.before(), change.after())? {
             Answer::No => return Ok(false),
             Answer::NothingToDo => return say(&texts.nothing_to_do).map(|()| true),
             Answer::Yes => {}
         }
-        // The user has agreed to what was shown, and to nothing else.
+        // The user has agreed only to the change that was shown.
         let basis = if self.yes { Basis::Latest } else { Basis::Shown };
         let made = change.make(basis)?;
         if let Some(text) = texts.also_done {
@@ -80,17 +80,18 @@ impl Consent {
     }
 }
 
-/// What is said about a change.
+/// The texts printed about a change.
 pub struct Texts {
-    /// Instead of anything else, when the file is as planned already.
+    /// Printed instead of the others if the file is already as planned.
     pub nothing_to_do: String,
-    /// After the change, before the line that tells its outcome.
+    /// Printed after the change, before its outcome.
     pub also_done: Option<String>,
-    /// How the agent comes to take it up.
+    /// Explains how the agent picks up the change.
     pub next: SetupText,
 }
 
-/// Asks at the terminal. Without one it is an error that says `unasked`, and which flag answers.
+/// Asks at the terminal. Without one it returns an error with the text `unasked` and the flag to
+/// use instead.
 pub fn is_agreed(question: &str, unasked: &str, flag: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
         return Err(hinted(unasked, format!("there is no terminal to ask at; {flag}")));
@@ -103,7 +104,7 @@ pub fn is_agreed(question: &str, unasked: &str, flag: &str) -> Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "はい" | "ｙ"))
 }
 
-/// Only what was asked for goes to stdout.
+/// Prints a line to stdout, which is only for requested output.
 pub fn say(line: &str) -> Result<()> {
     writeln!(output::stdout(), "{}", visible_line(line))?;
     Ok(())

@@ -1,4 +1,4 @@
-//! How a command fails: as `error:` and `hint:`, in one place.
+//! Reports a command's failure as `error:` and `hint:`, in one place.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -8,7 +8,7 @@ pub use turnbridge_system::failure::{Hinted, hinted};
 
 use crate::output;
 
-/// All has been said already; only the exit status is left.
+/// A failure whose message was already printed; only the exit status remains.
 #[derive(Debug)]
 pub struct Silent(pub u8);
 
@@ -24,7 +24,7 @@ pub fn report(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
-    // `turnbridge sessions | head`: whoever reads has enough.
+    // `turnbridge sessions | head`: the reader has closed the pipe.
     let is_broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
     };
@@ -42,13 +42,13 @@ pub fn report(result: anyhow::Result<()>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Something worth knowing that is no failure.
+/// Prints information that is no failure.
 pub fn note(text: &str) {
     output::tell("note", text);
 }
 
-/// Says what somebody has to read while a command waits for them. A terminal that is gone is no reason
-/// to stop: the command has to clean up behind itself.
+/// Prints a text to stderr that the user needs while a command waits. An error is ignored, because
+/// the command must still clean up if its terminal has gone.
 pub fn tell(text: &str) {
     use std::io::Write;
     let _ = writeln!(output::stderr(), "{text}");

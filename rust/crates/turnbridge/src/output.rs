@@ -1,23 +1,24 @@
-//! What is printed. All of stdout and stderr goes through here (clippy.toml forbids the rest), so
-//! that no text of people, models, projects or other programs acts on the terminal.
+//! The output streams. All of stdout and stderr goes through here (clippy.toml forbids other ways),
+//! so that no text of users, models, projects or other programs controls the terminal.
 
 use std::io::{self, BufWriter, IsTerminal, StderrLock, StdoutLock, Write};
 
 use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_core::text::visible_text::visible;
 
-/// For texts and for JSON: what a terminal must not get is shown as an escape, which JSON has, too.
+/// Returns stdout for texts and JSON. It writes characters that would control the terminal as
+/// escapes, which JSON has too.
 pub fn stdout() -> Screen<StdoutLock<'static>> {
     Screen(raw_stdout())
 }
 
-/// For many lines. Whoever has written them flushes.
+/// Returns a buffered stdout for many lines. The caller must flush it.
 pub fn buffered_stdout() -> Screen<BufWriter<StdoutLock<'static>>> {
     Screen(BufWriter::new(raw_stdout()))
 }
 
-/// As it stands: for our own scripts and pages, for tables with colours whose cells have been made
-/// visible before, and for programs that speak a protocol.
+/// Returns stdout without escaping: for Turnbridge's scripts and pages, for tables with colours
+/// whose cells were escaped before, and for protocols.
 #[expect(clippy::disallowed_methods, reason = "the one place")]
 pub fn raw_stdout() -> StdoutLock<'static> {
     io::stdout().lock()
@@ -28,20 +29,20 @@ pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// A line of ours on stderr, such as `error: …`. What follows its first line is indented, so that
-/// a text of somebody else's cannot look like another line of ours.
+/// Prints a line to stderr, such as `error: …`. It indents all further lines, so that foreign text
+/// cannot look like another such line.
 pub fn tell(name: &str, text: &str) {
-    // Whoever has closed it does not want to know.
+    // An error is ignored: the reader has closed stderr.
     let _ = writeln!(stderr(), "{name}: {}", without_tokens(text).replace('\n', "\n  "));
 }
 
-/// As `stdout`.
+/// Returns stderr, escaped like `stdout`.
 #[expect(clippy::disallowed_methods, reason = "the one place")]
 pub fn stderr() -> Screen<StderrLock<'static>> {
     Screen(io::stderr().lock())
 }
 
-/// Takes whole characters with each write, as `write!` does.
+/// An escaping writer. Each write must contain whole characters, like those of `write!`.
 pub struct Screen<W>(W);
 
 impl<W: Write> Write for Screen<W> {

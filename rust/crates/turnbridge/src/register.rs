@@ -1,4 +1,4 @@
-//! Registers us with the agents, or takes us out again: the change is shown, asked for, and made.
+//! Registers Turnbridge with the agents, or removes it: shows the change, asks, and makes it.
 
 use anyhow::Result;
 use turnbridge_config::codex_notify::Mode;
@@ -13,7 +13,7 @@ use turnbridge_system::wsl::Target;
 use crate::consent::{Consent, Texts};
 use crate::failure::note;
 
-/// Returns whether the file is as it should be then: the user may have said no.
+/// Registers the hooks. Returns whether the file is then as wanted: the user may have refused.
 pub fn apply_hooks(consent: Consent, target: &Target, registration: &Registration) -> Result<bool> {
     let change = claude_hooks::plan_registering(target, registration)?;
     if claude_hooks::leaves_hooks_off(&change) {
@@ -46,7 +46,7 @@ pub fn remove_notify(consent: Consent, target: &Target) -> Result<()> {
     consent.carry_out(&change, texts_for_removing(&change, CODEX)).map(drop)
 }
 
-/// KT-16: Claude Code reads its hooks when it starts.
+/// KT-16: Claude Code reads its hooks at its start.
 const CLAUDE: SetupText = SetupText::ClaudeTakesItUp;
 const CODEX: SetupText = SetupText::CodexTakesItUp;
 

@@ -1,5 +1,5 @@
-//! One sign-in, from the side of the command that has started it: first by a page in the state folder,
-//! and when no browser fetches that, by a code. What comes next is decided by `turnbridge_core`.
+//! One sign-in of the command that started it: first by a page in the state folder, then by a code
+//! if no browser fetches the page. `turnbridge_core` decides the next step.
 
 use std::process::Child;
 use std::time::Instant;
@@ -19,7 +19,7 @@ use turnbridge_system::daemon_control;
 
 use crate::failure::{hinted, tell};
 
-/// What lets somebody in ends when this is dropped.
+/// A sign-in under way. Its secrets become invalid when it is dropped.
 pub struct SignIn {
     paths: StatePaths,
     board: BoardFile,
@@ -33,12 +33,12 @@ pub struct SignIn {
     started: Option<Child>,
 }
 
-/// How it begins.
+/// The first method of a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// With a browser that we open.
+    /// A browser that this command opens.
     Browser,
-    /// With a code, for a browser that is open already or is elsewhere.
+    /// A code, for a browser that is open already or on another machine.
     Code,
 }
 
@@ -49,7 +49,7 @@ pub enum Look {
 }
 
 impl SignIn {
-    /// Opens a browser.
+    /// Starts a sign-in and opens a browser.
     pub fn open(paths: &StatePaths, board: &BoardFile) -> Result<SignIn> {
         let mut sign_in = SignIn::new(paths, board, Way::Browser);
         sign_in.opener = Opener::find();
@@ -62,7 +62,7 @@ impl SignIn {
         Ok(sign_in)
     }
 
-    /// Opens none: there is one already, or it is elsewhere.
+    /// Starts a sign-in by code, without a browser.
     pub fn by_code(paths: &StatePaths, board: &BoardFile) -> SignIn {
         SignIn::new(paths, board, Way::Code)
     }
@@ -81,7 +81,7 @@ impl SignIn {
         }
     }
 
-    /// Does what has to be done now.
+    /// Takes the next step.
     pub fn look(&mut self) -> Result<Look> {
         let progress = self.progress();
         if progress.waited >= TICKET_VALID && progress.code.is_some() {
@@ -118,8 +118,8 @@ impl SignIn {
         };
         let ticket = self.ticket.as_ref().map(Ticket::standing);
         let code = self.code.as_ref().map(|(code, _)| code.standing());
-        // A daemon that ends removes `board.json` before it removes those, which would look like a
-        // sign-in if this were read first.
+        // Ticket and code are read before `board.json`: a daemon that ends removes `board.json`
+        // first, and their removal would otherwise look like a sign-in.
         let is_board_there = daemon_control::is_running(&self.paths)
             && daemon_control::read_board(&self.paths)
                 .is_some_and(|board| board.token == self.board.token);

@@ -1,5 +1,5 @@
-//! What people use instead of a native hook: a shell script with jq, a Node script. Both do
-//! what tvine's own design has its script do: read the payload, write status.json.
+//! The common alternatives to a native hook: a shell script with jq, a Node script. Both do what
+//! tvine's own design has its script do: read the payload, write status.json.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fs.writeFileSync(path + ".tmp", JSON.stringify({ status, event: input.hook_event
 fs.renameSync(path + ".tmp", path);
 "#;
 
-/// Those whose programs this machine has.
+/// Returns the alternatives whose programs this machine has.
 pub fn candidates(folder: &Path, payload: &str) -> Result<Vec<Candidate>> {
     let mut found = Vec::new();
     let home = folder.join("alternatives");

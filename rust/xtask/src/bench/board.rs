@@ -1,5 +1,5 @@
-//! The board and `watch`, in a real browser and a real terminal: how soon a card follows a hook, and
-//! what 500 sessions with 5,000 turns cost.
+//! The board and `watch`, in a real browser and a real terminal: the delay from a hook to its card,
+//! and the cost of 500 sessions with 5,000 turns.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -74,7 +74,7 @@ impl Site {
         bail!("the daemon opened no board within {PATIENCE:?}")
     }
 
-    /// As Claude calls it.
+    /// Calls the hook as Claude does.
     fn hook(&self, event: &str, more: &Value) -> Result<()> {
         let mut payload = json!({
             "session_id": id(0),
@@ -107,7 +107,7 @@ fn id(number: usize) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
 
-/// Milliseconds, sorted. The page itself notes when it shows what.
+/// Returns the delays in milliseconds, sorted. The page itself records when it shows a card.
 fn hook_to_card(browser: &mut Browser) -> Result<Vec<f64>> {
     let site = Site::start()?;
     browser.open(&site.url);
@@ -135,7 +135,7 @@ fn hook_to_card(browser: &mut Browser) -> Result<Vec<f64>> {
     Ok(sorted(late.map(|(shown, called)| shown.saturating_sub(*called).as_secs_f64() * 1e3)))
 }
 
-/// All others are copies of one that hooks have made.
+/// Fills the state: all sessions are copies of one that hooks have made.
 fn fill(site: &Site) -> Result<()> {
     let answer = "A paragraph of an answer, with `code` and **more**.\n\n".repeat(40);
     site.hook("UserPromptSubmit", &json!({ "prompt": "what is going on here?" }))?;
@@ -154,7 +154,7 @@ fn fill(site: &Site) -> Result<()> {
     Ok(())
 }
 
-/// Until the daemon has looked at all that is new.
+/// Waits until the daemon has processed all new files.
 fn settle(site: &Site) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     let mut before = processor_time(site.daemon.id())?;
@@ -169,7 +169,7 @@ fn settle(site: &Site) -> Result<()> {
     bail!("the daemon did not come to rest within {PATIENCE:?}")
 }
 
-/// Milliseconds until all cards are painted, sorted. A thread is opened on each page.
+/// Returns the milliseconds until all cards are painted, sorted. Each page also opens a thread.
 fn page_loads(site: &Site, browser: &mut Browser) -> Vec<f64> {
     let load = |_| {
         let last = format!("li:nth-child({SESSIONS}) .card");
@@ -194,11 +194,11 @@ fn watch_at_rest(site: &Site) -> Result<f64> {
     Ok(spent / IDLE.as_secs_f64() * 100.0)
 }
 
-/// Seconds that a process has run, in the kernel too.
+/// Returns the processor time of a process in seconds, the kernel's included.
 fn processor_time(pid: u32) -> Result<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))
         .context("processor time is known on Linux only")?;
-    // The name, in brackets, may hold anything.
+    // The name, in brackets, may contain any character.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
     Ok(ticks.sum::<Result<f64, _>>()? / 100.0)

@@ -1,5 +1,5 @@
-//! What Codex's report of a turn costs, with a rollout of 1 MB and one of 300 MB. Nobody waits for
-//! it; but it must not grow with the thread.
+//! The cost of Codex's report of a turn, with a rollout of 1 MB and one of 300 MB. Codex does not
+//! wait for it, but it must not grow with the thread.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -42,7 +42,7 @@ pub fn run(runs: usize) -> Result<String> {
 fn notify(folder: &Path, name: &'static str, size: usize, program: &Path) -> Result<Candidate> {
     let home = folder.join(size.to_string());
     fs::create_dir_all(home.join(".config/turnbridge"))?;
-    // Nobody is there to deliver to, and what is queued once is not queued again.
+    // No server listens there, and a notice that was queued is not queued again.
     fs::write(
         home.join(".config/turnbridge/config.toml"),
         "[slack]\nbot_token = \"xoxb-1\"\napi_url = \"http://127.0.0.1:9/api/\"\n\
@@ -56,7 +56,7 @@ fn notify(folder: &Path, name: &'static str, size: usize, program: &Path) -> Res
     Ok(Candidate::new(name, program, &arguments, Vec::new()).env("HOME", &home))
 }
 
-/// A rollout of about `size` bytes and the thread it is of.
+/// Writes a rollout of about `size` bytes. Returns its path and thread.
 pub fn rollout(folder: &Path, size: usize) -> Result<(PathBuf, &'static str)> {
     let sessions = folder.join("sessions/2026/11/15");
     fs::create_dir_all(&sessions)?;
@@ -65,7 +65,7 @@ pub fn rollout(folder: &Path, size: usize) -> Result<(PathBuf, &'static str)> {
     Ok((path, THREAD))
 }
 
-/// Turns of the past up to `size` bytes, then the one that has ended.
+/// Writes past turns up to `size` bytes, then the one that has ended.
 fn write_rollout(path: &Path, size: usize) -> Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     writeln!(

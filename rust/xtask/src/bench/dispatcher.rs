@@ -1,5 +1,6 @@
-//! What the dispatcher of the marketplace's tree adds to a hook: as it is, as on a Linux before 6.1, whose kernel does not
-//! tell its machine in a file, and as where it has to start `uname`.
+//! The cost that the dispatcher of the marketplace's tree adds to a hook: on a current Linux, on a
+//! Linux before 6.1, whose kernel has no file with the machine's name, and where it must start
+//! `uname`.
 
 use std::fmt::Write;
 use std::fs;
@@ -55,7 +56,7 @@ fn package(folder: &Path) -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// The same script, but for the files and the name that it looks for.
+/// Writes the same script with other names for itself and these files.
 fn pretend_there_is_no(files: &[&str], dispatcher: &Path, to: &Path) -> Result<()> {
     let script = fs::read_to_string(dispatcher)?.replace("${0##*/}", "turnbridge-status");
     let script = files.iter().fold(script, |script, file| script.replace(file, "/nowhere"));

@@ -1,6 +1,6 @@
-//! What a hook costs. Ratios of one run on one machine, never absolute promises: every
-//! candidate is started in turn, round after round, so that all see the same machine.
-//! docs/performance.md says how to read it.
+//! The cost of a hook. Results are ratios of one run on one machine, never absolute: the candidates
+//! take turns, round after round, so that all get the same conditions. docs/performance.md explains
+//! how to read them.
 
 mod alternatives;
 mod board;
@@ -56,7 +56,8 @@ const GOALS: [Goal; 4] = [
     },
 ];
 
-/// `--against FOLDER` names the executables of another build, which take turns with ours.
+/// Measures the hooks. `--against FOLDER` names the executables of another build, which take turns
+/// with these.
 pub fn hooks(options: &[&str]) -> Result<String> {
     let (against, options) = match options {
         ["--against", folder, rest @ ..] => (Some(Path::new(*folder)), rest),
@@ -78,7 +79,8 @@ pub fn hooks(options: &[&str]) -> Result<String> {
     Ok(text)
 }
 
-/// What is measured of both builds: its name, the name for the other one, and its executable.
+/// The candidates measured in both builds: the name, the name for the other build, and the
+/// executable.
 const COMPARED: [(&str, &str, &str); 2] = [
     ("status", "status, other", "turnbridge-status"),
     ("gate sandbox", "gate, other", "turnbridge-stop-gate"),
@@ -146,7 +148,7 @@ pub fn board(options: &[&str]) -> Result<String> {
     }
 }
 
-/// One of ours, as it ships.
+/// Returns the path of one of Turnbridge's executables, as it ships.
 fn executable(name: &str) -> Result<PathBuf> {
     let path = repository().join("bin").join(name);
     path.canonicalize().with_context(|| {
@@ -199,7 +201,7 @@ fn candidates(folder: &Path, status: &Path, gate: &Path) -> Result<Vec<Candidate
     Ok(candidates)
 }
 
-/// A payload of about `size` bytes with its bulk in `field`.
+/// Returns a payload of about `size` bytes with its bulk in `field`.
 fn payload(event: &str, field: &str, size: usize) -> String {
     let head = format!(
         r#"{{"session_id":"825c8529-ee09-4cb8-8902-dd785b12ca0a","transcript_path":"/home/user/.claude/projects/p/t.jsonl","cwd":"/home/user/project","hook_event_name":"{event}","tool_name":"Bash","{field}":""#
@@ -210,7 +212,7 @@ fn payload(event: &str, field: &str, size: usize) -> String {
     format!("{head}{}{tail}", filler.repeat(bulk / filler.len()))
 }
 
-/// What was measured, before anything is made of it.
+/// Formats the raw measurements.
 fn table(measured: &[Measured], runs: usize) -> String {
     let mut text = format!("{runs} rounds; microseconds of wall time, spawn to exit\n\n");
     let _ = writeln!(text, "{:<16} {:>8} {:>8} {:>8} {:>9}", "", "min", "q1", "median", "RSS KiB");

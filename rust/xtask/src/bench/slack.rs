@@ -1,5 +1,5 @@
-//! What a Stop hook costs with Slack up, refusing, silent, or not configured; and what a bridge in
-//! Node costs that posts from the hook itself, with Slack's own SDK.
+//! The cost of a Stop hook with Slack up, refusing, silent, or not configured; and the cost of a
+//! bridge in Node that posts from the hook itself, with Slack's own SDK.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -59,7 +59,7 @@ fn stop(folder: &Path, name: &'static str, url: Option<&str>, gate: &Path) -> Re
     });
     std::fs::write(config.join("config.toml"), format!("{slack}[gate]\nenabled = false\n"))?;
     let payload = super::payload("Stop", "last_assistant_message", 2_000);
-    // Each one is another turn, and so another notice.
+    // Each run is another turn, and so another notice.
     let payload = payload.replacen("ls -l", "@N@", 1);
     Ok(Candidate::new(name, gate, &["--origin", "plugin"], payload.into_bytes())
         .env("HOME", &home)
@@ -102,7 +102,7 @@ fn report(measured: &[Measured], runs: usize) -> String {
     text
 }
 
-/// A Slack that says yes to everything.
+/// Starts a Slack that accepts everything.
 fn answering() -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("http://{}/api/", listener.local_addr()?);

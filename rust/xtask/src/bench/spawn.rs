@@ -1,5 +1,5 @@
-//! Starts programs as Claude starts hooks: exec form, the payload over a socket pair. Takes the
-//! time from spawn to exit, and once the peak of the memory.
+//! Starts programs as Claude starts hooks: exec form, the payload over a socket pair. Measures the
+//! time from spawn to exit, and once the peak memory.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ pub struct Candidate {
     variables: Vec<(String, std::ffi::OsString)>,
     payload: Vec<u8>,
     every: usize,
-    /// `@N@` in the payload is another number each time.
+    /// `@N@` in the payload is another number in each run.
     is_varied: bool,
     _kept: Option<Listener>,
 }
@@ -70,7 +70,7 @@ impl Candidate {
         String::from_utf8_lossy(&self.payload).replace("@N@", &number).into_bytes()
     }
 
-    /// A slow one: every tenth round is enough.
+    /// Marks a slow candidate, which runs only every tenth round.
     pub fn rarely(mut self) -> Candidate {
         self.every = 10;
         self
@@ -82,7 +82,7 @@ impl Candidate {
     }
 }
 
-/// Reads away whatever the sinks send, so that no queue fills up.
+/// Reads all data of the sinks, so that no queue fills up.
 pub struct Listener;
 
 pub fn sink_listener(path: &Path) -> Result<Listener> {
@@ -131,9 +131,9 @@ fn run_once(candidate: &Candidate) -> Result<f64> {
     let payload = candidate.next_payload();
     let start = Instant::now();
     let mut child = command.spawn()?;
-    // `command` still holds its end of the pair; without this nobody sees the end.
+    // `command` still holds its end of the pair; without this the reader would never see the end.
     drop(command);
-    // `/bin/true` does not read: writing to it may fail.
+    // `/bin/true` does not read: the write may fail.
     let _ = ours.write_all(&payload);
     drop(ours);
     let status = child.wait()?;
@@ -157,8 +157,9 @@ fn prepare(candidate: &Candidate) -> Result<(Command, UnixStream)> {
     Ok((command, ours))
 }
 
-/// The peak of resident memory in KiB. Not `ru_maxrss`: that begins with what the *parent*
-/// had at the moment of the spawn. So the program is stopped at its exit and looked at.
+/// Returns the peak of resident memory in KiB. `ru_maxrss` is unsuitable: it begins with the
+/// *parent's* memory at the spawn. The program is therefore stopped at its exit, and its status is
+/// read.
 #[cfg(target_os = "linux")]
 fn peak_memory(candidate: &Candidate) -> Result<i64> {
     use std::os::unix::process::CommandExt;
@@ -181,7 +182,7 @@ fn peak_memory(candidate: &Candidate) -> Result<i64> {
         move || ours.write_all(&payload)
     }));
     loop {
-        // SAFETY: the child is ours and nobody else waits for it.
+        // SAFETY: this process owns the child, and no other thread waits for it.
         if unsafe { libc::waitpid(pid, &raw mut status, 0) } < 0 || libc::WIFEXITED(status) {
             break;
         }

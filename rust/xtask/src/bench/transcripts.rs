@@ -1,5 +1,5 @@
-//! Transcripts for the Stop gate: as long as wanted, with the speech in the last turn. Only the
-//! gate is registered in these runs, so that it has to look there.
+//! Transcripts for the Stop gate of any length, with the speech in the last turn. Only the gate is
+//! registered in these runs, so that it must read them.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -9,7 +9,7 @@ use anyhow::Result;
 
 const PROMPT_ID: &str = "11111111-2222-4333-8444-555555555555";
 
-/// Turns of the past up to `size` bytes, then the one that is about to end.
+/// Writes past turns up to `size` bytes, then the one that is about to end.
 pub fn write(path: &Path, size: usize) -> Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     let said = "The build went through. ".repeat(40);
@@ -46,7 +46,7 @@ pub fn stop_payload(transcript: &Path) -> String {
     )
 }
 
-/// A folder of settings with the sandbox on.
+/// Creates a folder of settings with the sandbox on.
 pub fn sandboxed_settings(folder: &Path) -> Result<PathBuf> {
     fs::write(folder.join("settings.json"), r#"{"sandbox":{"enabled":true}}"#)?;
     Ok(folder.to_owned())

@@ -1,4 +1,4 @@
-//! A copy of the repository's files, in which faults can be planted.
+//! A copy of the repository's files for mutants.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Makes `to` hold what git knows of `from`, as it stands there now. What is there already and equal keeps its time, so
-/// that cargo does not build it again; what a run that was killed has left changed is put right.
+/// Makes `to` equal to the files that git knows in `from`, as they are now. An equal file keeps its
+/// time, so that cargo does not build it again. Changes of a killed run are reverted.
 pub fn mirror(from: &Path, to: &Path) -> Result<()> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -22,7 +22,7 @@ pub fn mirror(from: &Path, to: &Path) -> Result<()> {
     let mut wanted = BTreeSet::new();
     for name in names.split('\0').filter(|name| !name.is_empty()) {
         let (source, target) = (from.join(name), to.join(name));
-        // Of a file that was removed git still knows; a link leads to another of the files.
+        // git still lists a removed file; a link leads to another listed file.
         let Ok(bytes) = fs::read(&source) else { continue };
         if fs::read(&target).ok().as_ref() != Some(&bytes) {
             fs::create_dir_all(target.parent().unwrap_or(to))?;

@@ -1,8 +1,9 @@
-//! `cargo xtask mutants`: plants faults with cargo-mutants and says which of them no test notices. What is covered, and
-//! which survivors are known and why, stands in `mutants.toml`.
+//! `cargo xtask mutants`: plants faults with cargo-mutants and reports those that no test detects.
+//! `mutants.toml` contains the covered modules, and the known survivors with their reasons.
 //!
-//! The faults are planted in a copy of the repository below `target/`: some tests read files outside of the workspace,
-//! which a copy of cargo-mutants' own would not have. Whatever ends a run, the sources stay as they are.
+//! The faults are planted in a copy of the repository below `target/`: some tests read files
+//! outside of the workspace, which a copy by cargo-mutants would not contain. The sources never
+//! change, however a run ends.
 
 mod copy;
 mod verdict;
@@ -36,14 +37,14 @@ Options:
 Needs cargo-mutants: `cargo install cargo-mutants --locked`.
 ";
 
-/// How often it is looked whether it has ended, or is to end.
+/// The poll interval for the end, or for an interrupt.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long cargo-mutants may take to end what it has started, after it was asked to end.
+/// The timeout of cargo-mutants to end its processes after an interrupt.
 const END_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
-    /// From 0, as cargo-mutants counts.
+    /// The shard, counted from 0 as by cargo-mutants.
     shard: Option<(u32, u32)>,
     minutes: u64,
     only: Option<String>,
@@ -77,7 +78,7 @@ impl Options {
     }
 }
 
-/// Why a run was ended before its end.
+/// The reason why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Itself { code: Option<i32> },
@@ -146,7 +147,7 @@ fn command(options: &Options, modules: &[&String], skipped: &[String], place: &P
     let mut command = Command::new(env!("CARGO"));
     command.args(["mutants", "--in-place", "--colors", "never", "--output"]);
     command.arg(place).arg("--dir").arg(tree.join("rust"));
-    // A fault that makes something slow is noticed as one that makes it wait for ever.
+    // A fault that makes a test slow is detected like one that makes it wait forever.
     command.args(["--minimum-test-timeout", "60"]);
     for module in modules {
         command.args(["--file", module.as_str()]);
@@ -157,20 +158,21 @@ fn command(options: &Options, modules: &[&String], skipped: &[String], place: &P
     if options.is_list {
         command.arg("--list");
     }
-    // Without the examples in comments: there are none.
+    // Without doc tests: there are none.
     command.args(["--", "--lib", "--"]);
     for tests in skipped {
         command.args(["--skip", tests.as_str()]);
     }
     command.env("CARGO_TARGET_DIR", place.join("built"));
-    // Nobody debugs these.
+    // These builds need no debug information.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
     command.env("INSTA_UPDATE", "no").env("RUST_BACKTRACE", "0");
     command.current_dir(tree.join("rust"));
     command
 }
 
-/// Ctrl-C at a terminal reaches cargo-mutants by itself; what reaches us alone is passed on.
+/// Waits for the end. Ctrl-C at a terminal reaches cargo-mutants directly; a signal to this process
+/// alone is passed on.
 fn wait(mut child: Child, until: Instant) -> Result<Ended> {
     let is_interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&is_interrupted);
@@ -190,7 +192,7 @@ fn wait(mut child: Child, until: Instant) -> Result<Ended> {
     }
 }
 
-/// As Ctrl-C does, so that it ends its own children; not for ever.
+/// Interrupts the child like Ctrl-C, so that it ends its own children. Kills it after a timeout.
 fn end(child: &mut Child) -> Result<()> {
     let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     let deadline = Instant::now() + END_TIMEOUT;

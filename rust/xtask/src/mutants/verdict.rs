@@ -1,5 +1,5 @@
-//! What cargo-mutants found, compared with what is known. A fault is known by its file and its words, without its line:
-//! those change with every edit.
+//! Compares cargo-mutants' results with the known survivors. A fault is identified by its file and
+//! description, without its line, which changes with every edit.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,16 +8,16 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item};
 
-/// A fault, by its file and what is done there.
+/// A fault: its file and description.
 type Fault = (String, String);
 
-/// `mutants.toml`.
+/// The content of `mutants.toml`.
 #[derive(Debug, Default)]
 pub struct Known {
     pub modules: Vec<String>,
-    /// Tests that are left out, by a part of their names.
+    /// Skipped tests, by a part of their names.
     pub skipped: Vec<String>,
-    /// How many equal ones may survive, and why.
+    /// The number of equal faults that may survive, and the reason.
     survivors: BTreeMap<Fault, (usize, String)>,
 }
 
@@ -54,18 +54,18 @@ impl Known {
     }
 }
 
-/// What cargo-mutants has written down.
+/// The results that cargo-mutants has written.
 #[derive(Debug, Default)]
 pub struct Outcomes {
     planned: usize,
     survived: Vec<(Fault, u64)>,
     noticed: Vec<Fault>,
-    /// They do not compile.
+    /// The number of faults that do not compile.
     impossible: usize,
 }
 
 impl Outcomes {
-    /// From `mutants.json` and `outcomes.json`.
+    /// Parses `mutants.json` and `outcomes.json`.
     pub fn parse(mutants: &str, outcomes: &str) -> Result<Outcomes> {
         let mutants: Vec<Value> = serde_json::from_str(mutants).context("mutants.json")?;
         let outcomes: Value = serde_json::from_str(outcomes).context("outcomes.json")?;
@@ -73,7 +73,7 @@ impl Outcomes {
         let mut all = Outcomes { planned: mutants.len(), ..Outcomes::default() };
         for outcome in list {
             let mutant = &outcome["scenario"]["Mutant"];
-            // The tests without any fault.
+            // The run of the tests without a fault.
             let Some(name) = mutant["name"].as_str() else { continue };
             let (fault, line) = without_place(name)?;
             match outcome["summary"].as_str().unwrap_or_default() {
@@ -91,7 +91,7 @@ impl Outcomes {
     }
 }
 
-/// `src/a.rs:12:5: replace f with ()` without `:12:5`, and the line.
+/// Splits `src/a.rs:12:5: replace f with ()` into the text without `:12:5`, and the line.
 fn without_place(name: &str) -> Result<(Fault, u64)> {
     let parts = || {
         let (place, fault) = name.split_once(": ")?;
@@ -104,9 +104,9 @@ fn without_place(name: &str) -> Result<(Fault, u64)> {
 
 pub struct Verdict {
     pub report: String,
-    /// Survivors that nobody has named.
+    /// The number of unknown survivors.
     pub new: usize,
-    /// Not tried.
+    /// The number of untried faults.
     pub left: usize,
 }
 
@@ -130,7 +130,7 @@ pub fn judge(known: &Known, outcomes: &Outcomes) -> Verdict {
     for (file, faults) in by_file {
         let _ = write!(report, "{file}\n{}", faults.concat());
     }
-    // Only of those that were tried: another shard may have the others.
+    // Only tried faults count: another shard may have the others.
     for fault in known.survivors.keys() {
         if outcomes.noticed.contains(fault) && !seen.contains_key(fault) {
             let _ = writeln!(

@@ -1,5 +1,5 @@
-//! The repository's address has one home, `repository` in rust/Cargo.toml. Files that cannot ask for it
-//! (manifests, scripts, pages) repeat it, and are compared with it here.
+//! Checks the repository's address, whose one source is `repository` in rust/Cargo.toml. Files that
+//! cannot read it (manifests, scripts, pages) repeat it, and must be equal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use super::at;
 
 const HOST: &str = "github.com/";
 
-/// What a repository's name stands behind, where no whole address does.
+/// The texts before a repository's name without a whole address.
 const BEFORE_NAMES: [&str; 3] = [HOST, "marketplace add ", "--repo "];
 
-/// And a Homebrew tap's, which is another repository of the same owner.
+/// The texts before a Homebrew tap, which is another repository of the same owner.
 const BEFORE_TAPS: [&str; 3] = ["brew install ", "brew tap ", "tap = \""];
 
-/// Not ours, or made by tools.
+/// Folders of other projects, or generated ones.
 const LEFT_OUT: [&str; 5] = [".git", "bin", "node_modules", "target", "testdata"];
 
 pub fn problems(top: &Path, address: &str) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for path in files(top)? {
-        // What is no text holds no address that anybody follows.
+        // A binary file contains no address for readers.
         let Ok(text) = fs::read_to_string(&path) else { continue };
         for (index, line) in text.lines().enumerate() {
             for other in other_addresses(line, address) {
@@ -35,7 +35,7 @@ pub fn problems(top: &Path, address: &str) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// What looks like an address of ours and is another one.
+/// Returns the addresses that look like this repository's and differ from it.
 fn other_addresses(line: &str, address: &str) -> Vec<String> {
     let ours = address.split_once(HOST).map_or(address, |(_, name)| name);
     let (our_owner, our_name) = ours.split_once('/').unwrap_or((ours, ""));
@@ -48,7 +48,7 @@ fn other_addresses(line: &str, address: &str) -> Vec<String> {
     repositories.chain(taps).map(|(owner, name)| format!("{owner}/{name}")).collect()
 }
 
-/// Owners and names of repositories behind these words.
+/// Returns the owners and names of repositories after these words.
 fn names_after<'a>(line: &'a str, words: &'a [&str]) -> impl Iterator<Item = (&'a str, &'a str)> {
     let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let places = words
@@ -58,7 +58,7 @@ fn names_after<'a>(line: &'a str, words: &'a [&str]) -> impl Iterator<Item = (&'
         let (owner, rest) = rest.split_once('/')?;
         let end = rest.find(|c| !is_of_a_name(c)).unwrap_or(rest.len());
         let name = rest[..end].trim_end_matches('.').trim_end_matches(".git");
-        // So that a path is none.
+        // This excludes paths.
         let is_of_an_owner = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let is_owner = !owner.is_empty() && owner.chars().all(is_of_an_owner);
         is_owner.then_some((owner, name))
@@ -89,7 +89,7 @@ mod tests {
 
     const ADDRESS: &str = "https://github.com/turnbridge/turnbridge";
 
-    /// This file is looked at as well, so that its wrong addresses are put together first.
+    /// The scan includes this file, so its wrong addresses are built from parts.
     fn others(before: &str, rest: &str) -> Vec<String> {
         other_addresses(&format!("see {before}{rest}"), ADDRESS)
     }

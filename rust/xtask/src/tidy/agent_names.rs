@@ -1,9 +1,9 @@
-//! No code compares with one agent. What differs between agents is asked by the questions of
-//! `core/agents/agent_differences`, and code of an agent's own is chosen by a match without a wildcard
-//! arm. So the compiler lists whatever a new agent has to answer.
+//! Forbids comparisons with one agent. Code asks `core/agents/agent_differences` about differences,
+//! and selects an agent's own code by a match without a wildcard arm. The compiler then lists every
+//! place that a new agent needs.
 //!
-//! A file outside an agent's own folders that names an agent has a line in `NAMING_AGENTS`. Each is one
-//! more file to look through when a new agent comes, so the list should not grow.
+//! A file outside an agent's own folders that names an agent has a line in `NAMING_AGENTS`. A new
+//! agent means a review of each, so the list should not grow.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use anyhow::Result;
 use super::code_text::{arms_around, code_of, is_pattern, line_of};
 use super::{at, rust_files, shipped_lines};
 
-/// Where the agents are listed.
+/// The file that lists the agents.
 const HOME: &str = "rust/crates/turnbridge-core/src/ids.rs";
 
-/// Code of one agent alone, besides the files whose names begin with the agent's.
+/// Folders with code of one agent alone, besides the files whose names begin with the agent's.
 const OWN_FOLDERS: [&str; 3] = [
     "rust/crates/turnbridge-core/src/agents/claude/",
     "rust/crates/turnbridge-core/src/agents/codex/",
@@ -80,7 +80,8 @@ fn differences(naming: &[String], listed: &[&str]) -> Vec<String> {
     new.chain(gone).collect()
 }
 
-/// The places of `Agent::Claude` and its like. `Agent::ALL` and `DemoAgent::new` are others.
+/// Returns the places of `Agent::Claude` and its like. `Agent::ALL` and `DemoAgent::new` do not
+/// count.
 fn names(code: &str) -> impl Iterator<Item = (usize, usize)> {
     code.match_indices("Agent::").filter_map(|(start, prefix)| {
         let name =
@@ -94,7 +95,7 @@ fn names(code: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Each with its line.
+/// Returns the comparisons, each with its line.
 fn comparisons(code: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (start, end) in names(code) {
@@ -141,7 +142,7 @@ fn comparison(code: &str, start: usize, end: usize) -> Option<&'static str> {
     hides_others.then_some("has a wildcard arm beside")
 }
 
-/// What may stand between a value and the sign before or behind it.
+/// The characters allowed between a value and the operator before or behind it.
 const WRAPPER: [char; 7] = ['(', ')', '&', '*', ' ', '\n', '\t'];
 
 fn is_inside_matches(before: &str) -> bool {
@@ -158,7 +159,7 @@ fn is_inside_matches(before: &str) -> bool {
     false
 }
 
-/// `_`, `Some(_)`, `(_, other)`, or any arm with a guard.
+/// Returns whether an arm catches all: `_`, `Some(_)`, `(_, other)`, or any arm with a guard.
 fn catches_all(arm: &str) -> bool {
     let bare = arm.replace("Some", "").replace("None", "");
     let mut leaves =

@@ -1,5 +1,5 @@
-//! Compares the code map in docs/ARCHITECTURE.md with the tree: every folder directly below a crate's `src`
-//! has its line, and every line names a folder that is there.
+//! Compares the code map in docs/ARCHITECTURE.md with the tree: every folder directly below a
+//! crate's `src` has its line, and every line names an existing folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn differences(
     missing.chain(gone).map(|problem| format!("docs/ARCHITECTURE.md {problem}")).collect()
 }
 
-/// The folders of the lines ``- `src/…/`: …``, each below the crate whose name stands above it.
+/// Returns the folders of the lines ``- `src/…/`: …``, each below the crate named above it.
 fn folders_in(text: &str) -> BTreeSet<String> {
     let mut package = None;
     let mut folders = BTreeSet::new();

@@ -1,7 +1,7 @@
-//! Rust code as text, as far as a rule has to understand it: comments and strings are out of the way,
-//! and the arms of a match are found by their brackets.
+//! Rust code as text, for the rules: removes comments and strings, and finds the arms of a match by
+//! their brackets.
 
-/// The code of numbered lines with every comment gone and every string empty, line for line.
+/// Returns the code of numbered lines without comments and with empty strings, line for line.
 pub fn code_of(lines: &[(usize, String)]) -> String {
     let mut code = String::new();
     let mut quoted = false;
@@ -11,7 +11,7 @@ pub fn code_of(lines: &[(usize, String)]) -> String {
             match sign {
                 '\\' if quoted => drop(characters.next()),
                 '"' => {
-                    // The quote as a character is no quote.
+                    // A quote as a character literal does not begin a string.
                     let is_character = !quoted && code.ends_with('\'');
                     quoted ^= !is_character;
                     code.push('"');
@@ -26,13 +26,13 @@ pub fn code_of(lines: &[(usize, String)]) -> String {
     code
 }
 
-/// Lines count from 1.
+/// Returns the line of a place, counted from 1.
 pub fn line_of(code: &str, place: usize) -> usize {
     code[..place].matches('\n').count() + 1
 }
 
-/// Whether what stands before `after` is a part of the pattern of an arm: `=>` follows, and no comma
-/// that ends an arm does before it.
+/// Returns whether the text before `after` is a part of an arm's pattern: `=>` follows, and no
+/// comma that ends an arm precedes it.
 pub fn is_pattern(after: &str) -> bool {
     let mut depth = 0_i32;
     let mut commas = Vec::new();
@@ -49,7 +49,7 @@ pub fn is_pattern(after: &str) -> bool {
     false
 }
 
-/// The patterns of the match whose arms stand around a place, each with its guard.
+/// Returns the patterns of the match around a place, each with its guard.
 pub fn arms_around(code: &str, place: usize) -> Vec<&str> {
     let begin = opening_brace(&code[..place]).map_or(0, |brace| brace + 1);
     let mut arms = Vec::new();
@@ -75,7 +75,7 @@ pub fn arms_around(code: &str, place: usize) -> Vec<&str> {
     arms
 }
 
-/// Where the innermost block begins that is open at the end of `before`.
+/// Returns the start of the innermost block that is open at the end of `before`.
 fn opening_brace(before: &str) -> Option<usize> {
     let mut depth = 0;
     for (place, sign) in before.char_indices().rev() {

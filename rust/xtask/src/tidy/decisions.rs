@@ -1,5 +1,5 @@
-//! Every page in docs/decisions has the same form: its number and title, then the same headings in the
-//! same order, so that a reader knows where to look.
+//! Checks that every page in docs/decisions has the same form: its number and title, then the same
+//! headings in the same order.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::at;
 
 const HEADINGS: [&str; 4] = ["Situation", "Decision", "Refused", "Would change it"];
 
-/// The one heading that a page may lack: some decisions had no alternative.
+/// The only optional heading: some decisions had no alternative.
 const OPTIONAL: &str = "Refused";
 
 pub fn problems(repository: &Path) -> Result<Vec<String>> {
@@ -38,7 +38,7 @@ fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// What is wrong with a page, each with its line.
+/// Returns the problems of a page, each with its line.
 fn page_problems(name: &str, text: &str) -> Vec<(usize, String)> {
     let mut problems = Vec::new();
     match number_of(name) {

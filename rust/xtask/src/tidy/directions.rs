@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 
 use super::{rust_files, shipped_lines};
 
-/// Lines outside of `commands/` that import from it.
+/// The number of lines outside of `commands/` that import from it.
 const UPWARD_IMPORTS: usize = 0;
 
-/// Lines of the command line that name the daemon's crate: it runs the daemon, delivers once in its place, and
-/// signs browsers in to its board.
+/// The number of the command line's lines that name the daemon's crate: it runs the daemon,
+/// delivers once in its place, and signs browsers in to its board.
 const USES_OF_THE_DAEMON: usize = 6;
 
 /// Lines of the daemon's `delivery/` that name the folder of a channel: it knows the trait alone.

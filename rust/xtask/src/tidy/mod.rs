@@ -27,8 +27,8 @@ use anyhow::{Context, Result, bail};
 use crate::manifests;
 use crate::metadata::{Workspace, load, repository};
 
-/// What a package of ours may name of our other packages. A crate exists only to enforce a
-/// line of this table.
+/// The packages of the workspace that each package may name. A crate exists only to enforce a line
+/// of this table.
 const MAY_NAME: [(&str, &[&str]); 11] = [
     ("turnbridge-core", &[]),
     ("turnbridge-store", &["turnbridge-core"]),
@@ -60,18 +60,18 @@ const MAY_NAME: [(&str, &[&str]); 11] = [
     ),
     ("testkit", &[]),
     ("e2e", &["testkit"]),
-    // For the loopback Slack of a bench, and for the manifests; xtask is not shipped.
+    // For a bench's loopback Slack, and for the manifests; xtask is not shipped.
     ("xtask", &["testkit", "turnbridge-core"]),
 ];
 
-/// Nothing of ours runs on an async runtime.
+/// Async runtimes, which no package uses.
 const NEVER: [&str; 4] = ["tokio", "async-std", "smol", "futures-executor"];
 
-/// What a hook must not carry: TLS, HTTP, and the argument parser that doubles its size.
+/// Packages that a hook must not link: TLS, HTTP, and the argument parser that doubles its size.
 const NOT_IN_HOOKS: [&str; 7] =
     ["rustls", "ring", "ureq", "tungstenite", "clap", "anyhow", "toml_edit"];
 
-/// Words that betray I/O, environment or clock.
+/// Words that show I/O, environment or clock.
 const NOT_IN_CORE: [&str; 12] = [
     "std::fs",
     "std::env",
@@ -144,7 +144,7 @@ fn core_problems() -> Result<Vec<String>> {
     for path in rust_files(&repository().join("rust/crates/turnbridge-core/src"))? {
         for (number, line) in shipped_lines(&path)? {
             let code = line.split("//").next().unwrap_or_default();
-            // Time spans are values; only the clock is not.
+            // Durations are plain values; only the clock is forbidden.
             for word in NOT_IN_CORE.iter().filter(|word| code.contains(**word)) {
                 problems.push(at(&path, number, &format!("the core must not know `{word}`")));
             }
@@ -153,7 +153,7 @@ fn core_problems() -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// Formats derive serde, the domain does not.
+/// Checks that formats derive serde, and the domain does not.
 fn wire_problems() -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for path in rust_files(&repository().join("rust/crates/turnbridge-core/src"))? {
@@ -172,10 +172,10 @@ fn wire_problems() -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// The executable that talks to Slack: as a hook it only queues.
+/// The executable that calls Slack: as a hook it only queues.
 const NOTIFIER: &str = "turnbridge-notify.rs";
 
-/// The hook executables are a call into `turnbridge-hooks` and nothing else.
+/// Checks that the hook executables contain only a call into `turnbridge-hooks`.
 fn thin_binary_problems() -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for path in rust_files(&repository().join("rust/crates/turnbridge/src/bin"))? {
@@ -194,11 +194,12 @@ fn thin_binary_problems() -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// The variables that our own processes hand each other, and builds that ship know.
+/// The environment variables that Turnbridge's own processes pass to each other, and that shipped
+/// builds read.
 const OWN_VARIABLES: [&str; 4] =
     ["TURNBRIDGE_REPLY_ID", "TURNBRIDGE_NOTIFY_CHAINED", "TURNBRIDGE_DEMO", "TURNBRIDGE_RUN"];
 
-/// Every other variable of ours is a test's, and one module reads those.
+/// Checks that all other variables of Turnbridge are a test's, which one module reads.
 fn switch_problems() -> Result<Vec<String>> {
     let mut problems = Vec::new();
     let crates = repository().join("rust/crates");
@@ -219,7 +220,7 @@ fn switch_problems() -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// The Rust files below a folder, without those that hold only tests.
+/// Returns the Rust files below a folder, without those that contain only tests.
 fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let entries =
@@ -247,8 +248,8 @@ fn shipped_lines(path: &Path) -> Result<Vec<(usize, String)>> {
     Ok(lines_before_tests(&text))
 }
 
-/// The tests begin with the first item for tests that has a body; a module that lies in a file of its own
-/// (`mod sample;`) ends nothing.
+/// Returns the lines before the tests. These begin with the first test item that has a body; a
+/// module in a separate file (`mod sample;`) does not count.
 fn lines_before_tests(text: &str) -> Vec<(usize, String)> {
     let lines: Vec<_> = text.lines().collect();
     let begins_tests = |index: &usize| {

@@ -1,4 +1,5 @@
-//! Checks that a folder that is a module has its `mod.rs`, and no file of its name beside it (decision 0016).
+//! Checks that each module folder has its `mod.rs`, and no file of its name beside it (decision
+//! 0016).
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Only the modules of terminals name a terminal's environment variables, so that a new terminal has no second list
-//! to stand in. tvine and Kawaii Terminal are sinks, too: what they give their sink is named where it is used.
+//! Checks that only the modules of terminals name a terminal's environment variables, so that a new
+//! terminal needs no second list. tvine and Kawaii Terminal are also sinks: the variables for their
+//! sink are named where they are used.
 
 use std::path::Path;
 
@@ -12,10 +13,10 @@ const OWN_FOLDER: &str = "rust/crates/turnbridge-core/src/terminals";
 
 const SINKS: [&str; 2] = ["KAWAII_", "TVINE_"];
 
-/// A made-up session for tests of other files.
+/// A file with an invented session for tests of other files.
 const SAMPLE: &str = "sample.rs";
 
-/// The variables of the table, as it has them.
+/// The variables of the table.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Variables {
     named: Vec<String>,

@@ -1,5 +1,6 @@
-//! CONTRIBUTING.md lists the environment variables by which tests are steered, one line each: those that test builds of
-//! the executables read (`test_switch`), and those of the tests and scripts themselves.
+//! Checks that CONTRIBUTING.md lists the environment variables that control tests, one line each:
+//! those that test builds of the executables read (`test_switch`), and those of the tests and
+//! scripts themselves.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,10 +13,10 @@ use super::OWN_VARIABLES;
 const PAGE: &str = "CONTRIBUTING.md";
 const SWITCHES: &str = "rust/crates/turnbridge-store/src/test_switch.rs";
 
-/// Where variables are read and set.
+/// The folders where variables are read and set.
 const FOLDERS: [&str; 4] = ["rust/crates", "rust/xtask", "scripts", "tests"];
 
-/// The installers of releases read them.
+/// The variables that the installers of releases read.
 const OF_INSTALLERS: [&str; 2] = ["TURNBRIDGE_DOWNLOAD_URL", "TURNBRIDGE_NO_MODIFY_PATH"];
 
 pub fn problems(repository: &Path) -> Result<Vec<String>> {
@@ -37,13 +38,14 @@ fn differences(listed: &BTreeSet<String>, used: &BTreeSet<String>) -> Vec<String
     missing.chain(gone).collect()
 }
 
-/// The names of the lines ``- `TURNBRIDGE_…`: …``.
+/// Returns the names of the lines ``- `TURNBRIDGE_…`: …``.
 fn listed(page: &str) -> BTreeSet<String> {
     let name = |line: &str| Some(line.strip_prefix("- `")?.split_once("`: ")?.0.to_owned());
     page.lines().filter_map(name).filter(|name| name.starts_with("TURNBRIDGE_")).collect()
 }
 
-/// What `scripts/check-no-switches` does not see: it takes the names from lines like `=> "TURNBRIDGE_NOW",`.
+/// Returns the names that `scripts/check-no-switches` misses: it takes names from lines like `=>
+/// "TURNBRIDGE_NOW",`.
 fn unseen(switches: &str) -> Vec<String> {
     let is_seen = |name: &&String| {
         let is_plain = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
@@ -76,7 +78,7 @@ fn add_used(folder: &Path, used: &mut BTreeSet<String>) -> Result<()> {
     Ok(())
 }
 
-/// Every whole name in a text. A name that ends in `_` is the beginning of several.
+/// Returns every whole name in a text. A name that ends in `_` is a prefix of several.
 fn variables_in(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let words = text.split(|c| !is_part(c)).filter(|word| word.starts_with("TURNBRIDGE_"));

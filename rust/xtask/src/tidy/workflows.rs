@@ -1,7 +1,7 @@
-//! What the workflows of GitHub keep to, as text: no job is handed all secrets, an action is named by
-//! its commit, and what the plugin's branch hands out is attested. In those that are ours no
-//! expression stands inside a script: GitHub puts its value there before the shell reads it, so a
-//! tag's name would be run.
+//! Checks rules of GitHub's workflows, as text: no job gets all secrets, an action is pinned to its
+//! commit, and the content of the plugin's branch is attested. In the project's own workflows no
+//! script contains an expression: GitHub inserts its value before the shell reads the script, so
+//! that a tag's name would be executed.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::at;
 
-/// dist writes it (scripts/check-dist).
+/// dist writes this workflow (scripts/check-dist).
 const NOT_OURS: &str = "release.yml";
 const PLUGIN_BRANCH: &str = "plugin-branch.yml";
 
@@ -28,7 +28,7 @@ pub fn problems(top: &Path) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// Each with its line.
+/// Returns the problems, each with its line.
 fn problems_in(name: &str, text: &str) -> Vec<(usize, String)> {
     let mut problems = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -61,7 +61,7 @@ fn is_pinned(action: &str) -> bool {
     commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The lines of `run:`, on its own line or below it, that hold `${{`.
+/// Returns the lines of `run:`, on its own line or below it, that contain `${{`.
 fn expressions_in_scripts(text: &str) -> impl Iterator<Item = usize> {
     let mut lines = Vec::new();
     let mut script_indent = None;

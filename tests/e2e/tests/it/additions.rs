@@ -1,4 +1,4 @@
-//! What is typed while a turn runs (LIVE-8): an addition to that turn, or the prompt of the next one.
+//! Prompts typed while a turn runs (LIVE-8): additions to that turn, or the prompt of the next one.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::support::patience::{PATIENCE, wait_for};
 use crate::support::terminal::Terminal;
 use crate::support::world::{Which, World};
 
-/// Long enough to type something meanwhile.
+/// The length of a turn, which leaves time to type.
 const A_WHILE: Duration = Duration::from_secs(6);
 
 #[test]
@@ -37,7 +37,7 @@ fn live_8_what_is_typed_while_a_tool_runs_is_listed_with_the_turn() {
     world.assert_no_problems();
 }
 
-/// No hook tells that such a turn begins.
+/// No hook reports the begin of such a turn.
 #[test]
 fn live_8_what_the_agent_does_not_read_in_time_is_the_next_prompt_and_is_seen_to_work() {
     let Some(claude) = gates::slow() else { return };
@@ -66,7 +66,7 @@ fn live_8_what_the_agent_does_not_read_in_time_is_the_next_prompt_and_is_seen_to
     world.assert_no_problems();
 }
 
-/// Claude Code runs it at once, and calls no hook for it.
+/// Claude Code runs it immediately, and calls no hook for it.
 #[test]
 fn live_8_what_was_typed_before_esc_is_the_next_prompt_and_is_seen_to_work() {
     let Some(claude) = gates::slow() else { return };

@@ -1,5 +1,5 @@
-//! The board in a real browser: sessions of the real agents appear, and what is typed there becomes
-//! their next prompt, without any Slack (X36).
+//! The board in a real browser: sessions of the real agents appear, and replies typed there become
+//! their next prompt, without Slack (X36).
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::support::patience::wait_for;
 use crate::support::scene::{Scene, executable, stdout_of};
 use crate::support::world::World;
 
-/// An answer with everything that a page could take for its own.
+/// An answer with markup that a page could mistake for its own.
 const ANSWER: &str = "## Result\n\n<script>document.title = 'pwned'</script> and \
                       <img src=x onerror=\"document.title='pwned'\"> stay text.\n\n\
                       - **bold** and `code`\n- [good](https://example.com/a?b=1&c=2)\n\
@@ -31,7 +31,7 @@ pub struct Board<'scene> {
 }
 
 impl<'scene> Board<'scene> {
-    /// With what `agent` has in its environment; `config` comes after what all have.
+    /// Starts the daemon with `agent`'s environment. `config` follows the common config.
     #[track_caller]
     pub fn start(scene: &'scene Scene, agent: Option<&Command>, config: &str) -> Board<'scene> {
         scene.configure(&format!("{config}[gate]\nenabled = false\n"));
@@ -53,7 +53,7 @@ impl<'scene> Board<'scene> {
         board
     }
 
-    /// Calls a hook as an agent does that this process is, in a pane.
+    /// Calls a hook like an agent that is this process and runs in a pane.
     #[track_caller]
     pub fn hook(&self, payload: &Value) {
         self.hook_in(Some("%1"), payload);
@@ -85,7 +85,7 @@ impl Drop for Board<'_> {
     }
 }
 
-/// Kept beside the other things that tests leave.
+/// Saves a screenshot beside other test output.
 #[track_caller]
 pub fn screenshot(browser: &mut Browser, name: &str) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("board");
@@ -93,11 +93,11 @@ pub fn screenshot(browser: &mut Browser, name: &str) {
     browser.screenshot(&folder.join(format!("{name}.png")));
 }
 
-/// Opens the thread of the only session, by the keyboard alone once it is in sight.
+/// Opens the thread of the only session, by keyboard once it is visible.
 #[track_caller]
 fn open_only_thread(browser: &mut Browser, answer: &str) {
     browser.order("wait", json!({ "selector": ".group:not([hidden]) .count", "text": "1" }));
-    // Also when its process has ended: it is not folded away while there is no other.
+    // This works also if its process has ended: a single stopped session is not folded.
     browser.order("wait", json!({ "selector": ".card" }));
     browser.press(&["j", "Enter"]);
     browser.wait_for(".turn .answer", answer);
@@ -136,7 +136,7 @@ fn a_reply_typed_on_the_page_goes_on_with_the_claude_session_and_its_turn_appear
     world.assert_no_problems();
 }
 
-/// KT-45: nothing but its rollout tells of it.
+/// KT-45: the rollout is the only source.
 #[test]
 fn a_reply_typed_on_the_page_goes_on_with_the_codex_thread_and_its_turn_appears() {
     let Some(codex) = gates::fast() else { return };
@@ -177,7 +177,7 @@ fn check_nothing_is_markup(browser: &mut Browser) {
     assert!(!browser.run("document.title").as_str().unwrap_or_default().contains("pwned"));
 }
 
-/// What is not understood stays as it was typed, and nothing becomes markup that is none.
+/// Unknown syntax stays as it was typed, and no other text becomes markup.
 #[test]
 fn markdown_becomes_what_it_means_and_nothing_else() {
     let Some(mut browser) = gates::browser() else { return };
@@ -231,7 +231,7 @@ fn markdown_becomes_what_it_means_and_nothing_else() {
     }
 }
 
-/// More pieces than a function can have arguments.
+/// The answer has more pieces than a function can have arguments.
 #[test]
 fn an_answer_of_a_hundred_thousand_pieces_is_shown_and_hides_no_other() {
     let Some(mut browser) = gates::browser() else { return };
@@ -252,7 +252,7 @@ fn an_answer_of_a_hundred_thousand_pieces_is_shown_and_hides_no_other() {
         count => Err(count.to_string()),
     });
     assert_eq!(browser.order("report", json!({}))["complaints"], json!([]));
-    // As blocks, items of a list, cells of a table, and what cannot be rendered at all.
+    // The pieces are blocks, items of a list, cells of a table, and unrenderable text.
     for (source, selector, count) in [
         ("'# a\\n'.repeat(150_000)", "h3", 150_000),
         ("'- ' + '`a` '.repeat(150_000)", "li code", 150_000),
@@ -278,7 +278,7 @@ fn payload(scene: &Scene, number: u32, project: &str, event: &str, more: Value) 
     payload
 }
 
-/// KT-76..82, X27; the pictures are for people to look at.
+/// KT-76..82, X27; the screenshots are for review.
 #[test]
 fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
     let Some(mut browser) = gates::browser() else { return };
@@ -305,9 +305,9 @@ fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
         return [own.animationName, mark.content !== 'none', own.outlineStyle].join(' ');
     })";
     assert_eq!(browser.run(look), json!(["none true none", "blink false none", "none false none"]));
-    // A colour is named by its channels.
+    // Colours are compared by their channels.
     let colours = "[...document.querySelectorAll('.card .dot')].map((dot) => {
-        // Blinking mixes it with the ground.
+        // Blinking mixes the colour with the background.
         dot.style.animation = 'none';
         const [r, g, b] = getComputedStyle(dot).backgroundColor.match(/[\\d.]+/g).map(Number);
         dot.style.animation = '';
@@ -322,7 +322,7 @@ fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
     );
     assert_eq!(browser.run("document.title"), "(1) Turnbridge");
 
-    // The stopped one is found by the filter, and unfolded and folded by hand.
+    // The filter finds the stopped session, which is also unfolded and folded by hand.
     browser.order("fill", json!({ "selector": "#filter", "text": "do stopped" }));
     browser.wait_for(".card .project", "stopped");
     assert_eq!(browser.count(".card"), 1);
@@ -335,7 +335,7 @@ fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
     browser.click("summary");
     assert_eq!(browser.count(".card"), 3);
 
-    // By the keyboard, to the last card and no further.
+    // By keyboard to the last card, and no further.
     browser.press(&["j", "j", "j", "j", "Enter"]);
     browser.wait_for(".thread-head h2", "completed");
     browser.wait_for(".turn .answer", "Result");
@@ -343,7 +343,7 @@ fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
     screenshot(&mut browser, "desktop-light");
     browser.press(&["Escape", "k", "Enter"]);
     browser.wait_for(".thread-head h2", "working");
-    // What was typed and not sent is there again.
+    // An unsent draft is restored.
     browser.press(&["r"]);
     browser.type_text("half a thought about j and k");
     browser.press(&["Escape", "Escape", "/"]);
@@ -354,7 +354,7 @@ fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
     browser.order("click", json!({ "selector": ".card", "text": "working" }));
     let kept = browser.run("document.querySelector('#reply').value");
     assert_eq!(kept, "half a thought about j and k");
-    // A state that changes is said to those who cannot see it.
+    // Screen readers get an announcement of a changed state.
     hook(4, "working", "Stop", json!({ "last_assistant_message": "All done." }));
     browser.wait_for(".turn .answer", "All done.");
     let said = browser.run("document.querySelector('#announcer').textContent");
@@ -402,7 +402,7 @@ fn the_settings_have_their_japanese_words_and_change_claudes_hooks() {
     browser.order("hidden", json!({ "selector": "dialog" }));
 }
 
-/// An address of a daemon that has gone, and the one of the next.
+/// The address of a stopped daemon, and the one of the next.
 #[test]
 fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() {
     let Some(mut browser) = gates::browser() else { return };
@@ -426,7 +426,7 @@ fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() 
     browser.wait_for("#sign-in .why", "Type the code that your terminal shows");
 }
 
-/// What the page says when it cannot do what it is asked for, in both languages.
+/// The page's messages about an impossible action, in both languages.
 #[test]
 fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_it() {
     let Some(mut browser) = gates::browser() else { return };
@@ -466,7 +466,7 @@ fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_i
             browser.click(".command .copy");
             browser.wait_for(".command .copy", copied);
             assert_eq!(browser.run("window.kept"), json!(command));
-            // Nothing sticks out of a narrow page.
+            // No element overflows a narrow page.
             let is_wide = browser.run("document.documentElement.scrollWidth > innerWidth");
             assert_eq!(is_wide, json!(false));
         }

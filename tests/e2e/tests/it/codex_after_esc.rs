@@ -1,5 +1,5 @@
-//! A reply to a Codex terminal whose last turn was interrupted. `codex queue` would take it with exit code
-//! 0, and Codex would start it unasked after the next prompt from the keyboard.
+//! Replies to a Codex terminal whose last turn was interrupted. `codex queue` would accept them
+//! with exit code 0, and Codex would start them unasked after the next prompt from the keyboard.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::support::codex_world::CodexWorld;
 use crate::support::gates;
 use crate::support::patience::{PATIENCE, wait_for};
 
-/// Longer than any of these tests looks.
+/// A delay longer than any of these tests.
 const AGES: Duration = Duration::from_secs(60);
 
-/// How the reply's thread is told that it waits.
+/// The message in the reply's thread about the wait.
 const AFTER_ABORT: &str = "its last turn there was interrupted";
 
-/// Types a prompt and sends it off. Enter that follows at once is taken for a pasted line end.
+/// Types and sends a prompt, with a pause: Codex treats an immediate Enter as a pasted line break.
 #[track_caller]
 fn submit(tmux: &Tmux, prompt: &str) {
     tmux.send_text(prompt);
@@ -28,14 +28,14 @@ fn submit(tmux: &Tmux, prompt: &str) {
     tmux.send_key("Enter");
 }
 
-/// The records of the only thread that a person sees.
+/// Returns whether a user's thread contains an aborted turn.
 fn has_aborted(world: &CodexWorld) -> bool {
     let rollouts = world.codex.rollouts(&world.hermetic);
     let mut records = rollouts.iter().flat_map(|path| testkit::read_rollout(path));
     records.any(|record| record["payload"]["type"] == "turn_aborted")
 }
 
-/// Codex, which asks before it writes anything, and whose second turn has been interrupted by Esc.
+/// Starts Codex, which asks before each write, and interrupts its second turn by Esc.
 #[track_caller]
 fn interrupt<'world>(
     world: &'world CodexWorld,
@@ -53,7 +53,7 @@ fn interrupt<'world>(
         false => Err(tmux.screen()),
     });
     wait_for("the end of the turn", || {
-        // A new dialog takes no keys for a while.
+        // A new dialog ignores keys for a while.
         tmux.send_key("Escape");
         std::thread::sleep(Duration::from_millis(500));
         if has_aborted(world) { Ok(()) } else { Err(tmux.screen()) }
@@ -67,7 +67,7 @@ fn a_reply_after_esc_in_codex_waits_for_the_next_prompt_and_its_thread_is_told_w
     check_that_it_waits(&CodexWorld::bare(codex, script()));
 }
 
-/// The second answer comes too late.
+/// The second answer arrives too late.
 pub fn script() -> Script {
     let [one, two, three] = ["One.", "Two.", "Three."].map(Reply::text);
     let late = Reply::text("too late").delayed(AGES);
@@ -81,7 +81,7 @@ pub fn check_that_it_waits(world: &CodexWorld) {
     let first = service.thread_of("first of all");
     service.slack.say(Some(&first.parent.ts), "-x from Slack");
     service.wait_for_words(&first, &[FOR_TERMINAL, AFTER_ABORT]);
-    // Several times as long as the daemon takes to look again.
+    // Waits for several poll intervals of the daemon.
     std::thread::sleep(Duration::from_secs(4));
     assert_eq!(asked(world), ["first of all", "now the second"]);
     assert!(service.runs().is_empty(), "`codex queue` was called: {:?}", service.runs());
@@ -110,7 +110,7 @@ fn a_reply_after_a_refused_request_of_codex_runs_when_its_terminal_has_been_clos
     tmux.send_key("C-u");
     submit(&tmux, "/quit");
     assert_eq!(texts(&service.thread_of("-x from Slack")), ["Two."]);
-    // It goes another way than it was first told.
+    // The reply takes another path than first announced.
     service.wait_for_words(&first, &[FOR_TERMINAL, AFTER_ABORT, RECEIVED]);
     service.wait_for_ends(&["done"]);
     assert_eq!(asked(&world).last().map(String::as_str), Some("-x from Slack"));

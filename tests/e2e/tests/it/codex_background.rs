@@ -1,5 +1,5 @@
-//! The daemon, and Codex as it is when nothing is set: its terminals are windows of one background
-//! process, which outlives them. Found by what Linux tells of processes, so that it can be ended.
+//! The daemon with Codex's default setup: its terminals are windows of one background process,
+//! which outlives them. The test finds it by Linux's process information, so that it can end it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,8 +16,7 @@ use crate::support::codex_world::CodexWorld;
 use crate::support::gates;
 use crate::support::patience::PATIENCE;
 
-/// Codex's own background process, which outlives the terminal, and the one that keeps it up to date.
-/// Ended with the test.
+/// Codex's background process, which outlives the terminal, and its updater. A drop ends both.
 struct Background {
     home: PathBuf,
 }
@@ -41,7 +40,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Again: one may have started another meanwhile.
+        // Repeats, because one may have started another meanwhile.
         for _ in 0..50 {
             let pids = self.pids();
             if pids.is_empty() {
@@ -53,7 +52,7 @@ impl Drop for Background {
     }
 }
 
-/// No turn of the terminal's own has to end first.
+/// The reply waits for no turn of the terminal.
 #[test]
 fn a_reply_appears_at_once_in_a_terminal_on_codex_s_background_process() {
     let Some(codex) = gates::slow::<Codex>() else { return };
@@ -83,7 +82,7 @@ fn a_reply_after_esc_waits_with_codex_s_background_process_too() {
     assert!(!background.pids().is_empty(), "it was its own server");
 }
 
-/// Has Codex's terminals use its background process.
+/// Makes Codex's terminals use its background process.
 #[track_caller]
 fn with_background(world: &CodexWorld) -> Background {
     let home = world.hermetic.codex_home();

@@ -1,5 +1,5 @@
-//! `codex exec` without hooks: `turnbridge codex state` right at the end of each run, from what
-//! Codex itself has written. And whatever Turnbridge does, Codex's settings are not touched.
+//! `codex exec` without hooks: `turnbridge codex state` right after each run, from Codex's own
+//! files. Turnbridge never changes Codex's settings.
 
 use std::fs;
 use std::process::{Child, Command};
@@ -13,7 +13,7 @@ use crate::support::gates;
 use crate::support::patience::{PATIENCE, wait_for};
 use crate::support::scene::{executable, stdout_of};
 
-/// What a test expects of `codex state`.
+/// The expected output of `codex state`.
 struct Expected<'a> {
     state: &'a str,
     prompt: &'a str,
@@ -35,7 +35,7 @@ fn check(world: &CodexWorld, thread: &str, expected: &Expected) -> Value {
     found
 }
 
-/// No line but the one that ends a turn may complete it.
+/// Checks that only the line that ends a turn completes it.
 #[track_caller]
 fn check_prefixes(world: &CodexWorld, thread: &str) {
     let mut command = world.hermetic.command(executable("turnbridge"));
@@ -57,10 +57,10 @@ fn check_prefixes(world: &CodexWorld, thread: &str) {
     }
 }
 
-/// The settings as they were before codex ran: neither it nor we have a reason to write them.
+/// Runs `exercise`, and checks that neither Codex nor Turnbridge has changed the settings.
 #[track_caller]
 fn run_and_check_settings(world: &CodexWorld, mut exercise: impl FnMut() -> String) {
-    // Written by the first command, unless a test has written it.
+    // The first command writes them, unless a test has done so.
     drop(world.codex());
     let settings = world.codex_config();
     let thread = exercise();
@@ -154,14 +154,14 @@ fn a_turn_of_codex_exec_that_is_killed_is_working_until_the_next_one_is_complete
     });
 }
 
-/// The time of the lock's file tells whose turn an open one is.
+/// The time of the lock's file shows the owner of an open turn.
 #[test]
 fn a_codex_that_is_refused_a_thread_does_not_make_its_turn_look_abandoned() {
     let Some(codex) = gates::fast() else { return };
     let world = CodexWorld::bare(codex, vec![long_tool()]);
     let mut process = start_long_tool(&world);
     let thread = world.only_thread();
-    // Beyond what a file's time may differ from the record's.
+    // The pause exceeds the difference between a file's time and the record's.
     std::thread::sleep(Duration::from_secs(1));
     let output = run(&mut world.exec_with(&["resume", &thread, "go on"]));
     let error = String::from_utf8_lossy(&output.stderr);
@@ -180,7 +180,8 @@ fn a_thread_whose_codex_was_killed_in_its_turn_is_stopped_when_a_terminal_opens_
     let thread = world.only_thread();
     signal(&process, "-KILL");
     process.wait().expect("wait for codex");
-    // Beyond what a file's time may differ from the record's: a quick machine has opened it by then.
+    // The pause exceeds the difference between a file's time and the record's; a quick machine has
+    // opened it by then.
     std::thread::sleep(Duration::from_secs(1));
     let mut command = world.codex();
     command.args(["resume", &thread]);
@@ -192,7 +193,7 @@ fn a_thread_whose_codex_was_killed_in_its_turn_is_stopped_when_a_terminal_opens_
     assert_eq!(found["state"], "stopped", "{found:#}\n{}", tmux.screen());
     tmux.send_text("go on");
     tmux.wait_for("go on", PATIENCE);
-    // Enter that follows at once is taken for a pasted line end.
+    // Codex treats an immediate Enter as a pasted line break.
     std::thread::sleep(Duration::from_millis(500));
     tmux.send_key("Enter");
     wait_for("the answer", || match world.state(&thread) {
@@ -201,13 +202,13 @@ fn a_thread_whose_codex_was_killed_in_its_turn_is_stopped_when_a_terminal_opens_
     });
 }
 
-/// A command that runs longer than any test looks, begun by `take long`.
+/// Returns a command that runs longer than any test, started by `take long`.
 pub fn long_tool() -> Reply {
     let input = json!({"cmd": "touch begun; exec sleep 20", "yield_time_ms": 20_000});
     Reply::tool("exec_command", input)
 }
 
-/// Codex with a command that is running.
+/// Starts Codex and waits until its command runs.
 #[track_caller]
 pub fn start_long_tool(world: &CodexWorld) -> Child {
     let process = world.exec("take long").spawn().expect("start codex");
@@ -228,7 +229,7 @@ pub fn signal(process: &Child, name: &str) {
     assert!(kill.expect("run kill").success());
 }
 
-/// The server is our own, with an engine that says nothing.
+/// The server is Turnbridge's own, with a silent engine.
 #[test]
 fn a_turn_of_codex_exec_with_a_tool_of_an_mcp_server_is_completed() {
     let Some(codex) = gates::fast() else { return };
@@ -289,7 +290,7 @@ fn a_turn_of_codex_exec_with_a_sub_agent_is_completed_and_the_sub_agent_is_no_us
     });
 }
 
-/// A turn with one sub-agent, begun by `have them counted`.
+/// Returns a turn with one sub-agent, started by `have them counted`.
 pub fn with_sub_agent() -> Script {
     let task = json!({"message": "count the files", "task_name": "count", "agent_type": "default"});
     Script::new()

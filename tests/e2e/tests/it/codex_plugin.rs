@@ -17,7 +17,7 @@ fn a_turn_of_codex_exec_is_told_to_everyone_by_the_plugin_s_hooks() {
     check_turn(codex, Hermetic::new());
 }
 
-/// Codex puts the plugin below its home and runs the hooks by a shell.
+/// Codex installs the plugin below its home and runs the hooks by a shell.
 #[test]
 fn the_plugin_s_hooks_run_below_a_codex_home_with_a_space_a_quote_and_a_dollar() {
     let Some(codex) = gates::fast() else { return };
@@ -86,7 +86,7 @@ fn check_turn(codex: Codex, hermetic: Hermetic) {
     let root = run["plugin_root"].as_str().expect("the plugin's root");
     let cache = world.hermetic.codex_home().join("plugins/cache/turnbridge/turnbridge");
     assert!(root.starts_with(cache.to_str().expect("UTF-8")), "{root}");
-    // Claude's hooks.json would have asked the gate; it is on in this world.
+    // Claude's hooks.json would have called the gate, which is on in this test.
     assert_eq!(world.decisions(), Vec::<String>::new());
     assert_eq!(world.api.requests().len(), 2, "the turn was continued");
     assert_eq!(world.codex_config(), settings, "config.toml has changed");
@@ -125,7 +125,7 @@ fn an_interrupted_codex_exec_is_told_as_such_and_its_thread_comes_back_when_it_i
     world.assert_no_problems();
 }
 
-/// A killed Codex says nothing; its thread goes on all the same.
+/// A killed Codex writes nothing; its thread can still be resumed.
 #[test]
 fn a_killed_codex_exec_comes_back_when_its_thread_is_resumed() {
     let Some(codex) = gates::slow() else { return };
@@ -170,7 +170,7 @@ fn a_sub_agent_of_codex_is_no_session_and_ends_no_turn() {
     world.assert_no_problems();
 }
 
-/// The config has a hash for each hook, and Codex knows that it is not theirs.
+/// The config contains a hash for each hook, and Codex detects that the hashes are wrong.
 #[test]
 fn doctor_says_by_codex_s_own_word_whether_it_runs_our_hooks() {
     let Some(codex) = gates::fast() else { return };
@@ -178,7 +178,7 @@ fn doctor_says_by_codex_s_own_word_whether_it_runs_our_hooks() {
     world.configure(&format!("[resume]\ncodex = '{}'\n", world.codex.program().display()));
     let path = world.hermetic.codex_home().join("config.toml");
     let config = std::fs::read_to_string(&path).expect("read Codex's config.toml");
-    // As the other tests do by an option.
+    // The other tests do this by an option.
     let config = config.replace("plugins = false", "plugins = true");
     std::fs::write(&path, &config).expect("write Codex's config.toml");
     let earlier = world.api.strays();

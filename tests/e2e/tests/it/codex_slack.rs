@@ -21,7 +21,7 @@ struct Bridge {
 }
 
 impl Bridge {
-    /// With `turnbridge` as Codex's notify program.
+    /// Starts with `turnbridge` as Codex's notify program.
     #[track_caller]
     fn new(codex: Codex, script: impl Into<Script>) -> Bridge {
         let slack = SlackApi::start(SlackSetup::default());
@@ -37,8 +37,8 @@ impl Bridge {
         Bridge { slack, world }
     }
 
-    /// The same, with a note of each report that has been dealt with: Codex waits for none of them,
-    /// and one that makes nothing leaves nothing to wait for.
+    /// The same, with a file entry for each processed report: Codex waits for none of them, and a
+    /// report without a notice leaves no other trace.
     #[track_caller]
     fn counting_reports(codex: Codex, script: impl Into<Script>) -> Bridge {
         let bridge = Bridge::new(codex, script);
@@ -55,7 +55,7 @@ impl Bridge {
         bridge
     }
 
-    /// Waits until so many reports of Codex have been dealt with.
+    /// Waits until this many reports of Codex were processed.
     #[track_caller]
     fn wait_for_reports(&self, count: usize) {
         wait_for(&format!("{count} reports of Codex"), || {
@@ -67,7 +67,7 @@ impl Bridge {
         });
     }
 
-    /// One turn of `codex exec`, and its thread's id.
+    /// Runs one turn of `codex exec`, and returns its thread's id.
     #[track_caller]
     fn exec(&self, arguments: &[&str]) -> String {
         let mut command = self.world.exec_with(arguments);
@@ -81,7 +81,7 @@ impl Bridge {
         slack::threads(&self.slack, &self.world, count)
     }
 
-    /// The thread in Slack that a prompt began.
+    /// Returns the Slack thread that a prompt began.
     #[track_caller]
     fn thread_of(&self, prompt: &str, count: usize) -> SlackThread {
         let threads = self.threads(count);
@@ -90,7 +90,7 @@ impl Bridge {
     }
 
     /// Waits until this many reports of Codex were found to be no user's turn, for this reason.
-    /// Codex does not wait for the program it tells.
+    /// Codex does not wait for its notify program.
     #[track_caller]
     fn wait_for_internal(&self, reason: &str, count: usize) {
         wait_for(&format!("{count} × `{reason}` in notify.log"), || {
@@ -208,7 +208,7 @@ fn hooks_and_notify_together_make_one_thread_a_turn() {
     bridge.assert_no_problems();
 }
 
-/// Codex itself reports neither, so the turn after them is what tells that there was nothing.
+/// Codex reports neither, so a later turn proves that there was no report.
 #[test]
 fn failed_and_interrupted_turns_of_codex_make_no_thread_by_notify() {
     let Some(codex) = gates::slow() else { return };
@@ -250,7 +250,7 @@ fn that_codex_waits_is_told_to_who_wants_it() {
     assert_eq!(texts(&waiting), ["Waiting for you: `Bash`"]);
     terminal.press("Enter");
     terminal.wait_for_state("completed/ok");
-    // The title's report and the turn's.
+    // The reports of the title and of the turn.
     bridge.wait_for_reports(2);
     let threads = bridge.threads(2);
     assert!(threads.iter().any(|thread| texts(thread) == ["It is touched."]), "{threads:#?}");
@@ -258,7 +258,7 @@ fn that_codex_waits_is_told_to_who_wants_it() {
     bridge.assert_no_problems();
 }
 
-/// X1: the program that the user had for it goes on being told, and gets its place back.
+/// X1: the user's own program is still called, and its entry is restored.
 #[test]
 fn the_real_codex_fires_an_applied_notify_and_the_one_behind_it() {
     let Some(codex) = gates::slow() else { return };

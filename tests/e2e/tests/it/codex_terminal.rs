@@ -1,5 +1,5 @@
-//! A person at Codex's terminal: dialogs, Esc, questions. The terminal is its own server here, as
-//! `--no-daemon` makes it, so that the hooks see the variables of this terminal.
+//! A user at Codex's terminal: dialogs, Esc, questions. The terminal is its own server here, by
+//! `--no-daemon`, so that the hooks get the environment of this terminal.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use crate::support::patience::{PATIENCE, wait_for};
 use crate::support::scene::Which;
 use crate::support::terminal::state_of;
 
-/// Longer than any of these tests looks.
+/// A delay longer than any of these tests.
 const AGES: Duration = Duration::from_secs(20);
 
 const DIALOG: &str = "Would you like to run the following command?";
 
-/// Below a question, as long as it is open.
+/// The text below a question while it is open.
 const QUESTION: &str = "enter to submit";
 
-/// Long enough to be seen.
+/// A delay long enough to be observed.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
 pub struct CodexTerminal<'world> {
@@ -31,7 +31,7 @@ pub struct CodexTerminal<'world> {
 }
 
 impl<'world> CodexTerminal<'world> {
-    /// Starts Codex, where it has to ask before it writes anything, with a first prompt.
+    /// Starts Codex with a first prompt, in a mode in which it must ask before each write.
     #[track_caller]
     pub fn start(world: &'world CodexWorld, prompt: &str) -> CodexTerminal<'world> {
         let mut command = world.codex();
@@ -42,7 +42,8 @@ impl<'world> CodexTerminal<'world> {
         CodexTerminal { world, tmux }
     }
 
-    /// Types a prompt and sends it off. Enter that follows at once is taken for a pasted line end.
+    /// Types and sends a prompt, with a pause: Codex treats an immediate Enter as a pasted line
+    /// break.
     #[track_caller]
     fn submit(&self, prompt: &str) {
         self.tmux.send_text(prompt);
@@ -66,7 +67,8 @@ impl<'world> CodexTerminal<'world> {
         self.wait_for_state("waiting_user")
     }
 
-    /// Presses a key; in a dialog until that is gone, because a new one takes no keys for a while.
+    /// Presses a key. A new dialog ignores keys for a while, so the key is repeated until the
+    /// dialog is gone.
     #[track_caller]
     pub fn press(&self, key: &str) {
         let has_dialog = || {
@@ -87,7 +89,7 @@ impl<'world> CodexTerminal<'world> {
         });
     }
 
-    /// Leaves by `/quit` and waits for the end of the process.
+    /// Exits by `/quit` and waits for the end of the process.
     #[track_caller]
     pub fn exit(&self) {
         self.submit("/quit");
@@ -98,7 +100,7 @@ impl<'world> CodexTerminal<'world> {
     }
 }
 
-/// A command that Codex has to ask for.
+/// Returns a command for which Codex must ask.
 pub fn asking(command: &str) -> Reply {
     let input = json!({
         "cmd": command,
@@ -209,7 +211,7 @@ fn no_as_the_answer_to_a_dialog_interrupts_the_turn_of_codex() {
     });
 }
 
-/// Begins a turn, waits until it is where `arrive` wants it, presses `key`, and begins another.
+/// Begins a turn, waits for `arrive`, presses `key`, and begins another turn.
 #[track_caller]
 fn check_interruption(codex: Codex, reply: Reply, key: &str, arrive: impl Fn(&CodexTerminal)) {
     let second = Reply::text("The second answer.").delayed(A_MOMENT);
@@ -222,7 +224,7 @@ fn check_interruption(codex: Codex, reply: Reply, key: &str, arrive: impl Fn(&Co
 
     terminal.press(key);
     terminal.wait_for_state("completed/interrupted");
-    // The rollout may tell it first, to whoever looks.
+    // The rollout may report it before the hook.
     wait_for("the hook of the interruption", || match world.only_session(Which::Live) {
         session if session["last_event"] == "Interrupt" => Ok(()),
         other => Err(other.to_string()),
@@ -269,7 +271,7 @@ fn esc_in_a_question_of_codex_interrupts_the_turn() {
     let terminal = ask(&world);
     terminal.press("Escape");
     terminal.wait_for_state("completed/interrupted");
-    // The rollout may tell it first, to whoever looks.
+    // The rollout may report it before the hook.
     wait_for("the hook of the interruption", || match world.only_session(Which::Live) {
         session if session["last_event"] == "Interrupt" => Ok(()),
         other => Err(other.to_string()),
@@ -298,7 +300,7 @@ fn world_with_question(codex: Codex) -> CodexWorld {
 /// Switches to Plan mode, and waits for the question on the screen and in the session.
 #[track_caller]
 fn ask(world: &CodexWorld) -> CodexTerminal<'_> {
-    // A mode that is chosen before the first turn may be forgotten when that begins.
+    // A mode selected before the first turn may be lost when that begins.
     let terminal = CodexTerminal::start(world, "paint it");
     terminal.wait_for_state("completed/ok");
     terminal.tmux.wait_for("? for shortcuts", PATIENCE);
@@ -314,7 +316,7 @@ fn ask(world: &CodexWorld) -> CodexTerminal<'_> {
     terminal
 }
 
-/// Codex calls the hook of a request all the same, and its payload does not say that nobody is asked.
+/// Codex calls the hook of a request, and its payload does not show that no user is asked.
 #[test]
 fn a_request_that_codex_s_own_reviewer_decides_about_waits_for_nobody() {
     let Some(codex) = gates::slow() else { return };
@@ -324,7 +326,7 @@ fn a_request_that_codex_s_own_reviewer_decides_about_waits_for_nobody() {
     command.args(["-c", "approvals_reviewer=\"auto_review\"", "-a", "on-request"]);
     command.args(["-s", "read-only", "touch it"]);
     let terminal = CodexTerminal { world: &world, tmux: Tmux::start(&world.hermetic, &command) };
-    // The loopback model, which is asked for its judgement, says nothing that could be one.
+    // The loopback model, asked for its judgement, returns no valid one.
     terminal.tmux.wait_for("Request denied", PATIENCE);
     terminal.wait_for_state("completed/ok");
     let lines = world.kawaii.lines();

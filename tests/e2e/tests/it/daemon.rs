@@ -1,5 +1,5 @@
-//! The whole way with the real agents and the daemon: a turn is a thread in Slack, a reply in it is
-//! received and becomes the next prompt of that very session, and its turn is a thread of its own.
+//! The whole path with the real agents and the daemon: a turn is a thread in Slack, a reply in it
+//! becomes the next prompt of the same session, and its turn is a new thread.
 
 use std::fs;
 
@@ -15,17 +15,16 @@ use crate::support::patience::{PATIENCE, wait_for};
 use crate::support::scene::{Scene, executable, stdout_of};
 use crate::support::world::{Which, World};
 
-/// What a person may type, with everything that a shell, an option parser or Slack could take for
-/// its own.
+/// A typed text with everything that a shell, an option parser or Slack could interpret.
 const TYPED: &str = "--dangerously-skip-permissions\n$(touch pwned) `touch pwned` \"double\" 'single' \\\n\
                      if a < b && c > d; then &lt; https://example.com/?a=1&b=2 @U0OWNER 日本語 🎉\n/clear";
 
-/// The same as Slack sends it.
+/// The same text in Slack's form.
 const SENT: &str = "--dangerously-skip-permissions\n$(touch pwned) `touch pwned` \"double\" 'single' \\\n\
                     if a &lt; b &amp;&amp; c &gt; d; then &amp;lt; <https://example.com/?a=1&amp;b=2> \
                     <@U0OWNER> 日本語 🎉\n/clear";
 
-/// SLV-22: a route for each thread, all of one session.
+/// SLV-22: checks a route for each thread, all of one session.
 #[track_caller]
 fn check_routes(scene: &Scene, tool: &str, session: &str, threads: &[&str]) {
     let routes = scene.routes();
@@ -82,7 +81,8 @@ fn a_reply_in_slack_goes_on_with_the_claude_session_and_its_turn_is_a_new_thread
     service.assert_no_problems();
 }
 
-/// SLV-T1, SLV-T3..T5. Codex has neither hooks nor a notify program: its rollout tells everything.
+/// SLV-T1, SLV-T3..T5. Codex has neither hooks nor a notify program: its rollout is the only
+/// source.
 #[test]
 fn a_reply_in_slack_reaches_codex_as_it_was_typed_and_its_turn_is_a_new_thread() {
     let Some(codex) = gates::fast() else { return };
@@ -152,13 +152,13 @@ fn a_long_answer_to_a_reply_is_one_thread_with_every_part() {
     service.assert_no_problems();
 }
 
-/// Three roads to Slack for each turn: the plugin's hooks, `notify =`, and the rollout.
+/// Each turn has three paths to Slack: the plugin's hooks, `notify =`, and the rollout.
 #[test]
 fn hooks_notify_and_rollout_together_make_one_thread_a_turn() {
     let Some(codex) = gates::slow::<Codex>() else { return };
     let replies = ["One.", "Two.", "Three."].map(Reply::text).to_vec();
     let mut world = CodexWorld::bare(codex, replies);
-    // Codex does not wait for the program; this one leaves a note when it is done.
+    // Codex does not wait for the program; this one writes a file entry when it is done.
     let program = world.hermetic.root().join("notify.sh");
     let reports = world.hermetic.root().join("reports");
     let script = format!(
@@ -178,7 +178,7 @@ fn hooks_notify_and_rollout_together_make_one_thread_a_turn() {
     service.slack.say(Some(&first.parent.ts), "second, please");
     let second = service.thread_of("second, please");
     service.wait_for_ends(&["done"]);
-    // What had anything to say of the two has said it when all is said of a third.
+    // When a third turn is complete, all reports of the first two were processed.
     codex_turn(&world, "third");
     let third = service.thread_of("third");
     wait_for("three reports of Codex", || {
@@ -196,7 +196,7 @@ fn hooks_notify_and_rollout_together_make_one_thread_a_turn() {
     service.assert_no_problems();
 }
 
-/// Codex itself tells nobody of it.
+/// Codex itself reports this nowhere.
 #[test]
 fn a_turn_of_codex_that_failed_is_a_thread_that_says_so() {
     let Some(codex) = gates::slow::<Codex>() else { return };
@@ -208,7 +208,7 @@ fn a_turn_of_codex_that_failed_is_a_thread_that_says_so() {
     let thread = service.thread_of("this fails");
     let said = texts(&thread).concat();
     assert!(said.starts_with("Ended with an error"), "{said}");
-    // And a reply goes on from there.
+    // A reply continues from there.
     service.slack.say(Some(&thread.parent.ts), "try again now");
     assert_eq!(texts(&service.thread_of("try again now")), ["Better."]);
     service.wait_for_ends(&["done"]);
@@ -232,7 +232,7 @@ fn forged_routes_strangers_bots_and_edits_start_nothing() {
         assert_ne!(forged, good);
         fs::write(&path, forged).expect("write routes.jsonl");
         let said = service.slack.say(Some(parent), "-rf .");
-        // Nor does what its author makes of it later.
+        // A later edit by its author starts nothing either.
         service.slack.edit(&said, "-rf /");
         words.push(NOT_KNOWN);
         service.wait_for_words(&thread, &words);
@@ -251,7 +251,7 @@ fn forged_routes_strangers_bots_and_edits_start_nothing() {
     };
     let refused = outcomes_of(&|entry| entry["outcome"] == "no_route");
     assert_eq!(refused.len(), 2, "{log:#?}");
-    // An edit has its text one level deeper, so that it has none.
+    // An edit has its text one level deeper, so it counts as empty.
     let edits = outcomes_of(&|entry| entry["outcome"] == "empty_text");
     assert_eq!(edits.len(), 2, "{log:#?}");
     assert_eq!(outcomes_of(&|entry| entry["message_ts"] == "1794842299.000100"), ["other_user"]);
@@ -259,7 +259,7 @@ fn forged_routes_strangers_bots_and_edits_start_nothing() {
     assert!(log.iter().all(|entry| entry["message"] != "a run begins"), "{log:#?}");
     assert!(service.runs().is_empty() && world.api.requests().len() == 1);
 
-    // It was the route, and nothing else.
+    // Only the route was the reason.
     service.slack.say(Some(parent), "go on, please");
     assert_eq!(texts(&service.thread_of("go on, please")), ["Two."]);
     service.wait_for_ends(&["none", "none", "done"]);

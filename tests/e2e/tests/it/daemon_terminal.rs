@@ -1,5 +1,5 @@
-//! The daemon while a person has the agent open in a terminal: replies reach the session all the
-//! same, and what no hook tells reaches the host applications.
+//! The daemon while the user has the agent open in a terminal: replies still reach the session, and
+//! events without a hook reach the host applications.
 
 use std::process::Command;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::support::patience::{PATIENCE, wait_for};
 use crate::support::terminal::Terminal;
 use crate::support::world::{Which, World};
 
-/// Longer than any of these tests looks.
+/// A delay longer than any of these tests.
 const AGES: Duration = Duration::from_secs(20);
 
 /// SLV-84: the receipt warns, and the run happens beside the terminal.
@@ -38,7 +38,7 @@ fn a_reply_runs_beside_an_open_terminal_of_claude() {
     assert_eq!(service.runs(), [world.hermetic.project()]);
     let prompts = claude_prompts(&world.api.requests()[1]);
     assert!(prompts.iter().any(|prompt| prompt == "first"), "{prompts:#?}");
-    // The terminal is still there, and its own.
+    // The terminal still runs, with its own process.
     let session = terminal.wait_for_state("completed/ok");
     assert_eq!((session["pid"].as_u64(), session["live_runs"].as_u64()), {
         (Some(terminal.tmux.pid().into()), Some(1))
@@ -58,7 +58,7 @@ fn a_held_reply_runs_when_the_terminal_of_claude_has_gone() {
     let first = service.thread_of("first");
     service.slack.say(Some(&first.parent.ts), "when you have time");
     service.wait_for_words(&first, &[RECEIVED, HELD]);
-    // Several times as long as the daemon takes to look again.
+    // Waits for several poll intervals of the daemon.
     std::thread::sleep(Duration::from_secs(4));
     assert!(service.runs().is_empty() && world.api.requests().len() == 1);
     terminal.exit();
@@ -69,8 +69,8 @@ fn a_held_reply_runs_when_the_terminal_of_claude_has_gone() {
     service.assert_no_problems();
 }
 
-/// `resume.live = "pane"`: behind `!` Claude gives a line to a shell, in a menu Enter chooses, and in the
-/// transcript a text is lost. The reply waits until the input line is back.
+/// `resume.live = "pane"`: behind `!` Claude passes a line to a shell, in a menu Enter selects, and
+/// in the transcript a text is lost. The reply waits until the input line is back.
 #[test]
 fn a_reply_is_typed_into_no_shell_mode_menu_or_transcript_of_claude() {
     let Some(claude) = gates::slow::<Claude>() else { return };
@@ -93,7 +93,7 @@ fn a_reply_is_typed_into_no_shell_mode_menu_or_transcript_of_claude() {
         terminal.tmux.wait_for(shown, PATIENCE);
         let text = format!("touch pwned{index}");
         service.slack.say(Some(&first.parent.ts), &text);
-        // Several times as long as the runner takes to look again.
+        // Waits for several poll intervals of the runner.
         std::thread::sleep(Duration::from_secs(4));
         assert_eq!(world.api.requests().len(), index + 1, "{}", terminal.tmux.screen());
         terminal.tmux.wait_for(shown, PATIENCE);
@@ -109,7 +109,8 @@ fn a_reply_is_typed_into_no_shell_mode_menu_or_transcript_of_claude() {
     service.assert_no_problems();
 }
 
-/// `resume.live = "pane"`: while the agent works the reply waits, then it is typed, whole and once.
+/// `resume.live = "pane"`: while the agent works the reply waits, then it is typed completely,
+/// once.
 #[test]
 fn a_reply_is_typed_into_the_pane_in_which_claude_is_open() {
     let Some(claude) = gates::slow::<Claude>() else { return };
@@ -147,7 +148,7 @@ fn a_reply_is_typed_into_the_pane_in_which_claude_is_open() {
     service.assert_no_problems();
 }
 
-/// X31: nobody asks for the sessions here; the daemon tells by itself.
+/// X31: no command queries the sessions here; the daemon reports by itself.
 #[test]
 fn esc_in_claude_reaches_the_hosts_through_the_daemon() {
     let Some(claude) = gates::slow::<Claude>() else { return };
@@ -196,7 +197,7 @@ pub fn open_codex(world: &CodexWorld, prompt: &str) -> Tmux {
     Tmux::start(&world.hermetic, &command)
 }
 
-/// What was asked of the model by a person, in order; Codex asks it for a title of its own.
+/// Returns the user's prompts to the model, in order, without Codex's own request for a title.
 pub fn asked(world: &CodexWorld) -> Vec<String> {
     let prompts = world.api.requests().iter().map(codex_prompt).collect::<Vec<_>>();
     prompts.into_iter().filter(|prompt| !prompt.starts_with("Generate a concise")).collect()
@@ -208,7 +209,7 @@ pub fn codex_world(codex: Codex) -> CodexWorld {
     CodexWorld::bare(codex, Script::new().on("first of all", replies))
 }
 
-/// The terminal is its own server, and takes by itself what is queued.
+/// The terminal is its own server, and takes queued replies itself.
 #[test]
 fn a_reply_is_queued_for_an_open_terminal_of_codex() {
     let Some(codex) = gates::slow::<Codex>() else { return };
@@ -240,7 +241,7 @@ fn a_reply_behind_a_running_turn_of_codex_is_said_to_wait_and_runs_after_it() {
     let first = service.thread_of("first of all");
     tmux.send_text("take your time");
     tmux.wait_for("take your time", PATIENCE);
-    // Enter that follows at once is taken for a pasted line end.
+    // Codex treats an immediate Enter as a pasted line break.
     std::thread::sleep(Duration::from_millis(500));
     tmux.send_key("Enter");
     wait_for("the turn", || match asked(&world).len() {
@@ -256,7 +257,7 @@ fn a_reply_behind_a_running_turn_of_codex_is_said_to_wait_and_runs_after_it() {
     service.assert_no_problems();
 }
 
-/// Of neither has Codex a hook.
+/// Codex has a hook for neither.
 #[test]
 fn a_failed_turn_and_a_killed_codex_reach_the_hosts_through_the_daemon() {
     let Some(codex) = gates::slow::<Codex>() else { return };

@@ -1,4 +1,4 @@
-//! Dialogs that are open for long, beside other work, or inside a sub-agent: `waiting_user` from
+//! Dialogs that stay open for long, beside other work, or inside a sub-agent: `waiting_user` from
 //! the question to the answer, and no longer.
 
 use std::fs;
@@ -42,7 +42,7 @@ fn a_dialog_that_stays_open_is_told_again_and_its_approval_is_still_seen() {
     world.assert_no_problems();
 }
 
-/// TV-20: a question is no permission dialog, but the user is waited for all the same.
+/// TV-20: a question is no permission dialog, but waits for the user too.
 #[test]
 fn a_question_waits_for_the_user_until_it_is_answered() {
     let Some(claude) = gates::slow() else { return };
@@ -79,7 +79,7 @@ fn a_tool_that_ends_beside_an_open_dialog_does_not_close_it() {
     terminal.submit("read both");
     let waiting = terminal.wait_for_dialog();
     assert_eq!(waiting["waiting_for"], json!(["Read"]));
-    // The Read of the file inside the project, which needs no permission.
+    // The Read of the file inside the project needs no permission.
     wait_for_tvine(&world, &terminal, "Waiting PostToolUse");
     terminal.assert_stays("waiting_user");
     assert_eq!(world.tvine.status()["status"], "Waiting");
@@ -108,7 +108,7 @@ fn of_two_dialogs_at_once_both_must_be_answered() {
             false => Err(format!("{session:#}\n{}", terminal.tmux.screen())),
         }
     });
-    // Either may lie over the other, and claude loses an answer that comes as it draws them.
+    // Either may cover the other, and claude loses an answer that arrives while it draws them.
     terminal.assert_stays("waiting_user");
     let screen = terminal.tmux.screen();
     let second = match screen.contains(&format!("Read({})", one.display())) {
@@ -125,8 +125,8 @@ fn of_two_dialogs_at_once_both_must_be_answered() {
     world.assert_no_problems();
 }
 
-/// In auto mode Claude asks a model whether a call is safe. Where it cannot, it asks the user, and calls
-/// no hook for that.
+/// In auto mode Claude asks a model whether a call is safe. If that fails, it asks the user,
+/// without a hook.
 #[test]
 fn ask_11_a_dialog_of_auto_mode_for_which_no_hook_is_called_is_seen_all_the_same() {
     let Some(claude) = gates::slow() else { return };
@@ -141,14 +141,14 @@ fn ask_11_a_dialog_of_auto_mode_for_which_no_hook_is_called_is_seen_all_the_same
     let terminal = Terminal::start(&world);
     terminal.submit("touch it");
     terminal.tmux.wait_for("Auto mode can't check actions", PATIENCE);
-    // Of this one Claude's file says what it says of a panel that the user has opened.
+    // For this one Claude's file contains the same as for a panel that the user has opened.
     terminal.wait_for_state("waiting_user");
     terminal.wait_for_keys();
     terminal.tmux.send_key("Enter");
     terminal.wait_for_dialog();
     let hooks = pairs(&world.tvine.messages(), "status", "event");
     assert!(!hooks.iter().any(|hook| hook.ends_with("PermissionRequest")), "{hooks:?}");
-    // `No` stands first there.
+    // `No` is the first choice there.
     terminal.tmux.send_key("Down");
     terminal.press_and_time("Enter", "working");
     assert!(!world.hermetic.project().join("ended").exists(), "working only with the tool's end");
@@ -157,7 +157,7 @@ fn ask_11_a_dialog_of_auto_mode_for_which_no_hook_is_called_is_seen_all_the_same
     world.assert_no_problems();
 }
 
-/// A session that asks for no permissions holds what another one sends it, and asks about that.
+/// A session without permission prompts holds messages from other sessions, and asks about them.
 #[test]
 fn ask_11_a_message_that_is_held_in_a_session_at_rest_is_seen_before_claude_s_own_notification() {
     let Some(claude) = gates::slow() else { return };
@@ -166,7 +166,7 @@ fn ask_11_a_message_that_is_held_in_a_session_at_rest_is_seen_before_claude_s_ow
     let accepted = json!({"skipDangerousModePermissionPrompt": true});
     fs::write(settings, accepted.to_string()).expect("write the settings");
     let mut command = world.claude();
-    // Which a superuser may do in a sandbox only.
+    // A superuser needs a sandbox for this option.
     command.arg("--dangerously-skip-permissions").env("IS_SANDBOX", "1");
     let terminal = Terminal::start_command(&world, &command);
     terminal.submit("first");
@@ -183,14 +183,14 @@ fn ask_11_a_message_that_is_held_in_a_session_at_rest_is_seen_before_claude_s_ow
     let waiting = terminal.wait_for_state("waiting_user");
     assert_eq!(waiting["last_event"], "DialogOpened", "{waiting:#}");
     terminal.wait_for_keys();
-    // `Deny` stands first.
+    // `Deny` is the first choice.
     terminal.tmux.send_key("Enter");
     terminal.wait_for_state("completed/ok");
     terminal.exit();
     world.assert_no_problems();
 }
 
-/// Each end of an agent begins a turn; every turn is told once, and none before its end.
+/// Each end of an agent begins a turn; every turn is reported once, and none before its end.
 #[test]
 fn three_agents_in_the_background_are_shown_until_each_has_ended_and_every_turn_is_told_once() {
     let Some(claude) = gates::slow::<Claude>() else { return };
@@ -245,8 +245,8 @@ fn three_agents_in_the_background_are_shown_until_each_has_ended_and_every_turn_
     service.assert_no_problems();
 }
 
-/// A sub-agent works in the background: the turn that has started it may be over, and its end begins
-/// another one.
+/// A sub-agent works in the background: the turn that has started it may be over, and its end
+/// begins another one.
 #[test]
 fn a_dialog_of_a_sub_agent_is_one_of_the_session_and_ends_with_its_approval() {
     let Some(claude) = gates::slow() else { return };
@@ -278,8 +278,8 @@ fn a_dialog_of_a_sub_agent_is_one_of_the_session_and_ends_with_its_approval() {
     world.assert_no_problems();
 }
 
-/// What the second agent and its parent report after the approval says nothing about the dialog
-/// of the first.
+/// The events of the second agent and its parent after the approval do not concern the first one's
+/// dialog.
 #[test]
 fn an_approved_dialog_stays_closed_while_others_go_on() {
     let Some(claude) = gates::slow() else { return };
@@ -311,7 +311,7 @@ fn an_approved_dialog_stays_closed_while_others_go_on() {
     world.assert_no_problems();
 }
 
-/// Waits for so many finished turns of the only session, and gives what was answered in them.
+/// Waits for this many finished turns of the only session, and returns their answers.
 #[track_caller]
 pub fn wait_for_answers(world: &World, terminal: &Terminal, count: usize) -> Vec<String> {
     wait_for(&format!("{count} turns"), || {
@@ -329,7 +329,7 @@ pub fn task(prompt: &str) -> Value {
     json!({"description": prompt, "prompt": prompt, "subagent_type": "general-purpose"})
 }
 
-/// One message with two calls of Read, of files that are made here.
+/// Returns one message with two calls of Read, for files that it creates.
 #[track_caller]
 fn read_both(first: &Path, second: &Path) -> Reply {
     for path in [first, second] {
@@ -342,7 +342,7 @@ fn text_of(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Waits until tvine has got this status with this event.
+/// Waits until tvine has this status with this event.
 #[track_caller]
 fn wait_for_tvine(world: &World, terminal: &Terminal, wanted: &str) {
     wait_for(&format!("`{wanted}` for tvine"), || {

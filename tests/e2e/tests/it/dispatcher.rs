@@ -1,5 +1,5 @@
-//! `packaging/dispatch`, which stands before every executable of the marketplace's tree: that it picks the right
-//! one, costs nothing it need not, and is in nobody's way where there is none.
+//! `packaging/dispatch`, which precedes every executable of the marketplace's tree: it selects the
+//! right one at minimal cost, and does no harm where there is none.
 
 use std::fs;
 use std::io::Write;
@@ -12,7 +12,7 @@ use testkit::{Hermetic, skipped, write_program};
 use crate::support::packages::{AWKWARD, NAMES};
 use crate::support::scene::{repository, stdout_of};
 
-/// The files by which it knows a Linux.
+/// The files by which it recognises a Linux.
 const ARCH_FILE: &str = "/proc/sys/kernel/arch";
 const INTEL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 const ARM_LOADER: &str = "/lib/ld-linux-aarch64.so.1";
@@ -24,7 +24,7 @@ const TARGETS: [&str; 4] = [
     "aarch64-apple-darwin",
 ];
 
-/// Tells who it is, how it was called and what it read.
+/// Prints its identity, its arguments and its input.
 const STAND_IN: &str = "#!/bin/sh\nprintf '%s|' TARGET $$ \"${0##*/}\" \"$@\"\ncat\nexit 7\n";
 
 struct Tree {
@@ -32,10 +32,10 @@ struct Tree {
     bin: PathBuf,
 }
 
-/// What a dispatcher can see of its machine.
+/// The facts of a machine that a dispatcher can read.
 #[derive(Default)]
 struct Machine<'a> {
-    /// Which of these files it has, and what is in them.
+    /// The existing files and their content.
     files: &'a [(&'a str, &'a str)],
     ostype: &'a str,
     hosttype: &'a str,
@@ -64,7 +64,7 @@ impl Tree {
         self.hermetic.command(self.bin.join(name))
     }
 
-    /// Where it goes on such a machine, and whether it had to start `uname` to know.
+    /// Returns the executable that it starts on such a machine, and whether it had to run `uname`.
     fn goes_to(&self, machine: &Machine<'_>) -> (String, bool) {
         let root = self.hermetic.root();
         let was_asked = root.join("was-asked");
@@ -102,7 +102,7 @@ fn dispatcher() -> String {
 fn feed(mut command: Command, input: &str) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // One that does not read it is free not to.
+    // A program may ignore its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -142,7 +142,7 @@ fn the_executable_gets_arguments_and_input_and_its_exit_code_is_told() {
         let told = String::from_utf8(output.stdout).unwrap();
         let (target, told) = told.split_once('|').unwrap();
         assert!(TARGETS.contains(&target), "{target}");
-        // The same process, whose parent is the agent.
+        // It is the same process, whose parent is the agent.
         assert_eq!(told, format!("{pid}|{name}|--origin|a  b|$HOME|it's|{{\"a\":\"$x\\n\"}}\n"));
     }
 }
@@ -155,11 +155,12 @@ fn the_target_is_found_by_whatever_the_machine_tells_and_uname_is_the_last_to_be
     assert_eq!(tree.goes_to(&from_files(&[(ARCH_FILE, "x86_64\n")])), (linux.clone(), false));
     let arm: &[_] = &[(ARCH_FILE, "aarch64\n"), (INTEL_LOADER, "")];
     assert_eq!(tree.goes_to(&from_files(arm)), (linux_arm.clone(), false));
-    // tcsh exports these; the kernel knows better.
+    // tcsh exports these; the kernel's data takes precedence.
     let with_tcsh = Machine { ostype: "linux", hosttype: "x86_64-linux", ..from_files(arm) };
     assert_eq!(tree.goes_to(&with_tcsh), (linux_arm.clone(), false));
     assert_eq!(tree.goes_to(&from_files(&[(INTEL_LOADER, "")])), (linux.clone(), false));
-    // Both are where programs of the other kind are emulated; nobody can tell which that is.
+    // Both exist where programs of the other kind are emulated; the files do not show which is
+    // native.
     let both: &[_] = &[(INTEL_LOADER, ""), (ARM_LOADER, "")];
     let ambiguous = Machine { uname: "Linux aarch64", ..from_files(both) };
     assert_eq!(tree.goes_to(&ambiguous), (linux_arm.clone(), true));
@@ -211,7 +212,7 @@ fn without_an_executable_hooks_are_silent_but_at_the_start_of_a_session() {
     assert!(text.ends_with("See https://github.com/turnbridge/turnbridge#install"), "{text}");
 }
 
-/// An MCP client never closes what its server reads.
+/// An MCP client never closes its server's input.
 #[test]
 fn without_an_executable_the_command_line_says_so_and_reads_nothing() {
     let tree = Tree::new(&[]);

@@ -1,4 +1,4 @@
-//! Sessions that end in other ways than `/exit`, and turns that end in an API error.
+//! Sessions that end without `/exit`, and turns that end in an API error.
 
 use std::process::Command;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::support::patience::wait_for;
 use crate::support::terminal::{Terminal, state_of};
 use crate::support::world::{Which, World};
 
-/// KT-44, X31: a process that was killed says nothing.
+/// KT-44, X31: a killed process reports nothing.
 #[test]
 fn a_killed_claude_is_stopped_and_no_longer_listed() {
     let Some(claude) = gates::slow() else { return };

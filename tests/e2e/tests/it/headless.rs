@@ -1,4 +1,4 @@
-//! `claude -p`: one turn, and what is left of it when the process has gone.
+//! `claude -p`: one turn, and its traces after the end of the process.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! The real claude in a folder that nobody trusts, whose settings would like the user's tokens.
+//! The real claude in an untrusted folder whose settings try to get the user's tokens.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn config(slack: &SlackApi, token: &str) -> String {
     )
 }
 
-/// Which folders of this one have files of ours in them.
+/// Returns the files in a folder and its subfolders.
 fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
@@ -44,12 +44,12 @@ fn the_settings_of_a_project_get_neither_a_token_nor_a_prompt_nor_our_folders() 
         "XDG_CONFIG_HOME": theirs.join("config"),
         "TURNBRIDGE_SLACK_API_URL": url,
         "HTTPS_PROXY": url,
-        // For claude itself, which has to reach its model.
+        // For claude itself, which must reach its model.
         "NO_PROXY": "127.0.0.1",
         "SSL_CERT_FILE": certificates,
         "KAWAII_NOTIFY_DEBUG_PATH": theirs.join("raw"),
         "TURNBRIDGE_REPLY_ID": "r1",
-        // As if nobody but the user had called.
+        // As if the user had called directly.
         "CLAUDECODE": "",
     }});
     fs::write(project.join(".claude/settings.json"), settings.to_string()).expect("settings");
@@ -76,7 +76,8 @@ fn the_settings_of_a_project_get_neither_a_token_nor_a_prompt_nor_our_folders() 
     assert!(told >= 1, "{log:#?}");
 }
 
-/// A project's server that takes our name, beside our hooks in the user's settings and beside our plugin.
+/// A project's server with Turnbridge's name, beside the hooks in the user's settings and beside
+/// the plugin.
 #[test]
 fn a_projects_server_by_the_name_of_our_plugins_is_not_called_without_asking() {
     let Some(claude) = gates::fast::<testkit::Claude>() else { return };
@@ -110,7 +111,8 @@ fn a_projects_server_by_the_name_of_our_plugins_is_not_called_without_asking() {
         assert_eq!(stdout_of(&output), "The answer.\n");
         let heard = fs::read_to_string(&notes).unwrap_or_default();
         assert!(!heard.contains("tools/call"), "with the plugin: {has_plugin}\n{heard}");
-        // It was there, and was asked what it can do; beside the plugin Claude may leave it out.
+        // The server started, and was queried for its tools; beside the plugin Claude may leave it
+        // out.
         assert!(has_plugin || heard.contains("tools/list"), "{heard}");
     }
 }

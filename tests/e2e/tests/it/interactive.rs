@@ -1,4 +1,4 @@
-//! A person at the terminal: a whole session with a permission dialog, from start to `/exit`.
+//! A user at the terminal: a whole session with a permission dialog, from start to `/exit`.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn an_interactive_session_shows_start_work_dialog_approval_end_and_exit() {
     assert_eq!(waiting["waiting_for"], json!(["Bash"]));
     hosts_are_told(&world, "Waiting PermissionRequest", "waiting_user PermissionRequest");
 
-    // No hook tells of the approval, and the tool runs for four seconds.
+    // No hook reports the approval, and the tool runs for four seconds.
     let approved = terminal.press_and_time("Enter", "working");
     let project = world.hermetic.project();
     assert!(
@@ -86,7 +86,7 @@ fn an_interactive_session_shows_start_work_dialog_approval_end_and_exit() {
     world.assert_no_problems();
 }
 
-/// What Kawaii Terminal is told of a session with one prompt and one approved dialog.
+/// The lines that Kawaii Terminal gets of a session with one prompt and one approved dialog.
 pub const LINES_OF_ONE_DIALOG: [&str; 6] = [
     "completed SessionStart",
     "working UserPromptSubmit",
@@ -96,7 +96,7 @@ pub const LINES_OF_ONE_DIALOG: [&str; 6] = [
     "stopped SessionEnd",
 ];
 
-/// Our own file is written before the hosts' sinks, so these may follow what `sessions` says.
+/// Waits, because the session file is written before the hosts' sinks.
 #[track_caller]
 pub fn hosts_are_told(scene: &Scene, tvine: &str, kawaii: &str) {
     wait_for(&format!("`{tvine}` for tvine, `{kawaii}` for Kawaii Terminal"), || {

@@ -1,5 +1,5 @@
-//! Esc, of which no hook tells (X31): shown as `interrupted` within a second, and not for longer
-//! than until the next prompt.
+//! Esc, which no hook reports (X31): shown as `interrupted` within a second, and only until the
+//! next prompt.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::support::world::{Which, World};
 
 const A_SECOND: Duration = Duration::from_secs(1);
 
-/// Longer than any of these tests looks.
+/// A delay longer than any of these tests.
 const AGES: Duration = Duration::from_secs(20);
 
 #[test]
@@ -48,8 +48,8 @@ fn esc_inside_a_question_interrupts_the_turn_x31() {
     });
 }
 
-/// Claude's note stays `busy` for the agent; the transcript has the record of the interruption, once something
-/// was said. The agent goes on, and its end begins a turn.
+/// Claude's note stays `busy` for the agent; the transcript has the record of the interruption once
+/// there is an answer. The agent continues, and its end begins a turn.
 #[test]
 fn esc_beside_an_agent_in_the_background_interrupts_the_turn_and_not_the_agent_x31() {
     let Some(claude) = gates::slow() else { return };
@@ -82,7 +82,7 @@ fn esc_beside_an_agent_in_the_background_interrupts_the_turn_and_not_the_agent_x
 fn no_as_the_answer_to_a_permission_dialog_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
     let tool = Reply::tool("Bash", json!({"command": "touch never"}));
-    // Which number it has depends on what else is offered.
+    // The number depends on the other choices.
     check_pressing(claude, tool, |terminal| {
         terminal.wait_for_dialog();
         let screen = terminal.tmux.screen();
@@ -108,7 +108,7 @@ fn esc_while_the_answer_streams_interrupts_the_turn_x31() {
     });
 }
 
-/// Claude's own note says `waiting` then (for `dialog open`), though nothing works and no tool
+/// Claude's own note contains `waiting` then (for `dialog open`), although no work and no tool
 /// waits; the transcript still has the record of the interruption.
 #[test]
 fn an_interrupted_session_stays_interrupted_while_a_settings_panel_is_open_x31() {
@@ -118,7 +118,7 @@ fn an_interrupted_session_stays_interrupted_while_a_settings_panel_is_open_x31()
     terminal.submit("first prompt");
     terminal.tmux.wait_for(&long_command(), PATIENCE);
     terminal.press_and_time("Escape", "completed/interrupted");
-    // Claude writes its record when the tool has ended, a moment after its note says `idle`.
+    // Claude writes its record after the tool's end, a moment after its note changes to `idle`.
     terminal.tmux.wait_for("Interrupted", PATIENCE);
     terminal.submit("/config");
     terminal.tmux.wait_for("Search settings", PATIENCE);
@@ -126,7 +126,7 @@ fn an_interrupted_session_stays_interrupted_while_a_settings_panel_is_open_x31()
     world.assert_no_problems();
 }
 
-/// `sleep` is a command that claude runs without asking.
+/// claude runs `sleep` without asking.
 fn long_tool() -> Reply {
     Reply::tool("Bash", json!({"command": long_command()}))
 }
@@ -135,7 +135,7 @@ fn long_command() -> String {
     format!("sleep {}", AGES.as_secs())
 }
 
-/// Begins a turn, waits until it is where `arrive` wants it, presses `key`, and begins another.
+/// Begins a turn, waits for `arrive`, presses `key`, and begins another turn.
 #[track_caller]
 fn check(claude: Claude, reply: Reply, key: &str, arrive: impl Fn(&Terminal)) {
     check_pressing(claude, reply, |terminal| {
@@ -144,7 +144,7 @@ fn check(claude: Claude, reply: Reply, key: &str, arrive: impl Fn(&Terminal)) {
     });
 }
 
-/// The same; `arrive` also says which key.
+/// The same; `arrive` also returns the key.
 #[track_caller]
 fn check_pressing(claude: Claude, reply: Reply, arrive: impl Fn(&Terminal) -> String) {
     let second = Reply::text("the second answer").delayed(A_SECOND);

@@ -1,8 +1,8 @@
-//! Turnbridge as a person meets it: the real `claude` and the real `codex`, headless and in a
-//! terminal, with this repository as their plugin, against a loopback model. What is checked is
-//! what others read: `turnbridge sessions`, tvine's file and socket, Kawaii Terminal's lines.
+//! Turnbridge from the user's side: the real `claude` and the real `codex`, headless and in a
+//! terminal, with this repository as their plugin, against a loopback model. The tests check the
+//! output for others: `turnbridge sessions`, tvine's file and socket, Kawaii Terminal's lines.
 //!
-//! tmux and unix sockets are what these tests stand on, so they are for unix.
+//! The tests need tmux and unix sockets, so they run on unix only.
 #![cfg(unix)]
 
 mod additions;

@@ -1,4 +1,4 @@
-//! `scripts/package-plugin`: a whole tree of whole archives of one version, or no tree at all.
+//! `scripts/package-plugin`: a complete tree of complete archives of one version, or no tree.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -26,7 +26,7 @@ struct Release {
 }
 
 impl Release {
-    /// `None`: what packs archives is not here, and that has been said.
+    /// Returns `None` if the packing programs are missing, which it has reported.
     fn new() -> Option<Release> {
         let has_all = packages::has(&["zip", "unzip", "xz", "shasum"]);
         has_all.then(|| Release { hermetic: Hermetic::new() })
@@ -36,7 +36,8 @@ impl Release {
         self.hermetic.root().join("the tree")
     }
 
-    /// As dist packs it: a folder in a .tar.xz, a flat .zip for Windows. The executables tell their target.
+    /// Packs an archive like dist: a folder in a .tar.xz, a flat .zip for Windows. The executables
+    /// print their target.
     fn archive(&self, target: &str, version: &str) -> PathBuf {
         let name = format!("turnbridge-{target}");
         let parent = self.hermetic.root().join(format!("release {version}"));
@@ -68,7 +69,7 @@ impl Release {
         package_plugin(&self.out()).args(options).args(archives).output().unwrap()
     }
 
-    /// What is refused leaves no trace.
+    /// Checks a refusal, which changes no file.
     #[track_caller]
     fn refuses(&self, options: &[&str], archives: &[PathBuf], because: &str) {
         let before = self.listing();
@@ -84,7 +85,7 @@ impl Release {
         );
     }
 
-    /// What there is, and since when.
+    /// Returns all files with their times.
     fn listing(&self) -> Vec<(PathBuf, SystemTime)> {
         let mut listing = Vec::new();
         let mut folders = vec![self.hermetic.root().to_owned()];
@@ -105,7 +106,7 @@ fn sums_of(archive: &Path) -> PathBuf {
     PathBuf::from(format!("{}.sha256", archive.display()))
 }
 
-/// As dist writes it.
+/// Writes the checksum like dist.
 fn write_sum(archive: &Path) {
     let sum = packages::run(Command::new("shasum").args(["-a", "256", "-b"]).arg(archive));
     let sum = sum.split(' ').next().unwrap();
@@ -235,7 +236,7 @@ fn it_says_how_it_is_used() {
     }
 }
 
-/// The branch grows by a commit for each version, and the repository that it is pushed from is left alone.
+/// The branch gets a commit for each version, and the source repository stays unchanged.
 #[test]
 fn a_tree_becomes_the_next_commit_of_the_branch_plugin() {
     let Some(release) = Release::new() else { return };
@@ -277,7 +278,7 @@ fn a_tree_becomes_the_next_commit_of_the_branch_plugin() {
     assert_eq!(git(&["status", "--short"]), "?? .gitignore\n");
 }
 
-/// What is not there, or cannot be read, was not checked.
+/// A missing or unreadable file fails, because it was not checked.
 #[test]
 fn an_executable_that_knows_a_switch_of_the_tests_or_is_missing_does_not_pass() {
     let hermetic = Hermetic::new();

@@ -1,5 +1,5 @@
-//! The plugin as people get it: installed from the marketplace's tree, loaded from a release archive, and
-//! on a machine that it has no executables for.
+//! The plugin as users get it: installed from the marketplace's tree, loaded from a release
+//! archive, and on a machine without executables for it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -28,7 +28,7 @@ fn a_turn_with_the_plugin_from_the_marketplace_s_tree_is_told_to_everyone() {
     install(&world, tree.as_os_str());
     let run = check_turn(&world, &slack, world.claude_without_plugin(), &KAWAII_LINES);
     assert_eq!(run["by_plugin_dir"], false);
-    // What is a folder is run from there; whatever is fetched is copied first.
+    // A folder is run in place; a fetched plugin is copied first.
     assert_eq!(Path::new(run["plugin_root"].as_str().expect("a path")), tree);
 }
 
@@ -44,7 +44,7 @@ fn a_turn_with_an_unpacked_release_archive_is_told_to_everyone() {
     assert_eq!(run["plugin_root"], json!(archive));
 }
 
-/// Claude 2.1.197 removes what it has unpacked before the hooks of SessionEnd, and says so.
+/// Claude 2.1.197 removes the unpacked archive before the hooks of SessionEnd, and reports it.
 #[test]
 fn a_turn_with_a_release_archive_as_a_zip_is_told_to_everyone() {
     let Some(claude) = gates::slow() else { return };
@@ -67,7 +67,7 @@ fn a_turn_with_a_release_archive_as_a_zip_is_told_to_everyone() {
     }
 }
 
-/// What a person types.
+/// The commands that a user types.
 #[test]
 fn the_marketplace_on_the_main_branch_installs_the_plugin_of_the_other_branch() {
     let Some(claude) = gates::slow() else { return };
@@ -157,7 +157,7 @@ fn in_codex_s_terminal_the_message_of_a_plugin_without_executables_is_seen_once(
     assert_eq!(screen.matches(MESSAGE).count(), 1, "{screen}");
 }
 
-/// An archive is a marketplace of its own, for machines without a network.
+/// An archive is its own marketplace, for machines without a network.
 #[test]
 fn a_turn_of_codex_with_the_plugin_from_a_release_archive_is_told_to_everyone() {
     let Some(codex) = gates::slow() else { return };
@@ -185,7 +185,7 @@ fn codex_without_executables(codex: Codex) -> CodexWorld {
     world
 }
 
-/// A turn with a tool is its whole script, and a Slack is there to be told.
+/// Creates a world with a script of a turn with a tool, and a Slack.
 #[track_caller]
 fn world(claude: Claude) -> (World, SlackApi) {
     let script = vec![
@@ -213,7 +213,7 @@ fn install(world: &World, marketplace: &OsStr) {
     plugin(&[OsStr::new("install"), OsStr::new("turnbridge@turnbridge")]);
 }
 
-/// A whole turn as everybody should see it; gives its run.
+/// Checks a whole turn in all outputs, and returns its run.
 #[track_caller]
 fn check_turn(world: &World, slack: &SlackApi, mut command: Command, kawaii: &[&str]) -> Value {
     command.args(["-p", "say one", "--allowedTools", "Bash"]).env("TURNBRIDGE_SLACK_HASTE", "20");

@@ -1,4 +1,4 @@
-//! The plugin's manifests in the eyes of the real claude.
+//! The plugin's manifests, checked by the real claude.
 
 use crate::support::gates;
 use crate::support::packages;

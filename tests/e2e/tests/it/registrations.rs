@@ -97,10 +97,10 @@ fn check_dialog(claude: Claude, registered: Registered) {
     world.assert_no_problems();
 }
 
-/// Something of the user's, oddly written.
+/// A setting of the user's with unusual formatting.
 const SETTINGS: &str = "{\t\"includeCoAuthoredBy\" : false }\r\n";
 
-/// As a user registers them; `form` is how Claude is told what to run.
+/// Registers like a user; `form` selects how Claude calls the hooks.
 #[track_caller]
 fn register_in_settings(world: &World, form: &str) {
     fs::write(settings_path(world), SETTINGS).expect("write settings.json");
@@ -109,7 +109,7 @@ fn register_in_settings(world: &World, form: &str) {
     assert!(text.contains("--origin"), "{text}");
 }
 
-/// Every byte of the user's is back.
+/// Removes the hooks, and checks that every byte of the user's is back.
 #[track_caller]
 fn take_out_of_settings(world: &World) {
     hooks(world, &["remove", "--yes"]);

@@ -1,5 +1,5 @@
-//! Replies given to the real agents by `turnbridge run-reply`, as the daemon does it: what the person
-//! typed is the next prompt of that very session, in its own folder.
+//! Replies given to the real agents by `turnbridge run-reply`, like by the daemon: the typed text
+//! is the next prompt of the same session, in its own folder.
 
 use std::fs;
 use std::ops::Deref;
@@ -17,11 +17,11 @@ use crate::support::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Everything that a shell, an option parser or an encoding could take for its own.
+/// A text with everything that a shell, an option parser or an encoding could interpret.
 const NASTY: &str = "--dangerously-skip-permissions\n$(touch pwned) `touch pwned` \"double\" 'single' \\\n\
                      a < b && c > d; &lt; https://example.com/?a=1&b=2 @ann 日本語 🎉\n/clear\n";
 
-/// Writes a reply as the daemon does.
+/// Writes a reply like the daemon.
 fn add_reply(hermetic: &Hermetic, id: &str, tool: &str, session_id: &str, text: &str) {
     let folder = hermetic.state_dir().join("inbox");
     fs::create_dir_all(&folder).expect("make the inbox");
@@ -33,7 +33,7 @@ fn add_reply(hermetic: &Hermetic, id: &str, tool: &str, session_id: &str, text: 
     fs::write(folder.join(format!("{id}.json")), reply.to_string()).expect("write the reply");
 }
 
-/// `turnbridge run-reply ID` with the environment of `agent`; gives the result.
+/// Runs `turnbridge run-reply ID` with the environment of `agent`, and returns the result.
 #[track_caller]
 fn run_reply(hermetic: &Hermetic, agent: &Command, id: &str) -> Value {
     assert!(start_runner(hermetic, agent, id).success());
@@ -42,18 +42,18 @@ fn run_reply(hermetic: &Hermetic, agent: &Command, id: &str) -> Value {
     serde_json::from_slice(&result).expect("a result")
 }
 
-/// Waits for its end.
+/// Runs it and waits for its end.
 #[track_caller]
 fn start_runner(hermetic: &Hermetic, agent: &Command, id: &str) -> ExitStatus {
     let mut command = hermetic.command(executable("turnbridge"));
     let variables = agent.get_envs();
     command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
-    // Where the daemon happens to be started means nothing.
+    // The daemon's working folder does not matter.
     command.current_dir(hermetic.root()).args(["run-reply", id]).stdin(Stdio::null());
     command.status().expect("run turnbridge")
 }
 
-/// The texts of the user in a request to Claude's model, without what Claude itself puts in.
+/// Returns the user's texts in a request to Claude's model, without Claude's own additions.
 pub fn claude_prompts(request: &Value) -> Vec<String> {
     let messages = request["messages"].as_array().expect("messages").iter();
     let contents = messages.filter(|message| message["role"] == "user").map(|m| &m["content"]);
@@ -96,7 +96,7 @@ fn a_reply_is_the_next_prompt_of_the_claude_session() {
         let shown = world.show(&id);
         assert_eq!(shown["turns"].as_array().map(Vec::len), Some(turns), "{shown:#}");
     }
-    // A slash command ends no turn: what it printed is kept for the thread.
+    // A slash command ends no turn: its output is stored for the thread.
     let result = run("r3", "/cost");
     assert_eq!(result["outcome"], "done", "{result}");
     let output = result["output"].as_str().expect("its output");
@@ -117,7 +117,7 @@ fn what_claude_would_take_for_a_command_or_an_unknown_session_is_no_prompt_lost(
         add_reply(&world.hermetic, reply, "claude", session, text);
         run_reply(&world.hermetic, &world.claude_without_plugin(), reply)
     };
-    // The names of Claude's own subcommands, and options.
+    // Names of Claude's own subcommands, and options.
     for (number, text) in ["mcp", "doctor", "-x", "-p what is this"].into_iter().enumerate() {
         let result = run(&format!("r{number}"), &id, text);
         assert_eq!(result["outcome"], "done", "{text}: {result}");
@@ -132,7 +132,7 @@ fn what_claude_would_take_for_a_command_or_an_unknown_session_is_no_prompt_lost(
     world.assert_no_problems();
 }
 
-/// A thread of Codex that has had one turn.
+/// A thread of Codex with one past turn.
 struct Thread {
     world: CodexWorld,
     thread: String,
@@ -174,7 +174,7 @@ impl Thread {
     }
 }
 
-/// The last text of the user in a request to Codex's model.
+/// Returns the user's last text in a request to Codex's model.
 pub fn codex_prompt(request: &Value) -> String {
     let input = request["input"].as_array().expect("input").iter();
     let users = input.filter(|item| item["type"] == "message" && item["role"] == "user");
@@ -211,7 +211,7 @@ pub fn pwned(root: &Path) -> bool {
     root.join("pwned").exists() || root.join("project/pwned").exists()
 }
 
-/// A `codex exec` would begin what is queued for it, and abort it: the reply waits for its end instead.
+/// A `codex exec` would start a queued reply and abort it: the reply waits for its end instead.
 #[test]
 fn a_thread_on_which_a_codex_exec_works_is_waited_for() {
     if gates::slow::<Codex>().is_none() {
@@ -238,7 +238,7 @@ fn a_thread_on_which_a_codex_exec_works_is_waited_for() {
     assert_eq!(prompts, ["first", "second", "-x third"]);
 }
 
-/// A terminal that is its own server looks into its queue every ten seconds.
+/// A terminal that is its own server polls its queue every ten seconds.
 #[test]
 fn a_thread_that_a_terminal_has_open_gets_the_reply_through_its_queue() {
     if gates::slow::<Codex>().is_none() {
@@ -260,7 +260,7 @@ fn a_thread_that_a_terminal_has_open_gets_the_reply_through_its_queue() {
     assert_eq!(prompts, ["first", "-x\nthird"]);
 }
 
-/// Starts the runner, waits for the agent's request, and stops the run as the daemon does.
+/// Starts the runner, waits for the agent's request, and stops the run like the daemon.
 #[track_caller]
 fn stop_while_running(
     hermetic: &Hermetic,

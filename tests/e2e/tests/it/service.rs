@@ -1,5 +1,5 @@
-//! The daemon beside a real agent: it delivers to a loopback Slack, hears what is replied there, and
-//! resumes the agent by a small program that notes each run before it becomes the agent.
+//! The daemon beside a real agent: it delivers to a loopback Slack, receives replies, and resumes
+//! the agent by a small program that records each run before it executes the agent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::support::world::World;
 
 pub const RECEIVED: &str = "Your reply was received. It will now be run as a `resume`.\n\
                             **Note: to go on in the CLI at home, first quit";
-/// X40: instead of it, for a reply that goes into an open terminal.
+/// X40: the receipt of a reply that goes into an open terminal.
 pub const FOR_TERMINAL: &str = "Your reply was received. This session is open in a terminal:";
 pub const HELD: &str = "This session is open in an interactive CLI.";
 pub const NOT_KNOWN: &str = "This thread is not known as a notification of `Turnbridge`";
@@ -31,7 +31,7 @@ pub struct Service<'scene> {
 }
 
 impl<'scene> Service<'scene> {
-    /// `resume` stands in the `[resume]` table of the config.
+    /// Starts with Claude. `resume` is the content of the `[resume]` table in the config.
     #[track_caller]
     pub fn with_claude(world: &'scene World, resume: &str) -> Service<'scene> {
         let command = world.claude.command(&world.hermetic, &world.api);
@@ -44,7 +44,7 @@ impl<'scene> Service<'scene> {
         Service::with_codex_and(world, "")
     }
 
-    /// `arguments` are given to every Codex that is resumed.
+    /// Starts with Codex. `arguments` are passed to every resumed Codex.
     #[track_caller]
     pub fn with_codex_and(world: &'scene CodexWorld, arguments: &str) -> Service<'scene> {
         let command = world.codex.command(&world.hermetic, &world.api);
@@ -63,10 +63,10 @@ impl<'scene> Service<'scene> {
             slack.base_url()
         ));
         let mut command = scene.hermetic.command(executable("turnbridge"));
-        // What the agents need, they have from the daemon.
+        // The agents inherit their environment from the daemon.
         let variables = agent.get_envs();
         command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
-        // Where it happens to be started means nothing.
+        // Its working folder does not matter.
         command.env("TURNBRIDGE_SLACK_HASTE", "20").current_dir(scene.hermetic.root());
         command.args(["daemon", "--foreground"]).stdin(Stdio::null());
         let daemon = command.spawn().expect("start the daemon");
@@ -81,12 +81,12 @@ impl<'scene> Service<'scene> {
         service
     }
 
-    /// The thread of a turn, once it has an answer and nothing is on its way to Slack.
+    /// Waits for the thread of a turn, until it has an answer and the outbox is empty.
     #[track_caller]
     pub fn thread_of(&self, prompt: &str) -> SlackThread {
         let parent = prompt.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         wait_for(&format!("the thread of `{prompt}`"), || {
-            // In this order: what leaves the outbox later is not in the threads yet.
+            // The order matters: a notice that leaves the outbox later is not in the threads yet.
             let is_all_sent = self.scene.outbox().is_empty();
             let threads = self.slack.threads();
             let of_prompt: Vec<_> =
@@ -98,7 +98,7 @@ impl<'scene> Service<'scene> {
         })
     }
 
-    /// What Slack sends when the owner replies, with its own forms for links and mentions.
+    /// Sends a reply in Slack's form, with its syntax for links and mentions.
     pub fn reply_as_sent(&self, thread: &SlackThread, text: &str) {
         let (seconds, _) = thread.parent.ts.split_once('.').expect("a time of Slack");
         let seconds: u64 = seconds.parse().expect("seconds");
@@ -109,7 +109,7 @@ impl<'scene> Service<'scene> {
         }));
     }
 
-    /// Waits until the thread has these words of the daemon, in this order, and gives their messages.
+    /// Waits until the thread has these messages of the daemon, in this order, and returns them.
     #[track_caller]
     pub fn wait_for_words(&self, thread: &SlackThread, words: &[&str]) -> Vec<SlackMessage> {
         wait_for(&format!("{words:?} in the thread"), || {
@@ -130,7 +130,7 @@ impl<'scene> Service<'scene> {
         })
     }
 
-    /// What has been said in a thread, but for the parent.
+    /// Returns the messages of a thread without the parent.
     pub fn said_in(&self, thread: &SlackThread) -> Vec<String> {
         let threads = self.slack.threads();
         let now = threads.into_iter().find(|now| now.parent.ts == thread.parent.ts);
@@ -138,18 +138,18 @@ impl<'scene> Service<'scene> {
         replies.into_iter().map(|reply| reply.text).collect()
     }
 
-    /// The folders in which an agent was started for a reply, in order.
+    /// Returns the folders in which an agent was started for a reply, in order.
     pub fn runs(&self) -> Vec<PathBuf> {
         let text = fs::read_to_string(runs_file(self.scene)).unwrap_or_default();
         text.lines().map(PathBuf::from).collect()
     }
 
-    /// The next message to Slack arrives late, so that whoever does not wait for it is found out.
+    /// Delays the next message to Slack, so that a run that does not wait for it fails the test.
     pub fn delay_the_receipt(&self) {
         self.slack.fail("chat.postMessage", [Fault::Delay(When::Before, DELAY)]);
     }
 
-    /// SLV-37: the receipt, which was delayed, was in the thread before the only run began.
+    /// SLV-37: the delayed receipt was in the thread before the only run began.
     #[track_caller]
     pub fn assert_received_before_the_run(&self, thread: &SlackThread) {
         assert_eq!(self.runs().len(), 1, "only the time of the last one is known");
@@ -158,12 +158,12 @@ impl<'scene> Service<'scene> {
         let noted = noted.duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs_f64();
         let receipts = self.wait_for_words(thread, &[RECEIVED]);
         let received: f64 = receipts[0].ts.parse().expect("a time of Slack");
-        // Files have the time of the system's last tick, some milliseconds ago.
+        // A file's time is that of the system's last tick, some milliseconds earlier.
         let tick = DELAY.as_secs_f64() / 10.0;
         assert!(received <= noted + tick, "received at {received}, but run at {noted}");
     }
 
-    /// Waits until every reply has come to its end, and these have: `done`, or `none` without a run.
+    /// Waits until every reply has ended with these results: `done`, or `none` without a run.
     #[track_caller]
     pub fn wait_for_ends(&self, expected: &[&str]) {
         wait_for(&format!("replies that end so: {expected:?}"), || {
@@ -188,7 +188,7 @@ impl<'scene> Service<'scene> {
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Neither hooks nor daemon had anything to complain about, nor had Slack.
+    /// Asserts that hooks, daemon and Slack reported no problem.
     #[track_caller]
     pub fn assert_no_problems(&self) {
         self.scene.assert_no_problems();
@@ -218,7 +218,7 @@ impl Drop for Service<'_> {
     }
 }
 
-/// A program that adds a line to the runs and becomes the agent. It takes its arguments as they are.
+/// Writes a program that records the run and executes the agent with unchanged arguments.
 #[track_caller]
 fn noting_runs(scene: &Scene, agent: &Path, arguments: &str) -> PathBuf {
     let program = scene.hermetic.root().join("resumed-agent");

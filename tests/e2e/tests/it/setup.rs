@@ -1,5 +1,5 @@
-//! `turnbridge setup` with the real agents and a loopback Slack, at a terminal in both languages and
-//! without one: from an empty home to a notice of each agent's turn and a reply that runs.
+//! `turnbridge setup` with the real agents and a loopback Slack, at a terminal in both languages
+//! and without one: from an empty home to a notice of each agent's turn and a reply that runs.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,7 +17,7 @@ use crate::support::scene::{Scene, Which, executable};
 
 const SETTINGS: &str = "{\n\t\"cleanupPeriodDays\": 99\n}";
 
-/// An empty home with both agents on the PATH and a Slack app that nobody uses yet.
+/// An empty home with both agents on the PATH and an unused Slack app.
 struct Site {
     slack: SlackApi,
     messages: MessagesApi,
@@ -72,7 +72,7 @@ impl Site {
         })
     }
 
-    /// `uninstall` gives everything back.
+    /// Checks that `uninstall` restores everything.
     #[track_caller]
     fn check_uninstall(&self) {
         let output = self.turnbridge(&["uninstall", "--purge", "--yes"]).output().expect("run it");
@@ -115,7 +115,7 @@ fn without_a_terminal_a_notice_of_each_agent_arrives() {
     let threads = site.slack.threads();
     let parents: Vec<_> = threads.iter().map(|thread| thread.parent.text.as_str()).collect();
     assert_eq!(parents, [prompt; 2]);
-    // Codex's is the daemon's to see, which may take a moment.
+    // The daemon detects Codex's session, which may take a moment.
     wait_for("both sessions", || {
         let sessions = site.scene.sessions(Which::All);
         if sessions.len() == 2 { Ok(()) } else { Err(format!("{sessions:#?}")) }
@@ -196,7 +196,7 @@ fn slv_6_the_wizard_in_english_ends_with_replies_that_have_run() {
     });
 }
 
-/// What the wizard says in a language.
+/// The wizard's texts in a language.
 struct Words {
     language: &'static str,
     slack: &'static str,
@@ -277,12 +277,12 @@ struct Talk {
 }
 
 impl Talk {
-    /// Everything so far, without line breaks that only the terminal made.
+    /// Returns all output so far, without the terminal's own line breaks.
     fn said(&self) -> String {
         self.tmux.run(&["capture-pane", "-p", "-J", "-S", "-"])
     }
 
-    /// Waits until this has been said so many times.
+    /// Waits until this text was printed this many times.
     #[track_caller]
     fn see(&self, text: &str, times: usize) -> String {
         let deadline = Instant::now() + 2 * PATIENCE;

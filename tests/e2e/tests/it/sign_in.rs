@@ -1,5 +1,5 @@
 //! A real browser signs in to the board: by the page in the state folder, and by the code that the
-//! terminal shows. The program that opens addresses is a stand-in, which only writes them down.
+//! terminal shows. The program that opens addresses is a stand-in, which only records them.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use crate::support::gates;
 use crate::support::patience::wait_for;
 use crate::support::scene::{Scene, executable};
 
-/// `turnbridge board --open`, with an opener that ends as `script` says.
+/// Runs `turnbridge board --open`, with an opener that runs `script` at its end.
 fn open_board(scene: &Scene, script: &str) -> Child {
     let bin = scene.hermetic.root().join("opener");
     fs::create_dir_all(&bin).expect("make a folder");
@@ -28,7 +28,7 @@ fn open_board(scene: &Scene, script: &str) -> Child {
     command.spawn().expect("start turnbridge board")
 }
 
-/// What the opener was given the `number`th time.
+/// Returns the address of the opener's `number`th call.
 #[track_caller]
 fn opened(scene: &Scene, number: usize) -> String {
     wait_for("an address", || {
@@ -38,7 +38,7 @@ fn opened(scene: &Scene, number: usize) -> String {
     })
 }
 
-/// The code that the command shows.
+/// Returns the code that the command shows.
 #[track_caller]
 fn shown_code(child: &mut Child) -> String {
     let mut errors = BufReader::new(child.stderr.take().expect("its errors"));
@@ -88,7 +88,7 @@ fn a_browser_that_cannot_read_the_page_is_signed_in_by_the_code() {
     let scene = Scene::new(Hermetic::new());
     let board = Board::start(&scene, None, "language = \"en\"\n");
     let plain = board.url.split_once('#').expect("a token").0.to_owned();
-    // It has taken the address, and nobody reads the page.
+    // The opener accepts the address, but no browser opens the page.
     let mut child = open_board(&scene, "exit 0");
     let code = shown_code(&mut child);
     assert_eq!(opened(&scene, 1), plain);
@@ -102,7 +102,7 @@ fn a_browser_that_cannot_read_the_page_is_signed_in_by_the_code() {
         "One-time code"
     );
     assert_eq!(browser.count(".card"), 0);
-    // By the keyboard alone, first a wrong one.
+    // By keyboard alone, first a wrong code.
     browser.type_text("0000 0000");
     browser.press(&["Enter"]);
     browser.wait_for("#code-problem", "This code is not right. 4 more tries.");
@@ -150,7 +150,7 @@ fn five_wrong_codes_are_told_on_the_page_and_in_the_terminal() {
     browser.wait_for("#connection", "Not signed in");
 }
 
-/// Another page can lead to the board, as the one in the state folder does, and learns nothing by it.
+/// Another page can lead to the board, like the one in the state folder, and learns nothing by it.
 #[test]
 fn a_page_of_somebody_else_can_neither_read_nor_frame_nor_sign_in() {
     let Some(mut browser) = gates::browser() else { return };

@@ -37,7 +37,7 @@ impl Bridge {
         command
     }
 
-    /// Waits for so many threads with all their parts, and for the outbox to be empty.
+    /// Waits for this many threads with all their parts, and for an empty outbox.
     #[track_caller]
     fn threads(&self, count: usize) -> Vec<SlackThread> {
         threads(&self.slack, &self.world, count)
@@ -116,7 +116,7 @@ fn tools_speech_and_resumption_each_make_one_thread_with_the_right_prompt() {
     let session = terminal.wait_for_state("completed/ok");
     let thread = bridge.threads(1).remove(0);
     assert_eq!(thread.parent.text, "say one");
-    // What it had said when it was asked to speak, and what it said then.
+    // Its answer before the request to speak, and the one after.
     assert_eq!(texts(&thread), ["One was said.", "Spoken."]);
     terminal.exit();
 
@@ -150,7 +150,7 @@ fn with_slack_down_for_the_whole_turn_the_next_turn_brings_both() {
         outbox.first().is_some_and(|notice| notice["attempts"] == 1).then_some(())
     });
     bridge.slack.up();
-    // The first is due again after ten seconds; the next hook's notifier takes it then.
+    // The first is due again after ten seconds; the next hook's notifier delivers it then.
     std::thread::sleep(Duration::from_secs(11));
     assert_eq!(run("two"), "Second.\n");
     let threads = bridge.threads(2);

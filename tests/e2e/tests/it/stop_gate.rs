@@ -1,5 +1,5 @@
-//! The Stop gate with the real claude: who is asked to speak, who is not, and what the model and
-//! the user get to see of it.
+//! The Stop gate with the real claude: which turns it holds, and its messages to the model and the
+//! user.
 
 use std::fs;
 use std::path::Path;
@@ -22,14 +22,14 @@ fn speak(text: &str) -> Reply {
     Reply::tool(TOOL, json!({"text": text}))
 }
 
-/// A machine with a sound card that nobody hears: ALSA's null device plays as fast as it can.
+/// Adds a sound card without output: ALSA's null device plays as fast as it can.
 fn add_silent_sound_card(world: &World) {
     let path = world.hermetic.home().join(".asoundrc");
     fs::write(path, "pcm.!default { type null }\nctl.!default { type null }\n")
         .expect("write .asoundrc");
 }
 
-/// Whether the model has been told, and in which of its requests.
+/// Returns for each request to the model whether it contains the gate's reason.
 fn reminded(world: &World) -> Vec<bool> {
     let requests = world.api.requests();
     requests.iter().map(|request| request.to_string().contains(REASON)).collect()
@@ -53,7 +53,8 @@ fn an_interactive_turn_ends_once_when_the_agent_has_spoken_and_keeps_both_answer
     assert_eq!(turn["answer"], "Spoken.");
     world.wait_for_decisions(&["not_spoken", "reminded"]);
     terminal.exit();
-    // No dialog: the agent may use our own tool. And the turn is completed once.
+    // There is no dialog, since the agent may use Turnbridge's own tool. The turn is completed
+    // once.
     assert_eq!(
         pairs(&world.kawaii.lines(), "event", "hook"),
         [
@@ -72,14 +73,15 @@ fn first_turn(world: &World) -> Value {
     shown["turns"][0].clone()
 }
 
-/// What came of one `claude -p` turn that the gate judged as if somebody were listening.
+/// The result of one `claude -p` turn that the gate judged as if a user were listening.
 struct Headless {
     answer: String,
     /// The rules by which its Stops were judged.
     rules: Vec<String>,
-    /// The first, if there are several: a sub-agent that ends in the background begins another one.
+    /// The first turn, if there are several: a sub-agent that ends in the background begins another
+    /// one.
     turn: Value,
-    /// All that the model was asked, as one text.
+    /// All requests to the model, as one text.
     asked: String,
 }
 
@@ -177,7 +179,7 @@ fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
     }
 }
 
-/// X42, CVI-20: Claude shows no stderr of a hook that exits 0, but its `systemMessage`.
+/// X42, CVI-20: Claude does not show stderr of a hook that exits 0, but its `systemMessage`.
 #[test]
 fn the_person_is_shown_once_that_the_sandbox_switches_the_gate_off() {
     let Some(claude) = gates::slow() else { return };
@@ -224,7 +226,7 @@ fn speech_by_every_way_in_the_same_turn_lets_it_end() {
         assert_eq!(run.rules, ["spoken"], "{script:?}");
         assert_eq!(run.answer, "Said.\n");
     }
-    // Without the plugin's name, where only one has such a skill.
+    // The skill's name without the plugin's, where only one plugin has it.
     let Some(claude) = gates::slow() else { return };
     let run = Headless::run(claude, vec![skill("speak"), Reply::text("Said.")], |_, _| {});
     assert_eq!(run.rules, ["spoken"]);
@@ -235,7 +237,7 @@ fn speech_by_every_way_in_the_same_turn_lets_it_end() {
     }
 }
 
-/// A plugin with the original's name and command.
+/// Adds a plugin with the original's name and command.
 fn add_cvi(world: &World, command: &mut Command) {
     let plugin = world.hermetic.root().join("cvi");
     write_settings(
@@ -279,7 +281,8 @@ fn an_attempt_that_cannot_succeed_is_not_asked_for_again() {
     assert_eq!(run.rules, ["spoken"]);
     assert!(run.asked.contains("This machine cannot speak"), "{}", run.asked);
 
-    // A rule of the user's outweighs our permission, and without a terminal nobody can be asked.
+    // A rule of the user's overrides the plugin's permission, and without a terminal there is no
+    // user to ask.
     let Some(claude) = gates::slow() else { return };
     let run = Headless::run(claude, script(), |world, _| {
         let rules = json!({"permissions": {"ask": [TOOL]}});
@@ -298,7 +301,8 @@ fn the_option_of_the_plugin_turns_the_gate_off() {
     assert_eq!(run.rules, ["off"]);
 }
 
-/// A speech of hours, and a second prompt. Also: spoken in the turn before is not spoken in this.
+/// A speech of hours, and a second prompt. Also: a speech in the previous turn does not count for
+/// this one.
 #[test]
 fn the_next_prompt_ends_the_speech_and_is_a_turn_of_its_own() {
     let Some(claude) = gates::slow() else { return };
@@ -336,7 +340,7 @@ fn the_next_prompt_ends_the_speech_and_is_a_turn_of_its_own() {
     world.assert_no_problems();
 }
 
-/// The engines that speak in this world, by their process ids.
+/// Returns the process ids of the engines that speak in this world.
 fn engines_of(world: &World) -> Vec<String> {
     let home = format!("HOME={}", world.hermetic.home().display());
     let found = Command::new("pgrep").args(["-x", "espeak-ng"]).output().expect("run pgrep");

@@ -1,4 +1,4 @@
-//! Claude speaks: through the plugin's MCP server, whose speech outlives claude.
+//! Claude speaks through the plugin's MCP server, and the speech outlives claude.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -12,7 +12,7 @@ use crate::support::world::{World, stdout_of};
 
 const TOOL: &str = "mcp__plugin_turnbridge_voice__speak";
 
-/// An engine that notes what it is to say and then speaks until it is ended.
+/// Adds an engine that records its text and then speaks until it is ended.
 fn add_engine(world: &World) {
     let folder = world.hermetic.root().join("engines");
     fs::create_dir(&folder).expect("create a folder");
@@ -24,7 +24,7 @@ fn add_engine(world: &World) {
     testkit::write_program(&path, script);
 }
 
-/// Claude's answer, and what the engine was given. The engine speaks on until then.
+/// Runs Claude. Returns its answer, and the engine's input. The engine speaks until then.
 #[track_caller]
 fn run(world: &World, command: &mut Command) -> (String, String) {
     add_engine(world);

@@ -1,11 +1,11 @@
-//! A request of the Web API taken apart: method, arguments, token. Slack takes them from the query, from a form or from
-//! JSON, and each of the three has its own rules. What the method makes of them is elsewhere.
+//! Parses a request of the Web API: method, arguments, token. Slack reads them from the query, a
+//! form or JSON, and each of the three has its own rules. The methods interpret them elsewhere.
 
 use serde_json::{Map, Value};
 
 use crate::http_wire::Request;
 
-/// Where the token was.
+/// The place of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenPlace {
     Header,
@@ -20,9 +20,9 @@ pub(super) struct ApiCall {
     pub(super) token: Option<(String, TokenPlace)>,
     pub(super) arguments: Arguments,
     pub(super) is_json: bool,
-    /// What Slack warns of although it goes on.
+    /// Slack's warning about an accepted request.
     pub(super) warning: Option<&'static str>,
-    /// What is wrong with the body as such.
+    /// The error in the body's format.
     pub(super) malformed: Option<&'static str>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct ApiCall {
 pub(super) struct Arguments(pub(super) Map<String, Value>);
 
 impl ApiCall {
-    /// `None` when the path is none of the Web API's.
+    /// Parses a request. Returns `None` if the path is not the Web API's.
     pub(super) fn read(request: &Request) -> Option<ApiCall> {
         let method = request.path.strip_prefix("/api/")?.to_owned();
         let mut call = ApiCall {
@@ -43,7 +43,7 @@ impl ApiCall {
             warning: None,
             malformed: None,
         };
-        // Slack no longer takes tokens from a query, where every proxy's log would have them.
+        // Slack no longer accepts tokens in a query, where every proxy would log them.
         call.arguments.0.remove("token");
         if !call.is_get {
             call.read_body(&request.body);
@@ -59,12 +59,12 @@ impl ApiCall {
         let content_type = self.content_type.clone().unwrap_or_default().to_ascii_lowercase();
         let has_charset = content_type.contains("charset=");
         match content_type.split(';').next().unwrap_or_default().trim() {
-            // Slack's client for Python sends nothing at all as JSON when there are no arguments.
+            // Slack's client for Python sends an empty body as JSON when there are no arguments.
             "application/json" if !body.is_empty() => {
                 self.is_json = true;
                 self.warning = (!has_charset).then_some("missing_charset");
                 match serde_json::from_slice(body) {
-                    // A token in here is not read: it has to be in the header.
+                    // A token in the body is ignored: it must be in the header.
                     Ok(Value::Object(fields)) => self.arguments.0.extend(fields),
                     Ok(_) => self.malformed = Some("json_not_object"),
                     Err(_) => self.malformed = Some("invalid_json"),
@@ -88,7 +88,8 @@ impl ApiCall {
 }
 
 impl Arguments {
-    /// An argument as text; JSON may give numbers and booleans where a form gives their spelling. Empty is absent.
+    /// Returns an argument as text. JSON may contain numbers and booleans where a form contains
+    /// their spelling. Empty counts as absent.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         match self.0.get(name)? {
             Value::String(text) => Some(text.clone()),
@@ -102,7 +103,8 @@ impl Arguments {
         self.text(name).map(|text| text == "true" || text == "1")
     }
 
-    /// A nested argument: JSON as such, or in a form its text. The inner `Err` is text that is no JSON.
+    /// Returns a nested argument: JSON, or in a form its text. The inner `Err` is text that is no
+    /// JSON.
     pub(super) fn nested(&self, name: &str) -> Option<Result<Value, ()>> {
         match self.0.get(name)? {
             Value::Null => None,
@@ -113,7 +115,7 @@ impl Arguments {
     }
 }
 
-/// `None` when an escape is broken or the text is not UTF-8.
+/// Decodes a form. Returns `None` if an escape is broken or the text is not UTF-8.
 fn decode_form(form: &str) -> Option<Arguments> {
     let mut fields = Map::new();
     for pair in form.split('&').filter(|pair| !pair.is_empty()) {

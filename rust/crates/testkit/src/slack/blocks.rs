@@ -1,14 +1,14 @@
-//! The checks that Slack makes on blocks, as far as a chat app meets them; the message names the place by JSON pointer.
-//! Other blocks are known by name only: what is inside them is not looked at.
+//! Slack's checks of blocks, as far as a chat app needs them; the error names the place by JSON
+//! pointer. Other blocks are known by name only: their content is not checked.
 
 use serde_json::Value;
 
 use super::methods::Refusal;
 
 const BLOCKS: usize = 50;
-/// Of all `markdown` blocks of a message together.
+/// The limit of all `markdown` blocks of a message together.
 const MARKDOWN: usize = 12_000;
-/// Of all texts of a message together: observed, not documented (slackapi/bolt-js#2509).
+/// The limit of all texts of a message together: observed, not documented (slackapi/bolt-js#2509).
 const ALL_TEXT: usize = 13_200;
 
 const UNCHECKED_TYPES: [&str; 9] = [
@@ -46,7 +46,7 @@ fn check_block(block: &Value, at: &str) -> Result<(), Refusal> {
     check_length(&block["block_id"], 255, &format!("{at}/block_id"))?;
     match kind {
         "markdown" => match block["text"].as_str() {
-            // Its length is limited over all of them together.
+            // The length limit applies to all of them together.
             Some(text) if !text.is_empty() => Ok(()),
             _ => Err(invalid("missing required field: text", at)),
         },
@@ -118,7 +118,7 @@ fn check_length(text: &Value, most: usize, at: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Characters of every `text` in a block, however deep.
+/// Counts the characters of every `text` in a block, at any depth.
 fn count_text(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(count_text).sum(),

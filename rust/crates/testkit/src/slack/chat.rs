@@ -1,5 +1,5 @@
-//! `chat.postMessage` and `chat.update`: what Slack takes as a message, what it cuts and what it refuses.
-//! Where a limit comes from is said beside it; the shape of blocks is in `blocks.rs`.
+//! `chat.postMessage` and `chat.update`: the messages that Slack accepts, cuts and refuses. The
+//! source of a limit is beside it; `blocks.rs` checks the form of blocks.
 
 use std::time::Instant;
 
@@ -11,13 +11,13 @@ use super::events;
 use super::methods::{Answer, Refusal, Success};
 use super::workspace::{Metadata, SlackMessage, Workspace};
 
-/// Longer posts lose their end, with a warning.
+/// The limit of a post. A longer one is cut, with a warning.
 const POST_TEXT: usize = 40_000;
-/// Longer updates are refused.
+/// The limit of an update. A longer one is refused.
 const UPDATE_TEXT: usize = 4_000;
 const MARKDOWN_TEXT: usize = 12_000;
 
-/// What is said, whoever says it where.
+/// The content of a message, without author and place.
 struct Content {
     text: String,
     blocks: Option<Value>,
@@ -85,7 +85,7 @@ pub(super) fn update_message(workspace: &mut Workspace, call: &ApiCall) -> Answe
     }
     let before = message.clone();
     message.text = content.text;
-    // An update with text alone takes the blocks away; metadata stays until it is replaced.
+    // An update with text alone removes the blocks; metadata stays until it is replaced.
     message.blocks = content.blocks;
     message.metadata = content.metadata.or(message.metadata.take());
     message.edited_ts = Some(edited_ts.clone());
@@ -109,7 +109,7 @@ fn find_channel(workspace: &mut Workspace, arguments: &Arguments) -> Result<Stri
 fn check_parent(workspace: &Workspace, channel: &str, thread_ts: &str) -> Result<(), Refusal> {
     let parent = workspace.find(channel, thread_ts);
     match parent.ok_or_else(|| Refusal::new("thread_not_found"))?.thread_ts {
-        // Threads have one level: a reply is no parent.
+        // Threads have one level: a reply cannot be a parent.
         Some(_) => Err(Refusal::new("cannot_reply_to_message")),
         None => Ok(()),
     }

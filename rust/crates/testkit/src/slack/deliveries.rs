@@ -1,6 +1,7 @@
-//! Which event goes to which socket, and whether its ack came: the books of Socket Mode, without a wire.
-//! An event goes to one of the open sockets. Without an ack it comes again: at once, after a minute, after five, all
-//! scaled down. What was raised while no socket was open counts as not acked, so it arrives as a retry only.
+//! The records of Socket Mode, without a wire: which event goes to which socket, and whether its
+//! ack came. An event goes to one of the open sockets. Without an ack it is repeated: immediately,
+//! after a minute, after five, all scaled down. An event raised while no socket was open counts as
+//! not acked, so it arrives only as a retry.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,22 +12,23 @@ use super::events;
 use super::faults::Random;
 use super::setup::SlackSetup;
 
-/// One attempt to bring an event to the app.
+/// One attempt to deliver an event to the app.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// Of the event: the same in all its deliveries. Empty when it is none, as with buttons.
+    /// The event's id, which is the same in all its deliveries. Empty if it is no event, like a
+    /// button click.
     pub event_id: String,
     pub envelope_id: String,
-    /// The `ts` of the event, by which a test knows it.
+    /// The `ts` of the event, by which a test identifies it.
     pub ts: Option<String>,
-    /// `None` when none was open.
+    /// The socket, or `None` if none was open.
     pub socket: Option<u64>,
     pub retry_attempt: u32,
     pub at: Instant,
     pub acked_at: Option<Instant>,
 }
 
-/// What became of an event so far.
+/// The state of an event so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventFate {
     pub event_id: String,
@@ -34,7 +36,7 @@ pub struct EventFate {
     pub deliveries: u32,
     /// The `retry_attempt` of the delivery whose ack came first.
     pub acked_attempt: Option<u32>,
-    /// Slack has given it up: nobody acked it in all its attempts.
+    /// Slack has given up: no attempt was acked.
     pub lost: bool,
 }
 
@@ -46,20 +48,20 @@ pub struct Ack {
     pub at: Instant,
 }
 
-/// How the next envelope is sent.
+/// The form of the next envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     Whole,
-    /// In so many frames.
+    /// In this many frames.
     Fragments(usize),
-    /// Two times, with the same envelope id, as Slack has been seen to do.
+    /// Two times with the same envelope id, which Slack has been observed to do.
     Twice,
 }
 
 enum Progress {
-    /// To be delivered then.
+    /// The time of the next delivery.
     Due(Instant),
-    /// Sent, and taken for lost then.
+    /// Sent; the time at which it counts as lost.
     Sent(Instant),
     Acked(u32),
     Lost,
@@ -98,7 +100,7 @@ pub(super) struct Outgoing {
 }
 
 impl Deliveries {
-    /// `event` is the inner one.
+    /// Raises an event. `event` is the inner one.
     pub(super) fn raise(
         &mut self,
         setup: &SlackSetup,
@@ -112,7 +114,7 @@ impl Deliveries {
         self.push(id, "events_api", ts, payload, now);
     }
 
-    /// What is no event, such as a click on a button; it is not retried.
+    /// Raises a payload that is no event, such as a button click. It is not retried.
     pub(super) fn raise_other(&mut self, kind: &str, payload: Value, now: Instant) {
         self.push(String::new(), kind, None, payload, now);
     }
@@ -122,7 +124,7 @@ impl Deliveries {
         self.events.push(Event { id, kind: kind.to_owned(), ts, payload, attempts: 0, progress });
     }
 
-    /// The next envelope that is due. `choices` are the sockets that may get it; each call chooses anew.
+    /// Returns the next due envelope. `choices` are the candidate sockets; each call chooses again.
     pub(super) fn next_due(
         &mut self,
         setup: &SlackSetup,
@@ -161,7 +163,7 @@ impl Deliveries {
         Some(Some(Outgoing { socket, text }))
     }
 
-    /// What was not acked in time comes again.
+    /// Schedules retries of events without an ack in time.
     pub(super) fn expire(&mut self, setup: &SlackSetup, now: Instant) {
         for event in &mut self.events {
             if let Progress::Sent(until) = event.progress
@@ -172,7 +174,7 @@ impl Deliveries {
         }
     }
 
-    /// What was on its way to this socket comes again.
+    /// Schedules retries of events that were on their way to this socket.
     pub(super) fn socket_ended(&mut self, setup: &SlackSetup, socket: u64, now: Instant) {
         for sent in self.envelopes.values().filter(|sent| sent.acks == 0) {
             let delivery = &self.log[sent.delivery];
@@ -187,7 +189,7 @@ impl Deliveries {
         }
     }
 
-    /// What is wrong with the ack, if anything is.
+    /// Records an ack. Returns the error in it, if there is one.
     pub(super) fn ack(
         &mut self,
         envelope_id: &str,
@@ -252,7 +254,7 @@ impl Deliveries {
 }
 
 impl Event {
-    /// One more attempt was in vain.
+    /// Records a failed attempt.
     fn fail(&mut self, setup: &SlackSetup, now: Instant) {
         let retries = if self.kind == "events_api" { &setup.retry_after[..] } else { &[] };
         self.progress = match retries.get(self.attempts as usize - 1) {
@@ -292,7 +294,7 @@ mod tests {
             self.start + Duration::from_secs(seconds)
         }
 
-        /// The envelope that is sent at that second, taken apart.
+        /// Returns the parsed envelope that is sent at that second.
         fn sent(&mut self, seconds: u64, sockets: &[u64]) -> Option<Value> {
             let now = self.at(seconds);
             self.deliveries.expire(&self.setup, now);

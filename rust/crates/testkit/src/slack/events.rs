@@ -1,12 +1,12 @@
-//! What Slack tells an app of its direct messages: the inner event, the callback around it, and the envelope in which
-//! Socket Mode carries that.
+//! The events about an app's direct messages: the inner event, the callback around it, and its
+//! envelope in Socket Mode.
 
 use serde_json::{Value, json};
 
 use super::setup::SlackSetup;
 use super::workspace::{Metadata, SlackMessage, Workspace};
 
-/// A new message, by whomever: the app hears its own posts too.
+/// Returns the event of a new message by any author: the app receives its own posts too.
 pub(super) fn message_posted(workspace: &Workspace, message: &SlackMessage) -> Value {
     let mut event = workspace.as_json(message, Metadata::Hidden);
     event["channel"] = message.channel.as_str().into();
@@ -15,7 +15,7 @@ pub(super) fn message_posted(workspace: &Workspace, message: &SlackMessage) -> V
     event
 }
 
-/// An edit; the text is one level deeper than in a new message.
+/// Returns the event of an edit; the text is one level deeper than in a new message.
 pub(super) fn message_changed(
     workspace: &Workspace,
     before: &SlackMessage,
@@ -52,7 +52,8 @@ pub(super) fn callback(setup: &SlackSetup, event_id: &str, event_time: u64, even
     })
 }
 
-/// `retry_reason` says why it comes again, and is empty the first time. Only events are retried.
+/// Returns an envelope. `retry_reason` is the reason of a repetition, and empty the first time.
+/// Only events are retried.
 pub(super) fn envelope(envelope_id: &str, kind: &str, payload: &Value, attempt: u32) -> Value {
     let mut envelope = json!({
         "envelope_id": envelope_id, "payload": payload, "type": kind,

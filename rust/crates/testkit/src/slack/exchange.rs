@@ -1,5 +1,5 @@
-//! One request and what becomes of it: the method runs or not, and its answer arrives or not, as the faults have it.
-//! Bytes go in and out in `server.rs`.
+//! One request and its result: by the faults the method runs or not, and its response arrives or
+//! not. `server.rs` handles the bytes.
 
 use std::time::SystemTime;
 
@@ -11,27 +11,27 @@ use super::methods::{self, Answer, Refusal, TokenKind};
 use super::server::{Shared, State};
 use crate::http_wire::Request;
 
-/// One call of the Web API as the server saw it.
+/// One call of the Web API as the server received it.
 #[derive(Clone, Debug)]
 pub struct SlackCall {
     pub method: String,
     /// `GET` or `POST`.
     pub http_method: String,
-    /// Without the token. What came in a form is text, nested arguments too.
+    /// The arguments without the token. Those of a form are text, nested ones too.
     pub arguments: Value,
     pub token: TokenKind,
     pub content_type: Option<String>,
     pub fault: Fault,
-    /// Whether Slack did what it was asked, whatever the client got to hear.
+    /// Whether Slack executed the call, whatever response the client got.
     pub applied: bool,
     pub outcome: Outcome,
-    /// As in the header `x-slack-req-id`.
+    /// The value of the header `x-slack-req-id`.
     pub request_id: String,
-    /// When it came in.
+    /// The time of receipt.
     pub at: SystemTime,
 }
 
-/// What the client got to hear.
+/// The response that the client got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Ok,
@@ -39,13 +39,13 @@ pub enum Outcome {
     Error(String),
     /// A bare HTTP status.
     Status(u16),
-    /// Bytes that are no whole JSON.
+    /// Bytes that are no complete JSON.
     Unreadable,
     Reset,
     Hung,
 }
 
-/// How an exchange ends on the wire.
+/// The end of an exchange on the wire.
 pub(super) enum Ending {
     Respond(Vec<u8>),
     /// These bytes, then the end of the connection.
@@ -77,16 +77,16 @@ pub(super) fn exchange(shared: &Shared, request: &Request) -> Ending {
     if let Fault::Delay(When::Before, pause) = fault {
         shared.pause(pause);
     }
-    // One lock for the doing and the log: their orders are the same.
+    // One lock for the execution and the log, so that their orders agree.
     let ending = {
         let mut state = shared.lock();
-        // Once the port is going down nothing is done any more, however far the request had come.
+        // Once the port goes down no call is executed, however far the request had come.
         if !state.is_up() {
             return Ending::Reset;
         }
         answer(&mut state, &shared.socket_base, &call, &fault, request, at)
     };
-    // What was posted is an event too.
+    // A post is an event too.
     shared.notify();
     if let Fault::Delay(When::After, pause) = fault {
         shared.pause(pause);
@@ -228,7 +228,7 @@ fn page(status: u16, text: &str) -> Response {
 
 impl Response {
     fn into_bytes(self) -> Vec<u8> {
-        // The reason phrase is required by the grammar and read by nobody.
+        // The grammar requires the reason phrase, and no client reads it.
         let mut head = format!(
             "HTTP/1.1 {} -\r\ncontent-type: {}\r\ncontent-length: {}\r\n",
             self.status,

@@ -1,10 +1,10 @@
-//! What goes wrong on purpose: which call, and how. Scripted faults come first, in order; then the random mix.
-//! The same seed and the same order of calls give the same faults.
+//! Deliberate faults: which call, and which fault. Scripted faults come first, in order; then the
+//! random mix. The same seed and the same order of calls give the same faults.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Whether Slack has done what it was asked when the fault strikes.
+/// Whether Slack has executed the call before the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     Before,
@@ -13,30 +13,31 @@ pub enum When {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// None at all: lets one call of a script pass.
+    /// No fault: lets one call of a script pass.
     Pass,
-    /// The next new connection is reset before a byte is read. Strikes connections, whatever the method.
+    /// Resets the next new connection before a byte is read. It applies to connections, whatever
+    /// the method.
     Refuse,
     Reset(When),
-    /// No answer until the client gives up.
+    /// No response until the client's timeout.
     Hang(When),
-    /// An answer of a proxy or of a sick server: this status and a body that is no JSON.
+    /// The response of a proxy or a failing server: this status and a body that is no JSON.
     Status(When, u16),
-    /// Later, but in order.
+    /// Delayed, but in order.
     Delay(When, Duration),
     /// `ok: false` with this error.
     Error(When, String),
-    /// 429 with this `Retry-After`, in seconds. Nothing was done.
+    /// 429 with this `Retry-After`, in seconds. The call was not executed.
     RateLimited(u64),
-    /// Done, but the connection ends in the middle of the answer's body.
+    /// Executed, but the connection ends in the middle of the response's body.
     CutBody,
-    /// Done, and a whole HTTP answer, whose JSON stops in the middle.
+    /// Executed, with a whole HTTP response whose JSON is cut.
     BrokenJson,
-    /// A page for people with status 200, as from a captive portal. Nothing was done.
+    /// An HTML page with status 200, like from a captive portal. The call was not executed.
     Html,
 }
 
-/// Faults by chance. What the probabilities leave over passes.
+/// Random faults. The rest of the probability passes.
 #[derive(Clone, Debug)]
 pub struct FaultMix {
     seed: u64,
@@ -48,7 +49,7 @@ impl FaultMix {
         FaultMix { seed, faults: Vec::new() }
     }
 
-    /// `probability` is that of one call, or for [`Fault::Refuse`] of one connection.
+    /// Adds a fault. `probability` applies to one call, or for [`Fault::Refuse`] to one connection.
     #[track_caller]
     pub fn with(mut self, probability: f64, fault: Fault) -> FaultMix {
         self.faults.push((probability, fault));
@@ -59,7 +60,7 @@ impl FaultMix {
     }
 }
 
-/// All faults that are still to come.
+/// All future faults.
 #[derive(Default)]
 pub(super) struct FaultPlan {
     refusals: u32,
@@ -77,10 +78,11 @@ struct ByArgument {
 }
 
 struct RunningMix {
-    /// `None`: every method.
+    /// The method, or `None` for every method.
     method: Option<String>,
     faults: Vec<(f64, Fault)>,
-    // Connections draw from a stream of their own: how a client pools them must not move the faults of its calls.
+    // Connections have a separate random sequence: a client's pooling must not change the faults of
+    // its calls.
     calls: Random,
     connections: Random,
 }
@@ -102,7 +104,7 @@ impl FaultPlan {
         self.by_argument.push(ByArgument { method, argument, value, fault });
     }
 
-    /// The fault that every call with such arguments has; else the next one of its method.
+    /// Returns the fault of every call with such arguments; else the next one of its method.
     pub(super) fn next_of(&mut self, method: &str, has: impl Fn(&str, &str) -> bool) -> Fault {
         let is_it =
             |it: &&ByArgument| it.method == method && has(it.argument.as_str(), it.value.as_str());
@@ -169,17 +171,17 @@ impl RunningMix {
     }
 }
 
-/// SplitMix64: no dependency for numbers that only have to be different and repeatable.
+/// SplitMix64: a small generator without a dependency, whose numbers must only differ and repeat.
 #[derive(Default)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// From 0 to below 1.
+    /// Returns a number from 0 to below 1.
     pub(super) fn next_fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// As Slack's envelopes have it.
+    /// Returns a UUID in the form of Slack's envelopes.
     pub(super) fn next_uuid(&mut self) -> String {
         let (high, low) = (self.next(), self.next());
         format!(

@@ -1,8 +1,9 @@
-//! `conversations.history` and `conversations.replies`: which messages, in which order, page by page.
+//! `conversations.history` and `conversations.replies`: the returned messages, their order and
+//! pages.
 //!
-//! History is newest first within a page. The pages go back in time, except when `oldest` is given without `latest`:
-//! then they start at the oldest and go forward. Replies are oldest first, and the first page begins with the parent,
-//! whether it lies in the asked-for time or not.
+//! History is newest first within a page. The pages go back in time, except when `oldest` is given
+//! without `latest`: then they start at the oldest and go forward. Replies are oldest first, and
+//! the first page begins with the parent, even outside of the requested time.
 
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ pub(super) fn list_replies(workspace: &mut Workspace, call: &ApiCall) -> Answer 
     let ts = arguments.text("ts").ok_or_else(|| Refusal::missing("ts"))?;
     let not_found = || Refusal::new("thread_not_found");
     let named = workspace.find(&channel, &ts).ok_or_else(not_found)?;
-    // Any message of a thread names it.
+    // Any message of a thread identifies it.
     let parent = match &named.thread_ts {
         Some(thread_ts) => workspace.find(&channel, thread_ts).ok_or_else(not_found)?,
         None => named,
@@ -54,7 +55,7 @@ pub(super) fn list_replies(workspace: &mut Workspace, call: &ApiCall) -> Answer 
     Ok(show(workspace, &page, next, arguments))
 }
 
-/// `oldest` and `latest` in microseconds; both ends belong to it only when `inclusive`.
+/// `oldest` and `latest` in microseconds; both ends are included only if `inclusive`.
 struct Span {
     oldest: Option<u64>,
     latest: Option<u64>,
@@ -101,14 +102,15 @@ fn read_limit(arguments: &Arguments, default: usize, most: usize) -> Result<usiz
     }
 }
 
-/// Which way the next page lies.
+/// The direction of the next page.
 #[derive(Clone, Copy)]
 enum Pages {
     Forward,
     Back,
 }
 
-/// The page that starts at the cursor, and where the next one starts. Messages and page are oldest first.
+/// Returns the page that starts at the cursor, and the start of the next one. Messages and page are
+/// oldest first.
 fn cut_page<'a>(
     messages: &[&'a SlackMessage],
     cursor: Option<u64>,
@@ -156,7 +158,7 @@ fn micros(message: &SlackMessage) -> u64 {
     parse_ts(&message.ts).unwrap_or_default()
 }
 
-/// Opaque, and like Slack's with an end that a client has to escape in a form.
+/// Writes a cursor: opaque, and like Slack's with an end that a client must escape in a form.
 fn write_cursor(next: u64) -> String {
     format!("bmV4dA{next:x}==")
 }

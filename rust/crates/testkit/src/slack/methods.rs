@@ -1,5 +1,5 @@
-//! The methods of the Web API and what each asks of its caller: token, scope, GET or POST, JSON or not.
-//! Slack answers with status 200 and `ok: false` whatever is wrong, except for the rate limit.
+//! The methods of the Web API and their requirements: token, scope, GET or POST, JSON or not. Slack
+//! responds with status 200 and `ok: false` to every error except the rate limit.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::arguments::{ApiCall, Arguments, TokenPlace};
 use super::workspace::{Opened, Workspace};
 use super::{chat, history};
 
-/// What a method gives back, before `ok` and warnings are added.
+/// The result of a method, before `ok` and warnings are added.
 #[derive(Default)]
 pub(super) struct Success {
     pub(super) fields: Map<String, Value>,
@@ -23,7 +23,7 @@ impl From<Value> for Success {
 
 pub(super) struct Refusal {
     pub(super) error: String,
-    /// Beside `ok` and `error`.
+    /// The fields beside `ok` and `error`.
     pub(super) fields: Map<String, Value>,
     pub(super) retry_after_seconds: Option<u64>,
 }
@@ -33,7 +33,7 @@ impl Refusal {
         Refusal { error: error.to_owned(), fields: Map::new(), retry_after_seconds: None }
     }
 
-    /// What is wrong in detail, as Slack says it in `response_metadata.messages`.
+    /// Returns a refusal with a detail in Slack's form, `response_metadata.messages`.
     pub(super) fn explained(error: &str, message: &str) -> Refusal {
         let mut refusal = Refusal::new(error);
         let messages = json!({"messages": [format!("[ERROR] {message}")]});
@@ -57,7 +57,7 @@ impl Refusal {
 
 pub(super) type Answer = Result<Success, Refusal>;
 
-/// Whose token came with a call.
+/// The kind of a call's token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     Bot,
@@ -77,7 +77,7 @@ enum Wants {
 enum Takes {
     /// POST only, arguments also as JSON.
     PostAndJson,
-    /// GET too, arguments in the query or as a form; JSON is not looked at.
+    /// GET too, arguments in the query or as a form; JSON is ignored.
     GetAndForm,
 }
 
@@ -157,7 +157,7 @@ pub(super) fn token_kind(workspace: &Workspace, call: &ApiCall) -> TokenKind {
     }
 }
 
-/// Checks what every method asks for, then runs it.
+/// Checks the common requirements of a method, then runs it.
 pub(super) fn run(workspace: &mut Workspace, call: &ApiCall) -> Answer {
     let Some(method) = METHODS.iter().find(|method| method.name == call.method) else {
         return Err(Refusal::new("unknown_method").with("req_method", call.method.as_str()));
@@ -183,7 +183,7 @@ fn check_token(workspace: &Workspace, method: &Method, call: &ApiCall) -> Result
     let granted = match kind {
         TokenKind::Missing => return Err(Refusal::new("not_authed")),
         TokenKind::Unknown => return Err(Refusal::new("invalid_auth")),
-        // An app-level token is read from the header alone.
+        // An app-level token is read only from the header.
         TokenKind::App if is_in_form => return Err(Refusal::new("not_authed")),
         TokenKind::Bot if method.wants == Wants::App => {
             return Err(Refusal::new("not_allowed_token_type"));
@@ -218,7 +218,7 @@ fn test_auth(workspace: &mut Workspace, call: &ApiCall) -> Answer {
     .into())
 }
 
-/// The address is put in front by the server, which alone knows it.
+/// Returns the path of a socket. The server prepends its address, which only the server knows.
 fn open_socket(workspace: &mut Workspace, _call: &ApiCall) -> Answer {
     let ticket = workspace.next_ticket();
     let setup = &workspace.setup;
@@ -232,7 +232,7 @@ fn open_conversation(workspace: &mut Workspace, call: &ApiCall) -> Answer {
         (Some(channel), _) if workspace.has_channel(&channel) => (channel, Opened::Before),
         (Some(_), _) => return Err(Refusal::new("channel_not_found")),
         (None, None) => return Err(Refusal::new("users_list_not_supplied")),
-        // Several people are a group message, which is another scope and none of this app's matters.
+        // Several users make a group message, which needs another scope and is out of scope here.
         (None, Some(users)) if users.contains(',') => {
             let provided = workspace.setup.bot_scopes.join(",");
             return Err(Refusal::new("missing_scope")

@@ -1,7 +1,7 @@
-//! A loopback Slack: Web API and Socket Mode, as strict as Slack is known to be and as unreliable as a test wants it.
-//! It keeps what was posted, what was asked, what was delivered, and what a client did that it must not do.
+//! A loopback Slack: Web API and Socket Mode, as strict as Slack is known to be and as unreliable
+//! as a test wants. It records posts, calls, deliveries, and a client's violations of the rules.
 //!
-//! Nothing of it was compared with the real Slack. Slack's own SDK runs against it in `tests/slack-sdk`.
+//! It was never compared with the real Slack. Slack's own SDK runs against it in `tests/slack-sdk`.
 
 mod arguments;
 mod blocks;
@@ -40,7 +40,7 @@ pub use setup::SlackSetup;
 pub use sockets::{Cut, Greeting, SlackSocket, SocketState};
 pub use workspace::{SlackMessage, SlackThread};
 
-/// The server; stopped when dropped.
+/// The server, which stops when it is dropped.
 pub struct SlackApi {
     server: Server,
     authority: Option<Authority>,
@@ -52,7 +52,7 @@ impl SlackApi {
         SlackApi { server: Server::start(Workspace::new(setup), None), authority: None }
     }
 
-    /// The same over TLS, with a certificate of an authority made for this server alone.
+    /// Starts it over TLS, with a certificate of an authority made for this server alone.
     #[track_caller]
     pub fn start_tls(setup: SlackSetup) -> SlackApi {
         let authority = Authority::new();
@@ -60,13 +60,13 @@ impl SlackApi {
         SlackApi { server: Server::start(Workspace::new(setup), tls), authority: Some(authority) }
     }
 
-    /// Ends with `/api/`; the method's name follows.
+    /// Returns the base URL. It ends with `/api/`; the method's name follows.
     pub fn base_url(&self) -> String {
         let scheme = if self.authority.is_some() { "https" } else { "http" };
         format!("{scheme}://{}/api/", self.server.address)
     }
 
-    /// Writes the authority's certificate (PEM), which a client has to trust.
+    /// Writes the authority's certificate (PEM), which a client must trust.
     #[track_caller]
     pub fn ca_file(&self, path: &Path) {
         let authority = self.authority.as_ref().expect("only `start_tls` makes an authority");
@@ -74,13 +74,13 @@ impl SlackApi {
             .unwrap_or_else(|error| panic!("write `{}`: {error}", path.display()));
     }
 
-    /// Refuses connections and ends those that are open. What was posted stays.
+    /// Refuses connections and ends open ones. Posts stay.
     #[track_caller]
     pub fn down(&self) {
         self.set_port(Port::Down);
     }
 
-    /// At the same port as before.
+    /// Accepts connections again at the same port.
     #[track_caller]
     pub fn up(&self) {
         self.set_port(Port::Up);
@@ -96,42 +96,43 @@ impl SlackApi {
         self.server.shared.lock().faults.push(method, faults);
     }
 
-    /// Makes every call of `method` fail from now on whose argument is this text, or any with `*`.
+    /// Makes every later call of `method` fail whose argument has this value, or any value with
+    /// `*`.
     pub fn fail_where(&self, method: &str, argument: &str, value: &str, fault: Fault) {
         self.server.shared.lock().faults.push_where(method, argument, value, fault);
     }
 
-    /// Makes calls of `method`, or of all methods with `*`, fail by chance from now on.
+    /// Makes later calls of `method`, or of all methods with `*`, fail at random.
     pub fn fail_by_chance(&self, method: &str, mix: FaultMix) {
         self.server.shared.lock().faults.mix(method, mix);
     }
 
-    /// No more faults, queued or by chance.
+    /// Removes all faults, queued or random.
     pub fn heal(&self) {
         self.server.shared.lock().faults.clear();
     }
 
-    /// Changes what a test may choose, while the server runs: a token taken back, a scope not granted.
+    /// Changes the setup of the running server: a revoked token, a missing scope.
     pub fn change(&self, change: impl FnOnce(&mut SlackSetup)) {
         change(&mut self.server.shared.lock().workspace.setup);
     }
 
-    /// The id of the direct message with the owner, opened if it was not.
+    /// Returns the id of the direct message with the owner, and opens it if needed.
     pub fn direct_message(&self) -> String {
         let mut state = self.server.shared.lock();
         let owner = state.workspace.setup.owner.clone();
         state.workspace.open_direct_message(&owner).0
     }
 
-    /// The owner writes to the app, in the thread of the message `thread` or outside of threads. Gives the `ts`.
-    /// The app is not told: with Socket Mode that is [`SlackApi::say`].
+    /// Adds a message of the owner to the app, in the thread of the message `thread` or outside of
+    /// threads. Returns the `ts`. It sends no event: [`SlackApi::say`] does, with Socket Mode.
     #[track_caller]
     pub fn post_as_user(&self, thread: Option<&str>, text: &str) -> String {
         let owner = self.server.shared.lock().workspace.setup.owner.clone();
         self.post_as(&owner, thread, text)
     }
 
-    /// Someone writes to the app in their own direct message with it.
+    /// Adds a message of any user in their own direct message with the app.
     #[track_caller]
     pub fn post_as(&self, user: &str, thread: Option<&str>, text: &str) -> String {
         let mut state = self.server.shared.lock();
@@ -145,7 +146,7 @@ impl SlackApi {
             }
         }
         let ts = state.workspace.next_ts();
-        // What people type comes with blocks that hold the same text.
+        // A typed message also has blocks with the same text.
         let text_element = json!({"type": "text", "text": text});
         let section = json!({"type": "rich_text_section", "elements": [text_element]});
         state.workspace.add(SlackMessage {
@@ -166,7 +167,7 @@ impl SlackApi {
         ts
     }
 
-    /// A reply of the owner becomes visible that is a moment older than the thread's newest one.
+    /// Adds a reply of the owner that is a moment older than the thread's newest one.
     #[track_caller]
     pub fn show_late(&self, thread: &str, text: &str) -> String {
         let ts = self.post_as_user(Some(thread), text);
@@ -183,18 +184,18 @@ impl SlackApi {
         ts
     }
 
-    /// Everything said in a channel, replies too, in order.
+    /// Returns all messages in a channel, replies too, in order.
     pub fn messages(&self, channel: &str) -> Vec<SlackMessage> {
         let state = self.server.shared.lock();
         state.workspace.messages(channel).into_iter().cloned().collect()
     }
 
-    /// Every message that is no reply, with its replies, of all channels, in order.
+    /// Returns every message that is no reply, with its replies, of all channels, in order.
     pub fn threads(&self) -> Vec<SlackThread> {
         self.server.shared.lock().workspace.threads()
     }
 
-    /// All calls so far, in the order in which they took effect.
+    /// Returns all calls so far, in the order of their effect.
     pub fn calls(&self) -> Vec<SlackCall> {
         self.server.shared.lock().calls.clone()
     }
@@ -203,7 +204,7 @@ impl SlackApi {
         self.calls().into_iter().filter(|call| call.method == method).collect()
     }
 
-    /// Waits until `method` was called `count` times. The client may not have the last answer yet.
+    /// Waits for `count` calls of `method`. The client may not have the last response yet.
     #[track_caller]
     pub fn wait_for_calls(&self, method: &str, count: usize, timeout: Duration) -> Vec<SlackCall> {
         wait_until(timeout, &format!("call number {count} of `{method}`"), || {
@@ -211,7 +212,7 @@ impl SlackApi {
         })
     }
 
-    /// Waits until `count` messages are in the channel, replies too.
+    /// Waits for `count` messages in the channel, replies too.
     #[track_caller]
     pub fn wait_for_messages(
         &self,
@@ -224,7 +225,7 @@ impl SlackApi {
         })
     }
 
-    /// Waits for the first thread that satisfies `wanted`; `what` says which, if none comes.
+    /// Waits for the first thread that satisfies `wanted`; `what` describes it in the error.
     #[track_caller]
     pub fn wait_for_thread(
         &self,
@@ -236,7 +237,7 @@ impl SlackApi {
     }
 }
 
-/// As Slack hands out what people typed.
+/// Escapes typed text in Slack's way.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

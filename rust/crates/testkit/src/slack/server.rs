@@ -1,7 +1,8 @@
-//! The port and its connections: a thread that accepts, a thread for each client, and a way to take the port down.
+//! The port and its connections: a thread that accepts, a thread per client, and a way to take the
+//! port down.
 //!
-//! While the port is down it is bound but does not listen: connections are refused by the system as if nobody were
-//! there, and yet no other program can take the port before it is up again.
+//! While the port is down it is bound but does not listen: the system refuses connections as if no
+//! server existed, and still no other program can take the port.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};
@@ -58,7 +59,8 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic in one connection's thread must not hide the test's own message behind a poisoned lock.
+        // A panic in one connection's thread must not hide the test's own message behind a poisoned
+        // lock.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -78,12 +80,12 @@ impl Shared {
         }
     }
 
-    /// Lets whoever waits look again.
+    /// Wakes all waiting threads.
     pub(super) fn notify(&self) {
         self.changed.notify_all();
     }
 
-    /// Waits for a change, or until then.
+    /// Waits for a change or the deadline.
     pub(super) fn wait_until<'a>(
         &self,
         state: MutexGuard<'a, State>,
@@ -155,7 +157,7 @@ impl Server {
         Server { address, shared, threads: vec![acceptor, writer] }
     }
 
-    /// Comes back when it is so; `false` when the port was lost.
+    /// Changes the port's state and waits for it. Returns `false` if the port was lost.
     pub(super) fn set_port(&self, port: Port) -> bool {
         let before = {
             let mut state = self.shared.lock();
@@ -165,7 +167,7 @@ impl Server {
         };
         self.shared.changed.notify_all();
         if before == Port::Up && port != Port::Up {
-            // `accept` cannot be interrupted by anything but a connection.
+            // Only a connection interrupts `accept`.
             let _ = TcpStream::connect(self.address);
         }
         self.shared.wait_while(|state| state.actual != port && state.actual != Port::Stopped);
@@ -187,7 +189,8 @@ const BACKLOG: i32 = 128;
 
 fn bind(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    // As std does: ended connections must not keep the port on Unix; on Windows the option would let others in.
+    // Like std: ended connections must not keep the port on Unix; on Windows the option would let
+    // other programs bind it.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
@@ -228,7 +231,8 @@ fn accept_connections(
     }
 }
 
-/// Between the two the port is free for a moment, and some systems take a moment to see that.
+/// Binds the port again. The port is free for a moment meanwhile, and some systems notice that
+/// late.
 fn bind_again(address: SocketAddr) -> Option<Socket> {
     (0..100)
         .find_map(|_| bind(address).inspect_err(|_| thread::sleep(Duration::from_millis(10))).ok())
@@ -253,10 +257,10 @@ fn begin_connection(socket: TcpStream, shared: &Arc<Shared>, tls: Option<&Arc<Se
     drop(state);
     let (shared, tls) = (Arc::clone(shared), tls.cloned());
     thread::spawn(move || {
-        // A connection ends by the client leaving as often as by its own end: neither is a fault.
+        // The client may close a connection as often as the server: neither is an error.
         let connection = Connection::new(socket, tls.as_ref());
         let left = connection.and_then(|connection| serve_connection(connection, &shared));
-        // Only the last handle's end is seen by the client.
+        // The client sees the end only when the last handle is closed.
         shared.lock().connections.remove(&number);
         if let Ok(Some(to_reset)) = left {
             let _ = SockRef::from(to_reset.socket()).set_linger(Some(Duration::ZERO));
@@ -264,7 +268,7 @@ fn begin_connection(socket: TcpStream, shared: &Arc<Shared>, tls: Option<&Arc<Se
     });
 }
 
-/// Gives back the connection when it is to be reset.
+/// Serves a connection. Returns it if it must be reset.
 fn serve_connection(connection: Connection, shared: &Shared) -> io::Result<Option<Connection>> {
     connection.socket().set_nodelay(true)?;
     let mut reader = BufReader::new(connection);

@@ -1,8 +1,9 @@
-//! What a test may choose about the loopback Slack before it starts. The default is an app as the manifest makes it.
+//! The settings of the loopback Slack before its start. The default is an app as the manifest
+//! creates it.
 
 use std::time::Duration;
 
-/// Change fields over `SlackSetup::default()`.
+/// The settings; tests change fields of `SlackSetup::default()`.
 #[derive(Clone, Debug)]
 pub struct SlackSetup {
     pub bot_token: String,
@@ -13,31 +14,31 @@ pub struct SlackSetup {
     pub app_name: String,
     pub team_id: String,
     pub team_name: String,
-    /// The bot as a user, `U…`.
+    /// The bot's user id, `U…`.
     pub bot_user: String,
-    /// The bot as a bot, `B…`.
+    /// The bot's id, `B…`.
     pub bot_id: String,
-    /// The person the app belongs to; one of `users`.
+    /// The owner of the app; one of `users`.
     pub owner: String,
-    /// Ids of the people in the workspace, `U…`.
+    /// The ids of the workspace's users, `U…`.
     pub users: Vec<String>,
-    /// Slack itself takes a user's id as the channel of a post. Here it is an error unless a test allows it, because
-    /// whoever posts so has not kept the id that every other method wants.
+    /// Whether a user's id is accepted as the channel of a post. Slack accepts it. Here it is an
+    /// error by default, because such a client has not stored the id that every other method needs.
     pub user_ids_are_channels: bool,
-    /// Posts to one channel that may come at once; after them one a second. `None`: no limit.
+    /// The number of posts in a burst to one channel; after them one a second. `None`: no limit.
     pub burst: Option<u32>,
-    /// How far Slack's clock is ahead of this machine's.
+    /// The offset of Slack's clock ahead of this machine's.
     pub clock_ahead_seconds: i64,
-    /// Host and port of the sockets' address, if not the server's own: for a client who comes through a proxy.
+    /// Host and port of the sockets' address, if not the server's own: for a client behind a proxy.
     pub socket_host: Option<String>,
-    /// How long an event waits for its ack before it comes again.
+    /// The timeout of an event's ack before its repetition.
     pub ack_within: Duration,
-    /// When an event comes again: what is at once, a minute and five minutes with Slack.
+    /// The delays of the repetitions: Slack's are zero, a minute and five minutes.
     pub retry_after: [Duration; 3],
-    /// How often a socket is pinged, and how long it may take to answer.
+    /// The interval of pings on a socket, and the timeout of a pong.
     pub ping_every: Duration,
     pub pong_within: Duration,
-    /// How long a socket goes on after `disconnect` was said: about ten seconds with Slack.
+    /// The time for which a socket continues after `disconnect`: about ten seconds with Slack.
     pub disconnect_grace: Duration,
 }
 

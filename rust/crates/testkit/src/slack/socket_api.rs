@@ -1,4 +1,4 @@
-//! What a test does with Socket Mode: people say things, sockets break, and the books are looked at.
+//! The test interface of Socket Mode: users' messages, broken sockets, and the records.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,14 @@ use super::{SlackApi, escape, events};
 use crate::wait::wait_until;
 
 impl SlackApi {
-    /// The owner writes to the app, and the app is told. Gives the `ts`.
+    /// Posts a message of the owner with its event. Returns the `ts`.
     #[track_caller]
     pub fn say(&self, thread: Option<&str>, text: &str) -> String {
         let owner = self.server.shared.lock().workspace.setup.owner.clone();
         self.say_as(&owner, thread, text)
     }
 
-    /// Someone writes to the app in their own direct message with it, and the app is told.
+    /// Posts a message of any user in their own direct message with the app, with its event.
     #[track_caller]
     pub fn say_as(&self, user: &str, thread: Option<&str>, text: &str) -> String {
         let ts = self.post_as(user, thread, text);
@@ -27,7 +27,7 @@ impl SlackApi {
         ts
     }
 
-    /// The owner writes with a file: such a message has a subtype, and perhaps no text.
+    /// Posts a message of the owner with a file: such a message has a subtype, and perhaps no text.
     #[track_caller]
     pub fn say_with_file(&self, thread: Option<&str>, text: &str, file: &str) -> String {
         let ts = self.post_as_user(thread, text);
@@ -41,7 +41,7 @@ impl SlackApi {
         ts
     }
 
-    /// The owner answers in the thread and in the channel as well.
+    /// Posts a reply of the owner that is also shown in the channel.
     #[track_caller]
     pub fn broadcast_reply(&self, thread: &str, text: &str) -> String {
         let ts = self.post_as_user(Some(thread), text);
@@ -52,7 +52,7 @@ impl SlackApi {
         ts
     }
 
-    /// Another app writes into the owner's direct message.
+    /// Posts a message of another app into the owner's direct message.
     #[track_caller]
     pub fn say_as_bot(&self, bot_id: &str, thread: Option<&str>, text: &str) -> String {
         let ts = self.post_as_user(thread, text);
@@ -64,7 +64,7 @@ impl SlackApi {
         ts
     }
 
-    /// Its author changes a message.
+    /// Edits a message as its author.
     #[track_caller]
     pub fn edit(&self, ts: &str, text: &str) {
         let edited_ts = self.server.shared.lock().workspace.next_ts();
@@ -79,7 +79,7 @@ impl SlackApi {
         self.server.shared.notify();
     }
 
-    /// Its author deletes a message.
+    /// Deletes a message as its author.
     #[track_caller]
     pub fn delete(&self, ts: &str) {
         let mut state = self.server.shared.lock();
@@ -94,20 +94,21 @@ impl SlackApi {
         self.server.shared.notify();
     }
 
-    /// Any event at all, such as one that is forged: `event` is what is inside the callback.
+    /// Raises any event, such as a forged one: `event` is the content of the callback.
     pub fn raise(&self, event: Value) {
         self.server.shared.lock().workspace.raise(event);
         self.server.shared.notify();
     }
 
-    /// What is no event: a click on a button (`interactive`), a command (`slash_commands`).
+    /// Raises a payload that is no event: a button click (`interactive`), a command
+    /// (`slash_commands`).
     pub fn raise_other(&self, kind: &str, payload: Value) {
         let raised = Raised::Other { kind: kind.to_owned(), payload };
         self.server.shared.lock().workspace.raised.push(raised);
         self.server.shared.notify();
     }
 
-    /// Sends a text that is no envelope to every open socket. Gives their number.
+    /// Sends a text that is no envelope to every open socket. Returns their number.
     pub fn send_text(&self, text: &str) -> usize {
         self.broadcast(Message::text(text.to_owned()))
     }
@@ -116,17 +117,17 @@ impl SlackApi {
         self.broadcast(Message::binary(bytes.to_vec()))
     }
 
-    /// Decides how the next envelopes are sent, one for each.
+    /// Queues the forms of the next envelopes, one for each.
     pub fn shape(&self, shapes: impl IntoIterator<Item = Shape>) {
         self.server.shared.lock().sockets.shapes.extend(shapes);
     }
 
-    /// Decides how the next sockets begin, one for each.
+    /// Queues the greetings of the next sockets, one for each.
     pub fn greet(&self, greetings: impl IntoIterator<Item = Greeting>) {
         self.server.shared.lock().sockets.greetings.extend(greetings);
     }
 
-    /// Ends every socket that is not ended yet. Gives their number.
+    /// Ends every open socket. Returns their number.
     pub fn kill(&self, cut: Cut) -> usize {
         let lines = self.server.shared.lock().sockets.cut(cut);
         for line in &lines {
@@ -139,7 +140,8 @@ impl SlackApi {
         lines.len()
     }
 
-    /// Says `disconnect` to every open socket and ends it after `disconnect_grace`. Gives their number.
+    /// Sends `disconnect` to every open socket and ends it after `disconnect_grace`. Returns their
+    /// number.
     pub fn disconnect(&self, reason: &str) -> usize {
         let mut state = self.server.shared.lock();
         let close_at = Instant::now() + state.workspace.setup.disconnect_grace;
@@ -149,17 +151,17 @@ impl SlackApi {
         count
     }
 
-    /// Asks for new connections in place of the open ones, as Slack does every few hours.
+    /// Requests new connections in place of the open ones, as Slack does every few hours.
     pub fn refresh(&self) -> usize {
         self.disconnect("refresh_requested")
     }
 
-    /// Every socket that ever was, in order.
+    /// Returns every socket so far, in order.
     pub fn sockets(&self) -> Vec<SlackSocket> {
         self.server.shared.lock().sockets.all()
     }
 
-    /// Those that Slack takes for connected, `hello` said.
+    /// Returns the sockets that Slack counts as connected, after `hello`.
     pub fn open_sockets(&self) -> Vec<SlackSocket> {
         let is_open = |socket: &SlackSocket| socket.state == SocketState::Open;
         self.sockets().into_iter().filter(is_open).collect()
@@ -169,22 +171,22 @@ impl SlackApi {
         self.server.shared.lock().sockets.deliveries.acks()
     }
 
-    /// Every attempt to bring an event to the app, in order.
+    /// Returns every attempt to deliver an event, in order.
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.server.shared.lock().sockets.deliveries.log()
     }
 
-    /// Every event raised so far, in order.
+    /// Returns every event so far, in order.
     pub fn events(&self) -> Vec<EventFate> {
         self.server.shared.lock().sockets.deliveries.fates()
     }
 
-    /// What a client did that Slack's rules do not allow.
+    /// Returns the client's violations of Slack's rules.
     pub fn violations(&self) -> Vec<String> {
         self.server.shared.lock().sockets.violations.clone()
     }
 
-    /// Waits until `count` sockets are open, `hello` said and no `disconnect`.
+    /// Waits for `count` open sockets, after `hello` and without a `disconnect`.
     #[track_caller]
     pub fn wait_for_sockets(&self, count: usize, timeout: Duration) -> Vec<SlackSocket> {
         wait_until(timeout, &format!("{count} open sockets"), || {
@@ -194,7 +196,7 @@ impl SlackApi {
         })
     }
 
-    /// Waits until every event raised so far was acked. Gives them.
+    /// Waits until every event so far was acked. Returns them.
     #[track_caller]
     pub fn wait_for_all_acked(&self, timeout: Duration) -> Vec<EventFate> {
         wait_until(timeout, "an ack for every event", || {
@@ -211,7 +213,7 @@ impl SlackApi {
         count
     }
 
-    /// Raises the event of a message that is there.
+    /// Raises the event of an existing message.
     #[track_caller]
     fn tell_of(&self, ts: &str) {
         let mut state = self.server.shared.lock();
@@ -222,7 +224,7 @@ impl SlackApi {
         self.server.shared.notify();
     }
 
-    /// Gives the message before and after.
+    /// Changes a message. Returns it before and after.
     #[track_caller]
     fn change_message(
         &self,

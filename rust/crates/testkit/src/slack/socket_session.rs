@@ -1,5 +1,5 @@
-//! One WebSocket from its upgrade to its end, in the thread of its connection: it is greeted, and what comes from it
-//! is entered into the books.
+//! One WebSocket from its upgrade to its end, in its connection's thread: it sends the greeting,
+//! and records what the client sends.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use super::sockets::{Cut, Entry, Greeting, SlackSocket, SocketState, Sockets};
 use super::tls::Connection;
 use crate::http_wire::Request;
 
-/// More connections of one app Slack does not allow.
+/// The limit of connections that Slack allows one app.
 const MOST_SOCKETS: usize = 10;
 
-/// Serves a WebSocket to its end. Gives back the connection when it is to be reset.
+/// Serves a WebSocket to its end. Returns the connection if it must be reset.
 pub(super) fn serve_socket(
     mut connection: Connection,
     read_ahead: Vec<u8>,
@@ -96,7 +96,7 @@ fn greet(shared: &Shared, line: &Line, id: u64, greeting: Greeting) {
         Greeting::Late(pause) => shared.pause(pause),
         Greeting::Hello => {}
     }
-    // It is open before the client can know, and the writer, which sees that, has to wait for the line.
+    // It is open before the client can know. The writer sees that, and must wait for the line.
     line.send_made(|| {
         let mut state = shared.lock();
         let connections = state.sockets.count_open();
@@ -158,7 +158,7 @@ fn receive_to_the_end(
     }
 }
 
-/// Gives back the connection if it is to be reset.
+/// Records the end. Returns the connection if it must be reset.
 fn end(shared: &Shared, line: &Line, id: u64, end_state: SocketState) -> Option<Connection> {
     let mut state = shared.lock();
     let now = Instant::now();
@@ -192,7 +192,7 @@ fn handle(sockets: &mut Sockets, id: u64, message: &Message) {
             None
         }
         Message::Pong(payload) => {
-            // The newest is enough: it answers all before it.
+            // The newest pong suffices: it answers all earlier pings.
             if payload == format!("loopback {}", entry.pings_sent).as_bytes() {
                 entry.unanswered = None;
             }
@@ -213,7 +213,7 @@ fn take_ack(
     now: Instant,
 ) -> Result<(), &'static str> {
     let envelope_id = ack["envelope_id"].as_str().ok_or("sent a text without an envelope id")?;
-    // The official client adds an empty one always.
+    // The official client always adds an empty one.
     let has_payload = match &ack["payload"] {
         Value::Null => false,
         Value::Object(fields) => !fields.is_empty(),

@@ -1,6 +1,6 @@
-//! One WebSocket of the loopback Slack, written to by one thread and read by another.
-//! TLS cannot be cut in two halves, so both lock it. The reader waits for bytes without the lock and takes what is
-//! there without waiting.
+//! One WebSocket of the loopback Slack, written by one thread and read by another. TLS cannot be
+//! split into two halves, so both threads lock it. The reader waits for bytes without the lock and
+//! then reads without blocking.
 
 use std::io;
 use std::net::{Shutdown, TcpStream};
@@ -17,28 +17,28 @@ use super::deliveries::Shape;
 use super::tls::Connection;
 use crate::http_wire::Request;
 
-/// A client that reads nothing must not hold up the others for ever.
+/// The write timeout: a client that does not read must not block the others.
 const WRITE_PATIENCE: Duration = Duration::from_secs(5);
 const READ_PATIENCE: Duration = Duration::from_millis(100);
 
 pub(super) struct Line {
-    /// `None` when it is over.
+    /// The WebSocket, or `None` after its end.
     web_socket: Mutex<Option<WebSocket<Connection>>>,
     socket: TcpStream,
 }
 
-/// What a client sent, and why there will be no more of it.
+/// The messages of a client, and the reason of the end if there is one.
 pub(super) struct Received {
     pub(super) messages: Vec<Message>,
     pub(super) end: Option<Error>,
 }
 
 impl Line {
-    /// `read_ahead` is what came behind the request.
+    /// Creates a line. `read_ahead` contains the bytes after the request.
     pub(super) fn new(connection: Connection, read_ahead: Vec<u8>) -> io::Result<Line> {
         let socket = connection.socket().try_clone()?;
         socket.set_write_timeout(Some(WRITE_PATIENCE))?;
-        // Not every system wakes a reader when its side is shut down.
+        // Not every system wakes a reader whose side is shut down.
         socket.set_read_timeout(Some(READ_PATIENCE))?;
         let config = WebSocketConfig::default().read_buffer_size(8 << 10).write_buffer_size(0);
         let web_socket =
@@ -50,14 +50,14 @@ impl Line {
         self.web_socket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A failure shows in what the reader gets.
+    /// Sends messages. The reader reports an error.
     pub(super) fn send(&self, messages: impl IntoIterator<Item = Message>) {
         if let Some(web_socket) = self.lock().as_mut() {
             let _ = messages.into_iter().try_for_each(|message| web_socket.send(message));
         }
     }
 
-    /// The same with a message that is made while nobody else can write.
+    /// Sends a message that is made while no other thread can write.
     pub(super) fn send_made(&self, make: impl FnOnce() -> Option<Message>) {
         if let Some(web_socket) = self.lock().as_mut()
             && let Some(message) = make()
@@ -73,17 +73,17 @@ impl Line {
         }
     }
 
-    /// The client sees the end of the stream; what it sends goes nowhere.
+    /// Ends the stream to the client; later writes are lost.
     pub(super) fn finish_writing(&self) {
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 
-    /// Sends nothing: only our own reader notices.
+    /// Wakes the server's own reader, without sending anything.
     pub(super) fn wake_reader(&self) {
         let _ = self.socket.shutdown(Shutdown::Read);
     }
 
-    /// Waits until there is something to receive, or the end, or for a while.
+    /// Waits until there are bytes, the end, or a timeout.
     pub(super) fn wait(&self) {
         let _ = self.socket.peek(&mut [0]);
     }
@@ -107,13 +107,13 @@ impl Line {
         received
     }
 
-    /// The connection under it, which is then no WebSocket any more.
+    /// Takes the connection out, which then is no WebSocket any more.
     pub(super) fn take(&self) -> Option<Connection> {
         self.lock().take().map(WebSocket::into_inner)
     }
 }
 
-/// The answer to a request for a WebSocket; `None` when it is no proper one.
+/// Returns the response to a WebSocket request, or `None` if the request is invalid.
 pub(super) fn accept_upgrade(request: &Request) -> Option<String> {
     let says = |name: &str, wanted: &str| {
         let value = request.header(name).unwrap_or_default();
@@ -130,7 +130,7 @@ pub(super) fn accept_upgrade(request: &Request) -> Option<String> {
     ))
 }
 
-/// One text as the frames that the shape asks for.
+/// Splits a text into the frames of the shape.
 pub(super) fn shaped(text: String, shape: Shape) -> Vec<Message> {
     match shape {
         Shape::Whole => vec![Message::text(text)],

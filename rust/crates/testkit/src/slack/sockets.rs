@@ -1,5 +1,6 @@
-//! The sockets of Socket Mode: who is connected, what each was told, and what clients do wrong.
-//! One thread, here, writes to all of them, in order; each has a reader of its own (`socket_session.rs`).
+//! The sockets of Socket Mode: the connected ones, what each was sent, and the clients' violations.
+//! One thread, here, writes to all of them, in order; each has its own reader
+//! (`socket_session.rs`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,21 +14,21 @@ use super::server::{Shared, State};
 use super::socket_wire::{Line, shaped};
 use super::workspace::Raised;
 
-/// How a socket begins.
+/// The start of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
     Hello,
-    /// `hello` comes that much later.
+    /// `hello` comes after this delay.
     Late(Duration),
-    /// Connected, and silent.
+    /// Connected, without `hello`.
     Never,
     /// The stream ends before `hello`.
     End,
-    /// No WebSocket: this status.
+    /// No WebSocket: this HTTP status.
     Status(u16),
 }
 
-/// How a socket ends.
+/// The end of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     Reset,
@@ -35,13 +36,13 @@ pub enum Cut {
     Fin,
     /// A close frame with this code.
     Close(u16),
-    /// Nothing more is read or written, and nobody says so. Slack takes it for open.
+    /// No more reads and writes, without any signal. Slack counts it as open.
     HalfOpen,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketState {
-    /// Connected, but `hello` is not said yet.
+    /// Connected, before `hello`.
     New,
     Open,
     HalfOpen,
@@ -53,17 +54,17 @@ pub enum SocketState {
     Dropped,
 }
 
-/// One WebSocket, now or in the past.
+/// One WebSocket, open or ended.
 #[derive(Clone, Debug)]
 pub struct SlackSocket {
     pub id: u64,
     pub state: SocketState,
     /// The reason of the `disconnect` that it was sent.
     pub told: Option<String>,
-    /// Envelopes sent to it, and acks received from it.
+    /// The envelopes sent to it, and the acks received from it.
     pub envelopes: usize,
     pub acks: usize,
-    /// Pings and pongs of the client.
+    /// The pings and pongs of the client.
     pub pings: usize,
     pub pongs: usize,
     pub opened_at: Instant,
@@ -71,7 +72,7 @@ pub struct SlackSocket {
 }
 
 impl SlackSocket {
-    /// As far as Slack knows.
+    /// Returns whether Slack counts it as open.
     pub fn is_open(&self) -> bool {
         matches!(self.state, SocketState::New | SocketState::Open | SocketState::HalfOpen)
     }
@@ -79,12 +80,12 @@ impl SlackSocket {
 
 pub(super) struct Entry {
     pub(super) socket: SlackSocket,
-    /// `None` when it is over.
+    /// The line, or `None` after its end.
     pub(super) line: Option<Arc<Line>>,
     pub(super) cut: Option<Cut>,
     pub(super) next_ping: Instant,
     pub(super) pings_sent: u32,
-    /// Since when there is a ping without its pong.
+    /// The time of the oldest ping without a pong.
     pub(super) unanswered: Option<Instant>,
     pub(super) close_at: Option<Instant>,
 }
@@ -104,12 +105,12 @@ impl Sockets {
         self.entries.values().map(|entry| entry.socket.clone()).collect()
     }
 
-    /// As Slack counts them.
+    /// Counts the sockets like Slack.
     pub(super) fn count_open(&self) -> usize {
         self.entries.values().filter(|entry| entry.socket.is_open()).count()
     }
 
-    /// Queues frames for every socket that has said hello.
+    /// Queues frames for every socket after `hello`.
     pub(super) fn broadcast(&mut self, messages: &[Message]) -> usize {
         let is_heard = |entry: &&Entry| entry.socket.state == SocketState::Open;
         let ids: Vec<u64> =
@@ -120,7 +121,7 @@ impl Sockets {
         ids.len()
     }
 
-    /// Says `disconnect` to every open socket that was not told yet.
+    /// Sends `disconnect` to every open socket that did not get it yet.
     pub(super) fn tell(&mut self, reason: &str, close_at: Instant) -> usize {
         let mut count = 0;
         for entry in self.entries.values_mut() {
@@ -135,7 +136,8 @@ impl Sockets {
         count
     }
 
-    /// Marks the open sockets as cut; what is to be done to their wires is left to the caller, who has no lock then.
+    /// Marks the open sockets as cut. The caller cuts their connections, because it then holds no
+    /// lock.
     pub(super) fn cut(&mut self, cut: Cut) -> Vec<Arc<Line>> {
         let mut lines = Vec::new();
         for entry in self.entries.values_mut() {
@@ -151,8 +153,8 @@ impl Sockets {
         lines
     }
 
-    /// The sockets of which one gets the next event: who was told to leave only while there is nobody else, and
-    /// whoever is deaf last of all.
+    /// Returns the candidates for the next event: sockets that got a `disconnect` only if there are
+    /// no others, and half-open ones last.
     fn choices(&self) -> Vec<u64> {
         let ranks: [fn(&SlackSocket) -> bool; 3] = [
             |socket| socket.state == SocketState::Open && socket.told.is_none(),
@@ -167,7 +169,7 @@ impl Sockets {
     }
 }
 
-/// What one round of the writer does to the wires.
+/// The work of one round of the writer.
 enum Work {
     Send(Arc<Line>, Vec<Message>),
     Close(Arc<Line>),
@@ -246,7 +248,7 @@ fn next_work(state: &mut State, now: Instant) -> Vec<Work> {
         sockets.shapes.pop_front();
         let Some(entry) = sockets.entries.get_mut(&outgoing.socket) else { continue };
         entry.socket.envelopes += 1;
-        // Whoever is deaf gets nothing, though Slack believes so.
+        // A half-open socket gets nothing, although Slack counts the envelope as sent.
         if let (SocketState::Open, Some(line)) = (entry.socket.state, &entry.line) {
             work.push(Work::Send(Arc::clone(line), shaped(outgoing.text, shape)));
         }

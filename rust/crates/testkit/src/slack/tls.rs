@@ -1,5 +1,5 @@
-//! A certificate authority that lives as long as one test, and the stream that speaks TLS or does not.
-//! Ring is named as the provider everywhere: with two in one program rustls would refuse to choose.
+//! A certificate authority that lives as long as one test, and a stream with or without TLS. Ring
+//! is named as the provider everywhere: with two in one program rustls would refuse to choose.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -10,13 +10,13 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 pub(super) struct Authority {
-    /// What a client has to trust.
+    /// The certificate that a client must trust.
     pub(super) pem: String,
     pub(super) server: Arc<ServerConfig>,
 }
 
 impl Authority {
-    /// A new authority, and a certificate of it for this machine's loopback address.
+    /// Creates an authority, and its certificate for this machine's loopback address.
     #[track_caller]
     pub(super) fn new() -> Authority {
         let mut authority = CertificateParams::default();
@@ -26,8 +26,8 @@ impl Authority {
         let root = authority.self_signed(&key).expect("sign the loopback authority");
         let issuer = Issuer::new(authority, key);
 
-        // The others are for clients who must not take it for loopback: a name that only a proxy knows, and this
-        // machine by a spelling that is looked up without asking anybody.
+        // The other names are for clients that must not recognise loopback: one that only a proxy
+        // resolves, and a spelling of this machine that resolves without a name server.
         let names = ["localhost", "slack.test", "0x7f000001"].map(str::to_owned);
         let mut leaf = CertificateParams::new(names).expect("name the loopback Slack");
         leaf.subject_alt_names.push(SanType::IpAddress(Ipv4Addr::LOCALHOST.into()));
@@ -47,7 +47,7 @@ impl Authority {
     }
 }
 
-/// A client's connection, in the clear or not.
+/// A client's connection, plain or TLS.
 pub(super) enum Connection {
     Plain(TcpStream),
     Tls(Box<StreamOwned<ServerConnection, TcpStream>>),
@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// Says that nothing more comes, so that the client can tell the end from a cut.
+    /// Sends the end of the stream, so that the client can tell it from a cut.
     pub(super) fn finish(&mut self) {
         if let Connection::Tls(stream) = self {
             stream.conn.send_close_notify();

@@ -1,5 +1,5 @@
-//! What Slack would remember: direct messages with the app and what was said in them.
-//! Rules about who may say what are in `methods.rs` and beside it; here is only the store.
+//! Slack's stored data: direct messages with the app and their content. The rules are in
+//! `methods.rs` and beside it; this is only the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::setup::SlackSetup;
 
-/// One message as Slack keeps it.
+/// One message in Slack's form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlackMessage {
     pub channel: String,
@@ -16,7 +16,7 @@ pub struct SlackMessage {
     /// The parent's `ts`; `None` for a message that is no reply.
     pub thread_ts: Option<String>,
     pub user: String,
-    /// Set when the app said it.
+    /// Set for a message of the app.
     pub bot_id: Option<String>,
     pub text: String,
     pub blocks: Option<Value>,
@@ -24,14 +24,14 @@ pub struct SlackMessage {
     pub unfurl_links: Option<bool>,
     pub unfurl_media: Option<bool>,
     pub client_msg_id: Option<String>,
-    /// When it was last changed.
+    /// The time of the last change.
     pub edited_ts: Option<String>,
-    /// Fields that it has beside these: a subtype, files.
+    /// Additional fields: a subtype, files.
     pub extra: Map<String, Value>,
 }
 
 impl SlackMessage {
-    /// `metadata.event_payload.id`, by which a client finds its own post again.
+    /// Returns `metadata.event_payload.id`, by which a client finds its own post.
     pub fn payload_id(&self) -> Option<&str> {
         self.metadata.as_ref()?["event_payload"]["id"].as_str()
     }
@@ -46,18 +46,18 @@ pub struct SlackThread {
 
 pub(super) struct Workspace {
     pub(super) setup: SlackSetup,
-    /// Channel id to the person at the other end.
+    /// The users by the id of their direct message.
     channels: BTreeMap<String, String>,
     messages: Vec<SlackMessage>,
     last_micros: u64,
     buckets: BTreeMap<String, (f64, Instant)>,
     tickets: u32,
     unused_tickets: BTreeSet<String>,
-    /// What the app has not been told yet.
+    /// The events that the app has not got yet.
     pub(super) raised: Vec<Raised>,
 }
 
-/// Something for the app to know.
+/// A payload for the app.
 pub(super) enum Raised {
     Event(Value),
     /// A click or a command: an envelope of another type.
@@ -67,7 +67,7 @@ pub(super) enum Raised {
     },
 }
 
-/// Whether a direct message was there before it was asked for.
+/// Whether a direct message existed before the call.
 #[derive(PartialEq)]
 pub(super) enum Opened {
     Now,
@@ -88,7 +88,7 @@ impl Workspace {
         }
     }
 
-    /// The direct message with `user`, whose id is the same however often it is asked for.
+    /// Opens the direct message with `user`. The id is always the same.
     pub(super) fn open_direct_message(&mut self, user: &str) -> (String, Opened) {
         let channel = format!("D{}", user.trim_start_matches('U'));
         match self.channels.insert(channel.clone(), user.to_owned()) {
@@ -105,7 +105,7 @@ impl Workspace {
         self.channels.get(channel).map(String::as_str)
     }
 
-    /// A time stamp that no message has yet and that is later than all of them.
+    /// Returns a timestamp that is later than every message's.
     pub(super) fn next_ts(&mut self) -> String {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let skewed = since_1970.as_micros() as i64 + self.setup.clock_ahead_seconds * 1_000_000;
@@ -117,7 +117,7 @@ impl Workspace {
         self.messages.push(message);
     }
 
-    /// Before the message with this time.
+    /// Adds a message before the one with this time.
     pub(super) fn add_before(&mut self, ts: &str, message: SlackMessage) {
         let index = self.messages.iter().position(|it| it.ts == ts);
         self.messages.insert(index.unwrap_or(self.messages.len()), message);
@@ -135,7 +135,7 @@ impl Workspace {
         self.raised.push(Raised::Event(event));
     }
 
-    /// No two messages have the same time stamp here, whatever their channel.
+    /// Finds a message: timestamps are unique here across all channels.
     pub(super) fn find_by_ts(&self, ts: &str) -> Option<&SlackMessage> {
         self.messages.iter().find(|message| message.ts == ts)
     }
@@ -149,7 +149,7 @@ impl Workspace {
         Some(self.messages.remove(index))
     }
 
-    /// Oldest first.
+    /// Returns the messages, oldest first.
     pub(super) fn messages(&self, channel: &str) -> Vec<&SlackMessage> {
         self.messages.iter().filter(|message| message.channel == channel).collect()
     }
@@ -168,7 +168,7 @@ impl Workspace {
         parents.map(thread).collect()
     }
 
-    /// Takes one post out of the channel's bucket; gives the seconds to wait when it is empty.
+    /// Takes one post out of the channel's bucket. Returns the seconds to wait if it is empty.
     pub(super) fn take_from_bucket(&mut self, channel: &str, now: Instant) -> Result<(), u64> {
         let Some(burst) = self.setup.burst else { return Ok(()) };
         let burst = f64::from(burst.max(1));
@@ -182,7 +182,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// A ticket for one socket, never given twice.
+    /// Returns a ticket for one socket, unique.
     pub(super) fn next_ticket(&mut self) -> String {
         self.tickets += 1;
         let ticket = format!("loopback-{}", self.tickets);
@@ -190,12 +190,12 @@ impl Workspace {
         ticket
     }
 
-    /// `false` when it was used before, or never given.
+    /// Uses a ticket. Returns `false` if it was used before or does not exist.
     pub(super) fn take_ticket(&mut self, ticket: &str) -> bool {
         self.unused_tickets.remove(ticket)
     }
 
-    /// As `conversations.history` and `conversations.replies` show it.
+    /// Returns a message in the form of `conversations.history` and `conversations.replies`.
     pub(super) fn as_json(&self, message: &SlackMessage, metadata: Metadata) -> Value {
         let mut shown = json!({
             "type": "message", "user": message.user, "ts": message.ts, "text": message.text,
@@ -237,7 +237,7 @@ impl Workspace {
             return;
         }
         let replies = self.replies(message);
-        // A message is no parent, and carries nothing of one, before its first reply.
+        // A message is no parent, and has none of its fields, before its first reply.
         let Some(last) = replies.last() else { return };
         let mut users: Vec<&str> = replies.iter().map(|reply| reply.user.as_str()).collect();
         users.sort_unstable();
@@ -252,7 +252,7 @@ impl Workspace {
     }
 }
 
-/// Whether an answer carries the messages' metadata.
+/// Whether a response contains the messages' metadata.
 #[derive(Clone, Copy)]
 pub(super) enum Metadata {
     Shown,
@@ -263,7 +263,7 @@ pub(super) fn format_ts(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// Microseconds since 1970; whole seconds are allowed, as in `oldest=0`.
+/// Parses microseconds since 1970; whole seconds are allowed, as in `oldest=0`.
 pub(super) fn parse_ts(ts: &str) -> Option<u64> {
     let (seconds, fraction) = ts.split_once('.').unwrap_or((ts, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,5 +1,6 @@
-//! The real Codex against the loopback Responses API: what the one accepts of the other, and the traces of a turn that
-//! Turnbridge reads. Nothing here may leave the machine, so every test ends by asking what was tried.
+//! The real Codex against the loopback Responses API: what each accepts of the other, and the
+//! records of a turn that Turnbridge reads. No request may leave the machine, so every test finally
+//! checks the refused ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use testkit::{
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Its default models write code instead of calling tools by name, and their sub-agents know their parent's thread.
+/// Codex's default models write code instead of calling tools by name, and their sub-agents know
+/// their parent's thread.
 const CODE_MODEL: [&str; 2] = ["--model", "gpt-6.1-sol"];
 
 struct World {
@@ -35,7 +37,7 @@ impl World {
         self.codex.exec(&self.hermetic, &self.api, prompt)
     }
 
-    /// The records of the only thread.
+    /// Returns the records of the only thread.
     #[track_caller]
     fn only_rollout(&self) -> Vec<Value> {
         let rollouts = self.codex.rollouts(&self.hermetic);
@@ -49,7 +51,7 @@ impl World {
     }
 }
 
-/// What Codex told on standard output, by type.
+/// Returns Codex's events of a type on standard output.
 #[track_caller]
 fn told(output: &Output, kind: &str) -> Vec<Value> {
     let text = String::from_utf8_lossy(&output.stdout);
@@ -57,7 +59,7 @@ fn told(output: &Output, kind: &str) -> Vec<Value> {
     events.filter(|event: &Value| event["type"] == kind).collect()
 }
 
-/// The payloads of the records that begin and end turns.
+/// Returns the payloads of the records that begin and end turns.
 fn boundaries(records: &[Value]) -> Vec<&Value> {
     let is_boundary = |payload: &&Value| {
         let kind = payload["type"].as_str();
@@ -66,7 +68,7 @@ fn boundaries(records: &[Value]) -> Vec<&Value> {
     records.iter().map(|record| &record["payload"]).filter(is_boundary).collect()
 }
 
-/// The two boundaries of the only turn; the last one is returned.
+/// Checks the two boundaries of the only turn, and returns the last one.
 #[track_caller]
 fn end_of_only_turn<'a>(records: &'a [Value], kind: &str) -> &'a Value {
     let boundaries = boundaries(records);
@@ -75,7 +77,7 @@ fn end_of_only_turn<'a>(records: &'a [Value], kind: &str) -> &'a Value {
     boundaries[1]
 }
 
-/// The result of the only tool call that the model was told of in `request`.
+/// Returns the result of the only tool call that `request` contains.
 #[track_caller]
 fn only_tool_output(request: &Value) -> String {
     let is_output =
@@ -218,7 +220,8 @@ fn the_notify_program_is_told_of_a_turn() {
     world.assert_nothing_left_the_machine();
 }
 
-/// Writes its arguments, one on each line, into `told`, which appears when they are all there.
+/// Writes a program that stores its arguments, one on each line, in `told`. The file appears
+/// complete.
 fn recording_program(world: &World, told: &Path) -> PathBuf {
     let program = world.hermetic.root().join("notify.sh");
     let told = told.display();
@@ -260,7 +263,7 @@ fn the_terminal_shows_an_answer_as_it_comes_and_is_left_with_escape() {
         return skipped("there is no `tmux` for Codex's terminal");
     }
     let slow = Reply::text("First piece.\n\nSecond piece.").pausing(PATIENCE);
-    // The request for a title quotes the prompt, and must not get what is meant for the conversation.
+    // The request for a title quotes the prompt, and must not get the conversation's reply.
     let Some(world) = World::new(Script::new().on("look around", vec![slow])) else { return };
     let mut command = world.codex.command(&world.hermetic, &world.api);
     let tmux = Tmux::start(&world.hermetic, command.arg("look around"));

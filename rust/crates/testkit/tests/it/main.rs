@@ -1,4 +1,4 @@
-//! The loopback APIs, seen from outside: raw HTTP over one socket, Slack's own SDK, and the real Codex.
+//! The loopback APIs from outside: raw HTTP over one socket, Slack's own SDK, and the real Codex.
 
 // Its commands are for a Unix shell.
 #[cfg(unix)]

@@ -1,5 +1,5 @@
-//! Scripts, streams and failures of the loopback model API.
-//! Raw sockets on purpose: a client library would hide keep-alive and the bytes between two events.
+//! Scripts, streams and failures of the loopback model API. Raw sockets on purpose: a client
+//! library would hide keep-alive and the bytes between two events.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -190,7 +190,8 @@ fn delays_hold_back_the_first_byte_and_what_follows_the_first_word() {
     while !lines.last().is_some_and(|line: &String| line.contains("\" two\"")) {
         lines.push(client.read_line());
     }
-    // Half of it, because the first word may have lain in the socket before this test was scheduled again.
+    // Half of it, because the first word may have been in the socket before this test was scheduled
+    // again.
     assert!(first_word.elapsed() >= delay / 2);
 }
 

@@ -1,4 +1,4 @@
-//! Each fault as a client meets it, and what Slack has done by then.
+//! The effect of each fault on a client, and what Slack has executed by then.
 
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
@@ -39,7 +39,7 @@ impl World {
         self.api.messages(&self.channel).len()
     }
 
-    /// Posts once into the fault, checks what was done by then, and that the next post is well.
+    /// Posts once into the fault, checks what was executed, and that the next post succeeds.
     #[track_caller]
     fn strike(&self, fault: Fault, applied: When) -> io::Result<Response> {
         self.api.fail(POST, [fault.clone()]);
@@ -123,7 +123,7 @@ fn a_delay_comes_before_or_after_the_post() {
                     world.api.wait_for_messages(&world.channel, 1, PATIENCE);
                 }
             }
-            // Only what is seen before the time is over says anything on a slow machine.
+            // On a slow machine only observations before the end of the pause count.
             let (posts, is_answered) = (world.posts(), posting.is_finished());
             if started.elapsed() < pause {
                 assert_eq!((posts, is_answered), (usize::from(when == When::After), false));
@@ -157,7 +157,7 @@ fn a_refused_connection_is_reset_before_a_request_is_read() {
     let world = World::new();
     world.api.fail("*", [Fault::Refuse, Fault::Refuse]);
     for _ in 0..2 {
-        // The system may tell of the reset at the write or at the read, or not let the connection be used at all.
+        // The system may report the reset at the write or at the read, or refuse the connection.
         world.try_post().unwrap_err();
     }
     assert_eq!(world.api.calls().len(), 0);

@@ -1,4 +1,4 @@
-//! Which messages come back, in which order and on which page.
+//! The returned messages, their order and pages.
 
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup};
@@ -11,7 +11,7 @@ fn start() -> (SlackApi, String) {
     (api, channel)
 }
 
-/// `a`, `b`, … as messages outside of threads; gives their time stamps.
+/// Posts `a`, `b`, … outside of threads. Returns their timestamps.
 fn post_letters(api: &SlackApi, count: u8) -> Vec<String> {
     (0..count).map(|index| api.post_as_user(None, &letter(index))).collect()
 }
@@ -26,7 +26,7 @@ fn texts(answer: &Value) -> String {
     messages.iter().map(|message| message["text"].as_str().unwrap()).collect()
 }
 
-/// Follows the cursor to the end; pages are parted by `|`.
+/// Follows the cursor to the end; `|` separates pages.
 fn all_pages(api: &SlackApi, method: &str, arguments: &[(&str, &str)]) -> String {
     let mut pages = Vec::new();
     let mut cursor = String::new();
@@ -108,7 +108,7 @@ fn replies_are_oldest_first_after_their_parent() {
     assert_eq!(pages(&of(&alone)), "x");
     let [channel_argument, ts] = of(&parent);
     assert_eq!(pages(&[channel_argument, ts, ("limit", "4")]), "abcd|ef");
-    // The parent comes along although it is older than what was asked for.
+    // The parent is included although it is older than the requested time.
     assert_eq!(pages(&[channel_argument, ts, ("oldest", &replies[2])]), "aef");
     assert_eq!(pages(&[channel_argument, ts, ("oldest", &replies[2]), ("limit", "1")]), "a|e|f");
     assert_eq!(pages(&[channel_argument, ts, ("latest", &replies[1]), ("inclusive", "1")]), "abc");
@@ -156,7 +156,7 @@ fn wrong_arguments_are_named() {
     assert_eq!(error("conversations.history", &[("channel", "D0NONE")]), "channel_not_found");
     assert_eq!(error("conversations.replies", &[]), "invalid_arguments");
     assert_eq!(error("conversations.replies", &[("ts", "1.000001")]), "thread_not_found");
-    // Methods that read do not look into JSON.
+    // Methods that read ignore JSON.
     let json = Request::json("conversations.history", &json!({"channel": channel}));
     assert_eq!(json.error(&api), "invalid_arguments");
 }

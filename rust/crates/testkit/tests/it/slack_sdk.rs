@@ -1,4 +1,4 @@
-//! The loopback Slack satisfies Slack's own SDK for Node, in the clear and over TLS.
+//! The loopback Slack satisfies Slack's own SDK for Node, with and without TLS.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ fn find_script(name: &str, package: &str) -> Option<PathBuf> {
     Some(folder.join(name))
 }
 
-/// What the SDK made of this server's answers.
+/// Returns the SDK's results of this server's responses.
 fn drive(api: &SlackApi, script: &Path, prepare: impl FnOnce(&mut Command, &Hermetic)) -> Value {
     let pass = Fault::Pass;
     let reset = Fault::Reset(When::After);
@@ -46,7 +46,7 @@ fn check(api: &SlackApi, seen: &Value) {
     assert_eq!(seen["parent"]["warning"], Value::Null);
     assert_eq!(seen["reply"]["message"]["thread_ts"], seen["parent"]["ts"]);
     assert_eq!(seen["rateLimited"], json!([1]));
-    // The fourth post was done before its reset, and the SDK repeated it.
+    // The fourth post was executed before its reset, and the SDK repeated it.
     let pages = json!([
         [["parent", null], ["reply 0, changed", "part-0"]],
         [["reply 1", null], ["reply 2", null]],
@@ -107,7 +107,7 @@ fn slacks_socket_mode_client_is_content() {
     command.arg(script).args([api.base_url().as_str(), APP]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     api.wait_for_sockets(1, patience);
-    // Pings pass to and fro before there is anything to say.
+    // Pings and pongs precede the first message.
     wait_until(patience, "a ping and a pong of the client", || {
         let socket = api.sockets().pop()?;
         (socket.pings > 0 && socket.pongs > 0).then_some(())

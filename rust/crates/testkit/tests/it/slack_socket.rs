@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Client(WebSocket<TcpStream>);
 
 impl Client {
-    /// Connected, and `hello` not read yet.
+    /// Connects, without reading `hello`.
     fn connect(api: &SlackApi) -> Client {
         Client::with_url(api, &open(api)).unwrap()
     }
@@ -30,7 +30,7 @@ impl Client {
         }
     }
 
-    /// The next text; pings are answered meanwhile.
+    /// Reads the next text, and answers pings meanwhile.
     fn read(&mut self) -> Result<Value, tungstenite::Error> {
         loop {
             match self.0.read()? {
@@ -158,7 +158,7 @@ fn each_event_goes_to_one_of_the_sockets() {
 fn what_nobody_heard_comes_as_a_retry() {
     let api = start();
     api.say(None, "into the void");
-    // It has been tried, and nobody was there.
+    // The first attempt found no socket.
     wait_until(PATIENCE, "the first attempt", || (!api.deliveries().is_empty()).then_some(()));
     let mut client = Client::connect(&api);
     assert_eq!(client.next()["type"], "hello");
@@ -417,7 +417,7 @@ fn what_a_client_must_not_do_is_written_down() {
         "socket 1: sent a text without an envelope id",
         "socket 1: sent a text that is no JSON",
         "socket 1: sent a binary message",
-        // Nobody reads any more, so nobody answers.
+        // The client no longer reads, so it sends no pong.
         "socket 1: answered no ping",
     ];
     let seen = wait_until(PATIENCE, "six violations", || {

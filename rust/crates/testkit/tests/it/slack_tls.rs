@@ -1,4 +1,4 @@
-//! The loopback Slack over TLS: trusted through its own authority, and through nothing else.
+//! The loopback Slack over TLS: clients trust it only through its own authority.
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;

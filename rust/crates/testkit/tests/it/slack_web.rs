@@ -1,4 +1,4 @@
-//! What the loopback Slack takes, what it warns of and what it refuses.
+//! The calls that the loopback Slack accepts, warns of and refuses.
 
 use std::time::Duration;
 
@@ -64,14 +64,14 @@ fn a_token_has_to_be_there_right_and_of_the_right_kind() {
     assert_eq!(message.clone().with_token(APP).error(&api), "not_allowed_token_type");
     let kinds: Vec<TokenKind> = api.calls().iter().map(|call| call.token).collect();
     assert_eq!(kinds, [TokenKind::Missing, TokenKind::Unknown, TokenKind::App]);
-    // Inside JSON and in a query it is not looked at.
+    // A token inside JSON or a query is ignored.
     let in_json = post(&channel, json!({"text": "x", "token": BOT})).without_token();
     assert_eq!(in_json.error(&api), "not_authed");
     assert_eq!(
         Request::get("auth.test", &[("token", BOT)]).without_token().error(&api),
         "not_authed"
     );
-    // In a form it is, and it does not show among the arguments.
+    // A token in a form counts, and is not among the arguments.
     let arguments = [("token", BOT), ("channel", channel.as_str()), ("text", "in a form")];
     let in_form = Request::form("chat.postMessage", &arguments).without_token();
     assert_eq!(in_form.answer(&api)["ok"], true);
@@ -183,7 +183,7 @@ fn a_post_is_kept_with_all_it_carries() {
     assert_eq!(parent["message"]["bot_id"], "B0BOT");
     assert_eq!(parent["message"]["ts"], ts);
     assert_eq!(parent["warning"], Value::Null);
-    // A form carries nested arguments as JSON text.
+    // A form contains nested arguments as JSON text.
     let arguments = [
         ("channel", channel.as_str()),
         ("thread_ts", ts),

@@ -1,5 +1,5 @@
-//! What the board can be asked. The page's own files are for everybody; what is under `/api/` is for
-//! those with the token, which has been looked at before anything comes here.
+//! Routes the board's requests. The page's static files need no token. Everything under `/api/`
+//! needs it, and the server has checked it before it calls this module.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +17,7 @@ use super::peer::Refusal;
 use super::sign_in::SignIn;
 use super::{board_replies, cards, go_to_terminal, settings, static_files, turns};
 
-/// What the threads of the board share.
+/// The state shared by the board's threads.
 pub struct Desk {
     pub paths: StatePaths,
     pub address: Address,
@@ -31,7 +31,7 @@ pub struct Desk {
 
 pub enum Answer {
     Whole(Response),
-    /// Changes as they happen.
+    /// A stream of changes.
     Stream,
 }
 
@@ -81,7 +81,7 @@ impl Desk {
     }
 
     fn act(&self, head: &Head, action: &[&str], body: &[u8]) -> Response {
-        // A form of somebody else's page cannot send this without asking first.
+        // Another site's form cannot send this content type without a CORS preflight.
         let content_type = head.only("content-type").unwrap_or_default();
         let media_type = content_type.split(';').next().unwrap_or_default().trim();
         if !media_type.eq_ignore_ascii_case("application/json") {

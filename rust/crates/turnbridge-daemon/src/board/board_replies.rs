@@ -1,5 +1,6 @@
-//! Replies on the board: one that is typed there goes into the inbox (X36), and how each one stands is
-//! shown from the inbox, wherever it came from. Nothing about it is posted anywhere else.
+//! Replies on the board: stores typed ones in the inbox (X36), and shows the progress of every
+//! reply in the inbox, whatever its source. No other channel gets messages about a reply from the
+//! board.
 
 use serde_json::{Value, json};
 use turnbridge_core::agents::resume;
@@ -17,10 +18,10 @@ use turnbridge_store::state::session_store;
 use super::api::{Desk, no_session, session_key};
 use super::http::Response;
 
-/// As long as a message in Slack can be, in characters.
+/// The limit of a reply in characters, the same as for a message in Slack.
 const LONGEST: usize = 40_000;
 
-/// Takes `{id, tool, session_id, text}`. The same id twice is one reply.
+/// Accepts `{id, tool, session_id, text}`. The id deduplicates replies.
 pub fn accept(desk: &Desk, order: &Value) -> Response {
     let text = order["text"].as_str().unwrap_or_default();
     let Some(id) = order["id"].as_str().filter(|id| is_uuid(id)) else {
@@ -53,12 +54,12 @@ pub fn accept(desk: &Desk, order: &Value) -> Response {
     }
 }
 
-/// All that are not finished, of every session.
+/// Returns all unfinished replies of every session.
 pub fn pending(paths: &StatePaths) -> Vec<Value> {
     pending_where(paths, |_| true)
 }
 
-/// All of the last week, of every session, in the order in which they were sent.
+/// Returns all replies of the last week of every session, in the order of their receipt.
 pub fn all(paths: &StatePaths) -> Vec<Value> {
     all_where(paths, |_| true)
 }
@@ -80,7 +81,7 @@ fn pending_where(paths: &StatePaths, is_wanted: impl Fn(&Reply) -> bool) -> Vec<
     wanted.map(|entry| shown(&entry.reply, &standing(entry))).collect()
 }
 
-/// How far a reply has come, in a word that the page has a sentence for.
+/// The progress of a reply, as a word for which the page has a text.
 struct Standing {
     word: &'static str,
     result: Option<RunResult>,
@@ -108,7 +109,8 @@ const fn says_why_it_waits(message: ThreadMessage) -> bool {
     )
 }
 
-/// One without a result was no prompt, or is of 0.1, which wrote none for a run whose runner was killed.
+/// Returns the end of a finished reply. One without a result was no prompt, or is from 0.1, which
+/// wrote none for a run whose runner was killed.
 fn end(reply: &Reply, result: Option<&RunResult>) -> Standing {
     let is_refused =
         || reply.session().is_some_and(|key| resume::is_refused(key.agent, &reply.text));

@@ -1,4 +1,4 @@
-//! What a session looks like on the board: a card, and the list of them.
+//! Renders sessions for the board: a card, and the list of cards.
 
 use std::fs;
 
@@ -13,13 +13,13 @@ use turnbridge_store::state::{pane_store, session_store};
 
 use super::board_replies;
 
-/// Stopped sessions beyond this are not listed; the newest come first.
+/// The limit of stopped sessions in the list; the newest come first.
 const MOST_STOPPED: usize = 500;
 
-/// Of a prompt, in characters. The whole of it is in the thread.
+/// The limit of a prompt in characters. The thread shows all of it.
 const PROMPT: usize = 300;
 
-/// Everything that a page has to know to begin with.
+/// Returns the complete initial state for a page.
 pub fn snapshot(paths: &StatePaths, language: Language) -> Value {
     let mut sessions = session_store::read_all(paths).unwrap_or_default();
     sessions.sort_by_key(|session| std::cmp::Reverse(session.since()));
@@ -38,7 +38,7 @@ pub fn snapshot(paths: &StatePaths, language: Language) -> Value {
     })
 }
 
-/// `None`: there is no such session any more.
+/// Returns a session's card, or `None` if the session no longer exists.
 pub fn current(paths: &StatePaths, key: &SessionKey) -> Option<Value> {
     let session = session_store::read(paths, key)?;
     Some(card(paths, &pane_store::read(paths), &session))
@@ -48,7 +48,7 @@ pub fn card(paths: &StatePaths, panes: &Panes, session: &Session) -> Value {
     let PaneView { is_shown, has_fallen_silent } = panes.view_of(session);
     let run = session.current_run();
     let prompt = run.and_then(|run| run.turn.prompt.as_ref());
-    // Grows with every turn that ends: a page that shows them knows by it that there are more.
+    // The length grows with every ended turn, which shows an open page that there are more.
     let turns = fs::metadata(paths.turns_file(&session.key));
     json!({
         "tool": session.key.agent.as_str(),

@@ -1,4 +1,4 @@
-//! An error as the page shows it: what failed, and what can be done about it.
+//! Renders an error for the page: the cause, and a hint for the user.
 
 use serde_json::{Value, json};
 use turnbridge_core::text::token_mask::without_tokens;
@@ -10,7 +10,8 @@ pub fn failure_json(error: &anyhow::Error) -> Value {
     json!({ "ok": false, "error": safe(&format!("{error:#}")), "hint": hint })
 }
 
-/// Folders and files of other people are named in it: tokens are masked, and nothing is invisible.
+/// Masks tokens and shows invisible characters, because the text may contain foreign file names and
+/// content.
 fn safe(text: &str) -> String {
     visible(&without_tokens(text)).into_owned()
 }

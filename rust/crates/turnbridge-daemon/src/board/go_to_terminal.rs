@@ -1,4 +1,4 @@
-//! "Go to terminal": where no pane is known and none can be opened, the command that a person can run.
+//! "Go to terminal": if no pane is known and none can be opened, it returns a command for the user.
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::SessionKey;
@@ -10,7 +10,7 @@ use turnbridge_system::observe::current_sessions::current_session;
 use super::failure::failure_json;
 use super::http::Response;
 
-/// Returns `None` if there is no such session.
+/// Goes to the session's terminal. Returns `None` if the session does not exist.
 pub fn go(paths: &StatePaths, key: &SessionKey) -> Option<Response> {
     let session = current_session(paths, key, clock::now())?;
     let focused = Focused::go(paths, session, |_| {});

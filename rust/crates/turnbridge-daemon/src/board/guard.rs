@@ -1,16 +1,17 @@
-//! Who is listened to: a page of ours, or a program that has the token. Any other page that the user
-//! has open can send requests to this machine too, and by a name of its own that leads here (DNS
-//! rebinding) could even read the answers; so that name, origin and token all have to be right.
+//! Decides which HTTP requests the board accepts: those of its own page, and of programs that have
+//! the token. Any other open page can also send requests to this machine. By a name of its own that
+//! resolves to it (DNS rebinding), it could even read the responses. Host, origin and token must
+//! therefore all be right.
 
 use super::http::Head;
 use super::token;
 
-/// Where the board is, as a request has to name it.
+/// The address of the board, which a request must name.
 #[derive(Debug, Clone, Copy)]
 pub struct Address {
     pub port: u16,
-    /// Another program listens at `[::1]` with this port. What a browser keeps for `localhost` is
-    /// that program's as much as ours then, so that neither name is ours.
+    /// Another program listens at `[::1]` with this port. A browser then shares its storage for
+    /// `localhost` with that program, so that the board accepts neither name.
     pub is_ipv6_taken: bool,
 }
 
@@ -25,7 +26,7 @@ impl Address {
     }
 }
 
-/// Whether the request was meant for us, and not sent by somebody else's page.
+/// Returns whether the request names the board and does not come from another site's page.
 pub fn is_ours(head: &Head, address: Address) -> bool {
     let Some(host) = head.only("host").filter(|host| address.is_named_by(host)) else {
         return false;
@@ -45,9 +46,9 @@ pub fn is_ours(head: &Head, address: Address) -> bool {
     is_own_origin && (is_own_site || is_visit(head))
 }
 
-/// Whether somebody goes from another page to ours, in a window of its own: the page in the state
-/// folder that carries the ticket leads here so. Anybody's page may do that, which is why it gets the
-/// page without anything in it, and nothing else.
+/// Returns whether a top-level navigation leads from another page to the board: the page in the
+/// state folder with the ticket does so. Any site may do that too, and therefore gets only the
+/// static page without data.
 fn is_visit(head: &Head) -> bool {
     let is = |name: &str, value: &str| head.only(name) == Some(value);
     head.method == "GET"

@@ -1,6 +1,6 @@
-//! Tells open pages of what has changed, within a moment of a hook. Watches the folders of sessions,
-//! turns and replies by the operating system's word, and reads what was touched; files that no
-//! watcher tells of are found a little later. While nobody looks, nothing is read.
+//! Pushes changes to open pages within a moment of a hook. It watches the folders of sessions,
+//! turns and replies, and reads the files that changed. A rescan finds changes that the watcher
+//! misses. Without an open page it reads no files.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,21 +22,22 @@ use turnbridge_store::state::session_store;
 
 use super::{board_replies, cards};
 
-/// A whole event of a stream, shared by all who are told of it.
+/// A complete event of a stream, shared by all subscribers.
 pub type Frame = Arc<str>;
 pub type Frames = Receiver<Frame>;
 
-/// One hook touches several files; they are one change.
+/// The delay that merges the several files of one hook into one change.
 const SETTLED: Duration = Duration::from_millis(8);
-/// For what no watcher tells of, as on some network disks.
+/// The interval of rescans, for file systems without change events, such as some network disks.
 const RESCAN: Duration = Duration::from_secs(30);
-/// A page that is further behind than this is let go; it comes back and begins anew.
+/// The limit of unsent events per page. A slower page is disconnected; it reconnects and gets a new
+/// snapshot.
 const BACKLOG: usize = 512;
 
 enum Order {
     Subscribe(SyncSender<Frame>, Language),
     Touched(Vec<PathBuf>),
-    /// The watcher has lost something.
+    /// The watcher has lost events.
     LookAtAll,
     Stop,
 }
@@ -59,7 +60,8 @@ impl Live {
         Ok(Live { orders: Mutex::new(orders) })
     }
 
-    /// A snapshot, then every change. It ends when the page is too slow, or the board ends.
+    /// Subscribes a page: a snapshot, then every change. The stream ends if the page is too slow,
+    /// or with the board.
     pub fn subscribe(&self, language: Language) -> Frames {
         let (page, frames) = mpsc::sync_channel(BACKLOG);
         self.order(Order::Subscribe(page, language));
@@ -75,7 +77,7 @@ impl Live {
     }
 }
 
-/// Without one, everything is looked at now and then.
+/// Starts the watcher. Without one, only the rescans find changes.
 fn watch(paths: &StatePaths, orders: Sender<Order>) -> Option<RecommendedWatcher> {
     let handler = move |result: notify::Result<notify::Event>| {
         let order = match result {
@@ -98,12 +100,12 @@ fn watch(paths: &StatePaths, orders: Sender<Order>) -> Option<RecommendedWatcher
 struct Watch {
     paths: StatePaths,
     pages: Vec<SyncSender<Frame>>,
-    /// What was last told, by its hash: most hooks change nothing that is shown.
+    /// The hash of the last sent card: most hooks change nothing visible.
     cards: BTreeMap<SessionKey, u64>,
     replies: BTreeMap<String, u64>,
 }
 
-/// What a burst of changes comes to.
+/// The merged result of a burst of changes.
 #[derive(Default)]
 struct Touched {
     sessions: BTreeSet<SessionKey>,
@@ -140,7 +142,7 @@ impl Watch {
         }
     }
 
-    /// Whether to go on.
+    /// Processes an order. Returns `false` to stop.
     fn take(&mut self, order: Order, touched: &mut Touched) -> bool {
         match order {
             Order::Stop => return false,
@@ -241,12 +243,12 @@ fn hash_of(value: &Value) -> u64 {
     hasher.finish()
 }
 
-/// JSON has no line ends of its own, so that it is one line of the stream.
+/// Formats an event. JSON contains no raw line breaks, so that the data is one line of the stream.
 fn frame(event: &str, data: &Value) -> Frame {
     format!("event: {event}\ndata: {data}\n\n").into()
 }
 
-/// Returns the session whose file, or whose turns' file, this is.
+/// Returns the session of a session file or a turns file.
 fn session_of(path: &Path) -> Option<SessionKey> {
     let name = path.file_name()?.to_str()?;
     session_of_file(name).or_else(|| session_of_turns_file(name))

@@ -1,8 +1,9 @@
-//! The board: a page on this machine that shows every session, its turns, and takes replies (KT-76..83,
-//! X36). Files are the truth here too: it reads what hooks and daemon have written, in threads of its
-//! own, and holds no lock of theirs. A reply goes into the inbox, like one from Slack.
+//! The board: a local web page that shows every session and its turns, and accepts replies
+//! (KT-76..83, X36). Files are the only truth here too: its threads read what hooks and daemon have
+//! written, and hold none of their locks. A reply goes into the inbox, like one from Slack.
 //!
-//! Whoever has the token may make an agent run, so that nothing else is listened to: see `guard`.
+//! The token allows its holder to make an agent run, so that all other requests are refused: see
+//! `guard`.
 
 mod api;
 mod board_replies;
@@ -38,7 +39,7 @@ pub use peer::Refusal;
 use server::{Listening, Server};
 use sign_in::SignIn;
 
-/// Serves until it is dropped.
+/// The running board, which stops when it is dropped.
 pub struct Board {
     paths: StatePaths,
     desk: Arc<Desk>,
@@ -46,8 +47,8 @@ pub struct Board {
 }
 
 impl Board {
-    /// `tell` is called when a reply has been written down, `refused` when a connection was refused
-    /// because of who made it.
+    /// Starts the board. It calls `tell` after it has stored a reply, and `refused` after it has
+    /// refused a connection because of its user.
     pub fn start(
         paths: StatePaths,
         port: u16,
@@ -57,7 +58,7 @@ impl Board {
     ) -> io::Result<Board> {
         let Listening { listeners, port, is_ipv6_taken } = server::listen(port)?;
         let token = token::make()?;
-        // Of a daemon that was killed: they lead to no board.
+        // Removes the files of a killed daemon, which lead to no board.
         sign_in::forget(&paths);
         let desk = Arc::new(Desk {
             paths: paths.clone(),
@@ -80,7 +81,7 @@ impl Board {
         self.desk.address.port
     }
 
-    /// Another program has this port at `[::1]`.
+    /// Returns whether another program has this port at `[::1]`.
     pub fn is_ipv6_taken(&self) -> bool {
         self.desk.address.is_ipv6_taken
     }

@@ -1,11 +1,11 @@
-//! The connections that have not shown the token. There is room for a few, and when another one comes,
-//! the one that has been here longest is closed: whoever only holds connections open keeps nobody out.
+//! The connections that have not sent the token yet. Their number is limited, and a new one closes
+//! the oldest. Idle connections therefore block no other client.
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A page opens six connections at most, and is done with each within milliseconds.
+/// The limit of connections. A page opens six at most, and finishes each within milliseconds.
 const MOST_GUESTS: usize = 32;
 
 #[derive(Default)]
@@ -16,7 +16,7 @@ pub struct Room {
 #[derive(Default)]
 struct Guests {
     next: u64,
-    /// The oldest is first.
+    /// The connections, the oldest first.
     present: VecDeque<(u64, Arc<TcpStream>)>,
 }
 
@@ -25,7 +25,7 @@ impl Room {
         let mut guests = self.guests();
         while guests.present.len() >= MOST_GUESTS {
             if let Some((_, oldest)) = guests.present.pop_front() {
-                // Its thread notices at once, and ends.
+                // Its thread gets an error immediately and ends.
                 let _ = oldest.shutdown(Shutdown::Both);
             }
         }
@@ -40,7 +40,7 @@ impl Room {
     }
 }
 
-/// A place in the room, given back when it is dropped.
+/// A place in the room, which is released when it is dropped.
 pub struct Guest {
     room: Arc<Room>,
     number: u64,

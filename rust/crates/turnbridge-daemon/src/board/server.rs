@@ -1,7 +1,7 @@
-//! Listens on this machine alone. A named thread accepts, and each request has a short-lived thread of
-//! its own; there are only so many of them, and each has only so much time. Another user's process is
-//! refused before it is listened to (`peer`), and whoever has not shown the token keeps no place from
-//! whoever has (`room`).
+//! The board's HTTP server, which listens on loopback only. A named thread accepts, and each
+//! request has a short-lived thread; their number and time are limited. A connection of another
+//! user's process is refused before anything is read (`peer`). Connections without the token take
+//! no place from those with it (`room`).
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -18,20 +18,21 @@ use super::live::Frames;
 use super::peer;
 use super::room::{Guest, Room};
 
-/// Requests with the token at the same time. A page has six connections at most.
+/// The limit of concurrent requests with the token. A page has six connections at most.
 const MOST_REQUESTS: usize = 32;
-/// Pages that are told of changes at the same time; they do not count as requests.
+/// The limit of concurrent event streams; they do not count as requests.
 const MOST_STREAMS: usize = 16;
-/// For all of a request to arrive, and for its answer to be taken.
+/// The timeout for the arrival of a request, and for the write of its response.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Longer than it takes to read an answer that has arrived.
+/// The time in which a client reads a response that has arrived.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// Nothing is said for so long and no longer: a page that has gone is noticed by it.
+/// The interval of keep-alive comments on a stream, whose write fails if the page has gone.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// JSON of long turns is made in it; the main thread's own would be sixteen times as much.
+/// The stack of a request's thread, which renders JSON of long turns. The main thread has sixteen
+/// times as much.
 const STACK: usize = 512 << 10;
 
-/// How many ports are tried until one is free at both addresses.
+/// The limit of tries to find a port that is free at both addresses.
 const MOST_PORTS: usize = 64;
 
 pub struct Listening {
@@ -41,8 +42,8 @@ pub struct Listening {
     pub is_ipv6_taken: bool,
 }
 
-/// Listens at 127.0.0.1, and at ::1 when there is one. Port 0 is any that is free at both: a browser
-/// that is told `localhost` may look at either. A port that was asked for is taken all the same.
+/// Listens at 127.0.0.1, and at ::1 if it exists. Port 0 selects one that is free at both, because
+/// a browser may resolve `localhost` to either. A requested port is used even if ::1 is taken.
 pub fn listen(wanted: u16) -> io::Result<Listening> {
     let mut last = None;
     for _ in 0..MOST_PORTS {
@@ -59,7 +60,7 @@ pub fn listen(wanted: u16) -> io::Result<Listening> {
         if !is_ipv6_taken || wanted != 0 {
             return Ok(listening);
         }
-        // Kept until the next one is bound, which is another one by that.
+        // Stays bound until the next one is bound, which therefore gets another port.
         last = Some(listening);
     }
     last.ok_or_else(|| io::ErrorKind::AddrInUse.into())
@@ -90,11 +91,11 @@ impl Server {
         Ok(Server { is_stopping, threads })
     }
 
-    /// Accepts no more; what is under way ends by itself.
+    /// Stops accepting; requests under way finish by themselves.
     pub fn stop(&mut self) {
         self.is_stopping.store(true, Ordering::SeqCst);
         for (address, thread) in self.threads.drain(..) {
-            // Whoever waits for a connection notices only when one comes.
+            // A blocking accept returns only for a connection.
             if TcpStream::connect_timeout(&address, PATIENCE).is_ok() {
                 let _ = thread.join();
             }
@@ -108,7 +109,7 @@ struct Counts {
     streams: AtomicUsize,
 }
 
-/// One of so many places, given back when it is dropped.
+/// One of a limited number of places, which is released when it is dropped.
 struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {
@@ -124,8 +125,8 @@ impl Drop for Place<'_> {
     }
 }
 
-/// What a connection holds while it is served: a place among those that may be sent away, or, with the
-/// token, one that nobody takes from it.
+/// The place of a connection while it is served: a guest's, which newer guests may take, or with
+/// the token a reserved one.
 enum Held<'a> {
     Guest(#[expect(dead_code, reason = "held, not read")] Guest),
     Request(#[expect(dead_code, reason = "held, not read")] Place<'a>),
@@ -148,7 +149,7 @@ impl Door {
             }
             match stream {
                 Ok(stream) => self.admit(stream),
-                // Out of files, most likely; it must not become a busy loop.
+                // Most likely too many open files. The pause prevents a busy loop.
                 Err(_) => thread::sleep(Duration::from_millis(50)),
             }
         }
@@ -163,7 +164,7 @@ impl Door {
         let door = self.clone();
         let serve = move || door.serve(&stream, guest);
         let builder = thread::Builder::new().name("board-request".to_owned()).stack_size(STACK);
-        // Without a thread the connection is closed, and its place in the room is free.
+        // Without a thread the connection closes, and its place is free.
         let _ = builder.spawn(serve);
     }
 
@@ -192,7 +193,7 @@ impl Door {
         }
     }
 
-    /// Nobody without the right to it can make us read a body.
+    /// Handles a request. An unauthorised client cannot make the server read a body.
     fn answer<'a>(&'a self, stream: &TcpStream, place: &mut Held<'a>) -> Result<Answer, Refused> {
         let mut input = Deadline { stream, until: Instant::now() + PATIENCE };
         let (head, begun) = read_head(&mut input)?;
@@ -210,7 +211,7 @@ impl Door {
         Ok(self.desk.answer(&head, &body))
     }
 
-    /// What has changed, for as long as somebody reads it.
+    /// Writes changes until the client disconnects.
     fn stream(&self, mut stream: &TcpStream) -> io::Result<()> {
         let frames: Frames = self.desk.live.subscribe(self.desk.language());
         stream.write_all(stream_head().as_bytes())?;
@@ -224,7 +225,7 @@ impl Door {
     }
 }
 
-/// Does not wait for whoever has been refused.
+/// Sends 503 with a short timeout, so that a refused client cannot block the thread.
 fn turn_away(stream: &TcpStream) {
     let _ = stream.set_write_timeout(Some(Duration::from_millis(50)));
     if Response::of_status(503).send(stream).is_ok() {

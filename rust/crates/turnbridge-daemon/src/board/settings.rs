@@ -1,4 +1,4 @@
-//! The board's settings: the hooks in Claude Code's own settings can be switched there (KT-83, KT-84).
+//! The board's settings: switches the hooks in Claude Code's own settings (KT-83, KT-84).
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -28,14 +28,14 @@ pub fn settings(paths: &StatePaths, language: Language) -> Value {
     })
 }
 
-/// Who else uses the Slack app, as the daemon says it of itself; null: no replies are wanted.
+/// Returns the other users of the Slack app from the daemon's status; null if replies are off.
 fn replies(paths: &StatePaths) -> Value {
     let status = std::fs::read(paths.daemon_status()).ok();
     let status = status.and_then(|bytes| serde_json::from_slice::<DaemonStatus>(&bytes).ok());
     status.map_or(Value::Null, |status| json!(status.replies(&ChannelName::SLACK)))
 }
 
-/// What `turnbridge hooks status --json` says, or why nothing can be said.
+/// Returns the same as `turnbridge hooks status --json`, or the error.
 fn hooks_status() -> Value {
     let status =
         registration().and_then(|registration| claude_hooks::status(&Target::Here, &registration));
@@ -47,7 +47,7 @@ fn registration() -> Result<Registration> {
     Wanted::default().registration(&Target::Here, &config, |_| {})
 }
 
-/// Applying twice changes nothing: "apply now" is the same as switching it on.
+/// Switches the hooks. The call is idempotent: "apply now" is the same as switching them on.
 pub fn set_claude_hooks(enabled: bool, language: Language) -> Response {
     let changed = if enabled { register(language) } else { remove(language) };
     let mut answer = match changed {
@@ -75,7 +75,7 @@ fn remove(language: Language) -> Result<String> {
     }
 }
 
-/// Returns what was changed, and how Claude Code comes to take it up.
+/// Makes the change. Returns its text, and how Claude Code picks it up.
 fn make(change: &PlannedChange<'_>, language: Language) -> Result<String> {
     let diff = change.diff();
     let made = change.make(Basis::Latest)?;

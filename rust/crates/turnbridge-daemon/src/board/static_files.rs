@@ -1,4 +1,5 @@
-//! The page itself, built into the program: no build step, and nothing from elsewhere.
+//! The static files of the page, built into the executable: no build step, and no external
+//! resources.
 
 use std::borrow::Cow;
 
@@ -30,7 +31,7 @@ pub fn find(path: &str) -> Option<Response> {
 mod tests {
     use super::*;
 
-    /// A text becomes markup only where somebody asks for it.
+    /// A text becomes markup only through one of these names.
     #[test]
     fn no_script_of_the_page_makes_markup_or_code_of_a_text() {
         let dangers = [

@@ -1,4 +1,4 @@
-//! The secret that opens the board: made anew by every daemon, 256 bits of the system's randomness.
+//! The board's secret: 256 random bits, new for every daemon.
 
 use std::hint::black_box;
 use std::io;
@@ -9,7 +9,7 @@ pub fn make() -> io::Result<String> {
     random::hex::<32>()
 }
 
-/// In a time that tells nothing of where they differ. Their length is no secret.
+/// Compares in constant time. The length is no secret.
 pub fn is_same(token: &str, other: &str) -> bool {
     let pairs = token.bytes().zip(other.bytes());
     let difference = pairs.fold(0, |seen, (a, b)| black_box(seen | (a ^ b)));

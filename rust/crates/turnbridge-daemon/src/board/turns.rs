@@ -1,5 +1,4 @@
-//! The turns of a session, a page of them at a time: the newest ones first of all, since they are what
-//! somebody wants to read.
+//! Reads a session's turns page by page, the newest page first, because users read it most.
 
 use std::fs;
 
@@ -14,15 +13,15 @@ use turnbridge_store::state::turn_store;
 const USUAL: usize = 20;
 const MOST: usize = 200;
 
-/// Some turns of a session, oldest first.
+/// A page of a session's turns, oldest first.
 pub struct Page {
     pub turns: Vec<TurnRecord>,
-    /// How many lie before them.
+    /// The number of turns before them.
     pub first: usize,
     pub total: usize,
 }
 
-/// Those that end before the turn of that number, or the last ones.
+/// Returns the last turns before number `before`, or the last turns of all.
 pub fn page(
     paths: &StatePaths,
     session: &Session,
@@ -30,7 +29,7 @@ pub fn page(
     limit: Option<usize>,
 ) -> Page {
     let bytes = fs::read(paths.turns_file(&session.key)).unwrap_or_default();
-    // The last one may not be written to its end; it is no JSON then.
+    // The last line may be incomplete; it is then no valid JSON.
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let lines: Vec<&[u8]> = lines.collect();
     let end = before.unwrap_or(lines.len()).min(lines.len());
@@ -45,7 +44,7 @@ fn shown(turn: TurnRecord) -> TurnRecord {
     TurnRecord { prompt, ..turn }
 }
 
-/// The turn that is under way.
+/// Returns the turn that is under way.
 pub fn open_turn(paths: &StatePaths, session: &Session) -> Option<Value> {
     let run = session.current_run()?;
     let is_open = matches!(session.state(), State::Working | State::WaitingUser);

@@ -1,5 +1,5 @@
-//! What delivery needs of a channel. Everything that is the same for all of them (order, retries,
-//! progress on the disk) lies in `delivery`.
+//! The interface between delivery and a channel. Order, retries and progress on the disk are the
+//! same for all channels and are in `delivery`.
 
 use std::io;
 use std::time::Duration;
@@ -10,29 +10,31 @@ use turnbridge_core::notices::progress::Message;
 
 use crate::channels::obstacle::Obstacle;
 
-/// A way to reach the person. Slack is one.
+/// A channel to the user, such as Slack.
 pub trait Channel {
     fn name(&self) -> ChannelName;
 
-    /// Reads anew, before each delivery, what a person may have changed since the channel was opened.
+    /// Reads settings again before each delivery, since the user may have changed them after the
+    /// channel was opened.
     fn refresh(&mut self) -> Result<(), Obstacle> {
         Ok(())
     }
 
-    /// Returns what is posted for the notice; the first message is the parent of a new thread.
-    /// `found` fills in what the notice does not say.
+    /// Returns the messages for the notice. The first is the parent of a new thread. `found` fills
+    /// in missing texts.
     fn render(&self, notice: &Notice, found: FoundTexts) -> Vec<Message>;
 
-    /// Prepares a thread of its own. It may be called more than once.
+    /// Prepares a new thread. The call is idempotent.
     fn begin(&mut self) -> Result<ThreadStart, ChannelError>;
 
     /// Posts one message, and returns the name that the channel gives it.
     fn post(&mut self, post: &ChannelPost<'_>) -> Result<String, ChannelError>;
 
-    /// Replaces what a message says that was posted before.
+    /// Replaces the text of a message that was posted before.
     fn update(&mut self, place: &str, posted: &str, message: &Message) -> Result<(), ChannelError>;
 
-    /// Looks for a message that may have been posted, and returns its name if it has been.
+    /// Looks for a message that may have been posted, and returns its name, or `None` if it was
+    /// not.
     fn find(&mut self, wanted: &ChannelSearch<'_>) -> Result<Option<String>, ChannelError>;
 
     /// Saves that the thread of a notice leads to its session, once, so that a reply there finds it.
@@ -42,53 +44,53 @@ pub trait Channel {
     }
 }
 
-/// A channel that can be used. Deliveries have a thread of their own.
+/// An open channel. Each delivery has its own thread there.
 pub type OpenChannel = Box<dyn Channel + Send>;
 
-/// What an agent's own record says of a turn, where the hook was not told.
+/// Texts of a turn that the hook did not have and an agent's record contains.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FoundTexts {
     pub prompt: Option<String>,
     pub answer: Option<String>,
 }
 
-/// Where a new thread goes, and since when.
+/// The place of a new thread, and a lower limit for the times of its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadStart {
     pub place: String,
-    /// The name of a message that nothing posted from now on is older than.
+    /// The name of a message. No later post is older than it.
     pub after: Option<String>,
 }
 
-/// One message on its way.
+/// A message to be posted.
 #[derive(Debug, Clone, Copy)]
 pub struct ChannelPost<'a> {
     pub place: &'a str,
-    /// The message that it is posted under.
+    /// The message to which it is a reply.
     pub parent: Option<&'a str>,
     pub message: &'a Message,
-    /// By which `find` knows it again.
+    /// The id by which `find` recognises it.
     pub id: &'a str,
 }
 
-/// A message that may have arrived.
+/// The search for a message that may have arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct ChannelSearch<'a> {
     pub place: &'a str,
     pub parent: Option<&'a str>,
-    /// It cannot be older.
+    /// The lower limit of its time, as a message's name.
     pub oldest: Option<&'a str>,
     pub id: &'a str,
 }
 
-/// Why a call failed, by the question that matters for another try: can it have been done?
+/// The error of a call, classified by whether a retry is safe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChannelError {
-    /// The service did nothing, and says when to ask again.
+    /// The service did nothing, and reports when to retry.
     RateLimited { after: Duration, cause: String },
-    /// Nothing was done: safe to repeat.
+    /// The service did nothing: a retry is safe.
     NotDone { cause: String },
-    /// It may have been done: look before repeating.
+    /// The service may have done it: `find` precedes a retry.
     MayBeDone { cause: String },
     /// It fails until a person changes something.
     Permanent { cause: String, hint: Option<String> },

@@ -1,5 +1,5 @@
-//! What the daemon needs of the side of a channel that hears what people say. A listener writes what it
-//! hears into the inbox itself; the daemon is told that something has come, or that its state has changed.
+//! The interface between the daemon and the receiving side of a channel. A listener writes replies
+//! into the inbox itself. The daemon gets an event for a new reply or a changed status.
 
 use turnbridge_config::Config;
 use turnbridge_core::ids::ChannelName;
@@ -7,21 +7,21 @@ use turnbridge_core::system::daemon_wire::ChannelStatus;
 
 use crate::daemon::log::DaemonLog;
 
-/// Hands in what people say on one channel.
+/// The receiver of replies on one channel.
 pub trait Listener {
     fn name(&self) -> ChannelName;
 
-    /// Opens, closes, or leaves it as it is.
+    /// Applies a config: opens or closes the connection, or leaves it unchanged.
     fn set_config(&mut self, config: &Config, log: &DaemonLog);
 
-    /// Tries again what something on this machine prevented: a full disk, a damaged file of ours.
+    /// Retries an open that failed because of this machine: a full disk, a damaged state file.
     fn retry(&mut self, log: &DaemonLog);
 
-    /// Takes up what its threads have reported since; they sent `Event::Channel`.
+    /// Processes the reports of its threads, which they announced by `Event::Channel`.
     fn take_reports(&mut self, log: &DaemonLog);
 
     fn status(&self) -> ChannelStatus;
 
-    /// Closes it. `reason` is what its status says from then on.
+    /// Closes the connection. `reason` becomes its status.
     fn stop(&mut self, reason: &str);
 }

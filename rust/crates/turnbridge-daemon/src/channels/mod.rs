@@ -1,4 +1,4 @@
-//! The channels by which people are told and by which they answer. Slack is the only one.
+//! The channels on which users get notices and reply. Slack is the only one.
 
 pub mod channel;
 pub mod listener;
@@ -17,7 +17,7 @@ use listener::Listener;
 use slack::slack_channel::SlackChannel;
 use slack::slack_side::SlackSide;
 
-/// Opens a channel of the config, to post to it.
+/// Opens a configured channel for posts.
 pub fn open(
     paths: &StatePaths,
     config: &Config,

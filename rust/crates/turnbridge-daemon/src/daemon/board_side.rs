@@ -1,4 +1,5 @@
-//! The board while the daemon lives: there is one from the first config on, or without any.
+//! The board during the daemon's life. It exists from the first read of the config on, with or
+//! without a valid one.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -18,11 +19,11 @@ pub struct BoardSide {
     paths: StatePaths,
     events: Sender<Event>,
     log: DaemonLog,
-    /// What the config says.
+    /// The port of the config.
     port: u16,
     language: Language,
     open: Option<Board>,
-    /// Why it cannot be served. It is not logged again while it stays the same.
+    /// The error of the last start, which is not logged again while it stays the same.
     told: Option<String>,
 }
 
@@ -33,7 +34,7 @@ impl BoardSide {
         BoardSide { paths, events, log, port, language, open: None, told: None }
     }
 
-    /// Moves it only when its port is another one: pages are open.
+    /// Restarts the board only if its port has changed, because pages are open.
     pub fn set_config(&mut self, config: &Config) {
         self.language = config.spoken_language();
         if config.board.port != self.port {
@@ -46,7 +47,7 @@ impl BoardSide {
         self.look();
     }
 
-    /// Opens it, if it is not: whoever had the port may have left it.
+    /// Starts the board if it is not running: the port may be free by now.
     pub fn look(&mut self) {
         sign_in::forget_old(&self.paths);
         if self.open.is_some() {
@@ -80,7 +81,7 @@ impl BoardSide {
         }
     }
 
-    /// `None`: it was not tried yet.
+    /// Returns `None` if no start was tried yet.
     pub fn status(&self) -> Option<BoardStatus> {
         match (&self.open, &self.told) {
             (Some(board), _) => Some(BoardStatus::Served { port: board.port() }),
@@ -104,10 +105,10 @@ impl BoardSide {
     }
 }
 
-/// How many users are named in the log; nobody fills it by connecting.
+/// The limit of users named in the log, so that connections cannot fill it.
 const MOST_STRANGERS: usize = 16;
 
-/// Logs each user once whose connections are refused, and once that the system did not tell.
+/// Logs each refused user once, and once that a user could not be read.
 fn log_refusals(log: DaemonLog) -> impl Fn(Refusal) + Send + Sync {
     let told = Mutex::new(BTreeSet::new());
     let is_unreadable_told = AtomicBool::new(false);

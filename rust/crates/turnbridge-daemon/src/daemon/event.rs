@@ -1,4 +1,4 @@
-//! Everything that can happen to the daemon. One closed list, one receiver: nothing is shared.
+//! The events of the daemon: one closed list with one receiver. Threads share no state.
 
 use turnbridge_core::ids::ChannelName;
 
@@ -8,17 +8,17 @@ use crate::observe::rollouts::Sight;
 pub enum Event {
     /// A file in a watched folder may have changed.
     Changed(Place),
-    /// The watcher has failed or lost something: look at everything.
+    /// The watcher has failed or lost events: the daemon rescans everything.
     Lost {
         reason: String,
     },
-    /// Of Codex's rollouts.
+    /// A change in Codex's rollouts.
     Rollouts(Sight),
-    /// The listener of this channel has something to report.
+    /// The listener of this channel has a report.
     Channel(ChannelName),
-    /// A reply has been written down.
+    /// A reply was stored in the inbox.
     ReplyKept,
-    /// The courier has done what it could.
+    /// The delivery thread has finished a pass.
     Delivered,
     Stop(StopReason),
 }
@@ -28,13 +28,13 @@ pub enum Place {
     Outbox,
     Inbox,
     Config,
-    /// The state folder itself: somebody asks us to stop.
+    /// The state folder itself: another process may request a stop.
     State,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// SIGTERM, SIGINT, SIGHUP, Ctrl-C, or Windows closing the console or the session.
+    /// SIGTERM, SIGINT, SIGHUP, Ctrl-C, or the end of the console or the session on Windows.
     Signal,
     /// `turnbridge daemon stop`.
     Asked,

@@ -1,5 +1,5 @@
-//! `daemon.log` (SLV-83): what came in, what was decided, what went out. Never a token, never what
-//! people or models said.
+//! Writes `daemon.log` (SLV-83): input, decisions and output. It contains no token and no text of
+//! the user or a model.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The daemon: one owner of state, one closed list of events, one named thread per source.
 //!
-//! It delivers what is queued, hears what people reply, and sees what no hook sees. Files are the
-//! truth and hooks need no daemon: whoever kills it loses nothing but time.
+//! It delivers queued notices, receives replies, and observes what no hook reports. Files are the
+//! only truth and hooks need no daemon: a killed daemon causes delay, never loss.
 
 mod board_side;
 pub(crate) mod event;
@@ -41,34 +41,37 @@ use log::DaemonLog;
 use reply_runs::Replies;
 use watch::FolderWatch;
 
-/// Others look whether the lock is held, and hold it themselves while they look.
+/// The timeout for the daemon's lock: a process that checks the lock holds it for a moment.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// Nothing depends on it: what no watcher has told of is seen by then.
+/// The interval of full rescans, which find every change that no watcher has reported.
 const RESCAN: Duration = Duration::from_secs(30);
-/// Editors empty a file before they write it, and an empty config is a valid one.
+/// The delay before a changed config is read: editors empty a file before they write it, and an
+/// empty config is valid.
 const SETTLED: Duration = Duration::from_millis(200);
-/// While replies are under way: nobody tells of a runner that was killed, or a terminal that has gone.
+/// The poll interval while replies are under way: no event reports a killed runner or a closed
+/// terminal.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
-/// Why there is no daemon.
+/// The reason why the daemon did not start.
 #[derive(Debug)]
 pub enum Refusal {
-    /// There is one already.
+    /// Another daemon runs.
     Running,
-    /// Others could have put there what it would act on.
+    /// Other users can write to a folder whose files the daemon would act on.
     Untrusted(Untrusted),
     Files(io::Error),
     Threads(io::Error),
 }
 
-/// Runs until it is told to stop.
+/// Runs the daemon until a signal or `turnbridge daemon stop`.
 pub fn run(paths: StatePaths) -> Result<(), Refusal> {
     for folder in [paths.state_dir(), paths.outbox_dir(), paths.inbox_dir()] {
         make_private_folder(&folder).map_err(Refusal::Files)?;
     }
     check_state_and_above(&paths).map_err(Refusal::Untrusted)?;
     let (events, incoming) = mpsc::channel();
-    // Before the lock: what is queued from now on is seen, and what was queued before is found.
+    // This precedes the lock: the watch reports later notices, and the first scan finds earlier
+    // ones.
     let config_file = turnbridge_config::path().ok();
     let watch = FolderWatch::start(&paths, config_file, events.clone());
     let lock = match FileLock::acquire(&paths.daemon_lock(), LOCK_PATIENCE) {
@@ -76,7 +79,7 @@ pub fn run(paths: StatePaths) -> Result<(), Refusal> {
         Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(Refusal::Running),
         Err(error) => return Err(Refusal::Files(error)),
     };
-    // What a daemon has left that was killed is not so any more.
+    // Removes the files of a killed daemon: they are stale.
     for file in [paths.daemon_stop(), paths.daemon_status(), paths.board_file()] {
         let _ = fs::remove_file(file);
     }
@@ -85,7 +88,7 @@ pub fn run(paths: StatePaths) -> Result<(), Refusal> {
     daemon.run(&incoming);
     let _ = fs::remove_file(paths.daemon_status());
     drop(lock);
-    // Whoever queued something while we stopped has seen the lock and woken nobody.
+    // A process that queued a notice during the stop saw the lock and started no notifier.
     if outbox::ids(&paths).is_ok_and(|ids| !ids.is_empty()) {
         let _ = companion::wake(&paths);
     }
@@ -100,7 +103,7 @@ fn make_private_folder(folder: &PathBuf) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// A second one ends the process at once: whoever asks twice does not want to wait.
+/// Sends a stop event at the first signal. A second signal ends the process immediately.
 fn stop_on_signals(events: &Sender<Event>) {
     let events = events.clone();
     let mut is_asked = false;
@@ -121,11 +124,11 @@ struct Daemon {
     replies: Replies,
     observation: Observation,
     board: BoardSide,
-    /// The text of the config that is in force.
+    /// The text of the config in force.
     config: Option<String>,
     status: DaemonStatus,
     rescan_at: Instant,
-    /// When the config is to be read again.
+    /// The time of the next read of the config.
     config_at: Option<Instant>,
     replies_at: Instant,
 }
@@ -197,7 +200,7 @@ impl Daemon {
         self.log.info("the daemon has stopped", &fields);
     }
 
-    /// Another version's business, until its daemon runs.
+    /// Logs files of a newer version, which wait for its daemon.
     fn note_newer_files(&self) {
         for path in newer_files::find(&self.paths) {
             let fields = [("file", path.display().to_string().into())];
@@ -205,7 +208,7 @@ impl Daemon {
         }
     }
 
-    /// Takes up what hooks have left that were killed, or that did not get their session's lock.
+    /// Completes what hooks left that were killed or did not get their session's lock.
     fn recover(&self) {
         let recovered = recovery::recover(&self.paths);
         for problem in recovered.problems {
@@ -219,7 +222,7 @@ impl Daemon {
         self.look_if(recovered.has_notice);
     }
 
-    /// How long there is nothing to do unless something happens.
+    /// Returns how long the loop may sleep if no event comes.
     fn pause(&self) -> Duration {
         let soonest = self.rescan_at.min(self.replies_at).min(self.observation.next());
         let soonest = self.config_at.map_or(soonest, |at| at.min(soonest));
@@ -265,7 +268,7 @@ impl Daemon {
         None
     }
 
-    /// Replies, as far as they can go now.
+    /// Advances all replies as far as possible now.
     fn go_on(&mut self) {
         let has_queued = self.replies.go_on();
         self.look_if(has_queued);
@@ -273,7 +276,8 @@ impl Daemon {
         self.replies_at = Instant::now() + pause;
     }
 
-    /// The watcher would tell, but not in every file system.
+    /// Starts a delivery if a notice was queued: not every file system reports changes to the
+    /// watcher.
     fn look_if(&self, has_queued: bool) {
         if has_queued {
             self.courier.look();
@@ -299,7 +303,7 @@ impl Daemon {
         self.start_pruning();
     }
 
-    /// What stood in the way, a full disk or a damaged file of ours, may be gone.
+    /// Retries the listeners: a full disk or a damaged file may be repaired by now.
     fn retry_listeners(&mut self) {
         self.listeners.iter_mut().for_each(|listener| listener.retry(&self.log));
         self.note_channels();
@@ -311,7 +315,7 @@ impl Daemon {
         self.note_channels();
     }
 
-    /// Saves how the listeners are, if that has changed.
+    /// Saves the listeners' status if it has changed.
     fn note_channels(&mut self) {
         if self.set_channels() {
             self.save_status();
@@ -326,7 +330,8 @@ impl Daemon {
         is_changed
     }
 
-    /// In a thread of its own: there may be very many old files. Nobody waits for it.
+    /// Deletes old files in a separate thread, because there may be very many. No thread waits for
+    /// it.
     fn start_pruning(&self) {
         if !prune::is_due(&self.paths) {
             return;
@@ -346,7 +351,7 @@ impl Daemon {
         let _ = std::thread::Builder::new().name("pruner".to_owned()).spawn(work);
     }
 
-    /// Takes a config that has changed. One that is wrong is told once, and the old one stays.
+    /// Loads a changed config. A wrong one is reported once, and the old one stays in force.
     fn load_config(&mut self) {
         self.config_at = None;
         let text = turnbridge_config::path().ok().and_then(|path| fs::read_to_string(path).ok());
@@ -381,7 +386,7 @@ impl Daemon {
         self.save_status();
     }
 
-    /// Without any config, states and the board are there all the same.
+    /// Reports a wrong config. States and the board work without any config.
     fn refuse_config(&mut self, problem: &Problem) {
         let refused = ConfigProblem {
             error: problem.to_string(),

@@ -1,22 +1,23 @@
-//! What `daemon.log` says of a word in a reply's thread (SLV-83): ids, kinds and times, no text.
+//! The fields that `daemon.log` has about a message in a reply's thread (SLV-83): ids and kinds, no
+//! text.
 
 use turnbridge_core::replies::reply_plan::Pending;
 use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::log::Field;
 
-/// How far a word has come.
+/// The progress of a message for a reply's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
     /// It waits in the outbox.
     Queued,
-    /// Slack has it.
+    /// Slack has accepted it.
     Arrived,
-    /// Slack has refused it for good.
+    /// Slack has refused it permanently.
     Refused,
 }
 
-/// `now` ends the duration, which begins when the reply came in.
+/// Returns the log fields. The duration runs from the receipt of the reply to `now`.
 pub fn fields(
     entry: &Pending,
     told: ThreadMessage,
@@ -27,7 +28,7 @@ pub fn fields(
     let reply = &entry.reply;
     let mut fields = vec![
         ("reply", reply.id.as_str().into()),
-        // Slack reports a reply by no other event (SLV-41).
+        // Slack reports replies only by this event (SLV-41).
         ("event", "message".into()),
         ("word", told.as_str().into()),
         ("resume", yes_or_no(told.is_of_run())),

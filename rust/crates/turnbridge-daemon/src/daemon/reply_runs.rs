@@ -1,8 +1,9 @@
-//! Brings every reply that has come in to its end: tells its thread, starts its run, looks after
-//! runs that were killed. What to do next is `reply_plan`'s; here it is done.
+//! Executes the plan for every reply in the inbox: posts to its thread, starts its run, and finds
+//! out the result of killed runs. `reply_plan` decides the next step.
 //!
-//! What is told goes through the outbox, so that it arrives once. A reply goes on when the outbox
-//! says that its word has arrived: the receipt is in the thread before the run begins (SLV-37).
+//! Messages go through the outbox, so that each arrives once. A reply advances when the outbox
+//! reports that its message has arrived: the receipt is in the thread before the run begins
+//! (SLV-37).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -30,16 +31,16 @@ use super::reply_log::{self, Word};
 pub struct Replies {
     paths: StatePaths,
     log: DaemonLog,
-    /// Runners that we have started and that have not ended.
+    /// Runners that this daemon started and that have not ended.
     launched: BTreeMap<String, Child>,
-    /// When a runner that has left no claim may be started again: the disk may be full.
+    /// The earliest restart of a runner that left no claim, since the disk may be full.
     again_at: BTreeMap<String, (u32, Instant)>,
     language: Language,
     live: Live,
     are_under_way: bool,
 }
 
-/// A reply with nothing left to do is finished in a few rounds; more is a mistake of ours.
+/// The limit of rounds: a reply with no step left finishes within a few, and more rounds are a bug.
 const ROUNDS: usize = 16;
 
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -61,7 +62,7 @@ impl Replies {
         self.are_under_way
     }
 
-    /// Does all that can be done now. Whether something was put into the outbox.
+    /// Executes every step that is possible now. Returns whether it queued a notice.
     pub fn go_on(&mut self) -> bool {
         self.launched.retain(|_, child| !child.try_wait().is_ok_and(|ended| ended.is_some()));
         let mut has_queued = false;
@@ -134,7 +135,7 @@ impl Replies {
                 self.log.info("a run is to be stopped", &[("reply", id.into())]);
                 inbox::request_stop(&self.paths, id)?;
                 if entry.progress == reply_plan::Progress::Unstopped {
-                    // It has been asked, and is looked at again.
+                    // The stop was requested before. The next round checks it again.
                     return Ok(Progress::Idle);
                 }
             }
@@ -177,11 +178,11 @@ impl Replies {
         }
     }
 
-    /// Puts a word for the thread into the outbox, once.
+    /// Queues a message for the reply's thread, once.
     fn tell(&self, entry: &Pending, message: ThreadMessage) -> io::Result<Progress> {
         let id = entry.reply.id.as_str();
         let Some(thread) = thread_of(entry) else {
-            // On the board the reply itself shows how it stands.
+            // A reply from the board has no thread: the board shows its state.
             inbox::mark_told(&self.paths, id, message)?;
             return Ok(Progress::Moved { queued: false });
         };
@@ -207,8 +208,8 @@ impl Replies {
         text_of(message, agent, end, self.language)
     }
 
-    /// Whether it is in the thread. What Slack has refused for good stands in the way of nothing
-    /// more than itself (SLV-81).
+    /// Returns whether the message needs no more waiting: it has arrived, or Slack has refused it
+    /// permanently, which blocks no later step (SLV-81).
     fn has_been_said(&self, entry: &Pending, told: ThreadMessage) -> io::Result<bool> {
         let notice = word_id(&entry.reply.id, told);
         let fields = |word| reply_log::fields(entry, told, word, clock::now());

@@ -1,5 +1,5 @@
-//! Tells of changes in our own folders, by the operating system's word for it. Correctness does not
-//! depend on it: everything is looked at again now and then.
+//! Reports changes in Turnbridge's folders by the operating system's file watcher. Correctness does
+//! not depend on it, because the daemon rescans regularly.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
@@ -11,12 +11,13 @@ use super::event::{Event, Place};
 
 pub struct FolderWatch {
     watcher: Option<RecommendedWatcher>,
-    /// Not there yet when it was asked for.
+    /// Folders that did not exist when a watch was requested.
     missing: Vec<PathBuf>,
 }
 
 impl FolderWatch {
-    /// `config` is the file; its folder is watched, since editors replace files.
+    /// Starts the watch. `config` is the config file. Its folder is watched, since editors replace
+    /// files.
     pub fn start(
         paths: &StatePaths,
         config: Option<PathBuf>,
@@ -54,7 +55,7 @@ impl FolderWatch {
         watch
     }
 
-    /// Watches what was not there before. Whether something has appeared.
+    /// Watches folders that did not exist before. Returns whether one of them exists now.
     pub fn look_for_missing(&mut self) -> bool {
         let Some(watcher) = &mut self.watcher else { return false };
         let before = self.missing.len();

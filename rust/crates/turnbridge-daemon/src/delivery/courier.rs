@@ -1,5 +1,5 @@
-//! The thread that brings notices to their channels while the daemon lives. It is told when the outbox may
-//! have changed, and knows by itself when something is due again.
+//! The thread that delivers notices during the daemon's life. The daemon reports changes of the
+//! outbox, and the thread computes the time of the next retry itself.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -15,9 +15,9 @@ use turnbridge_store::{clock, log};
 use crate::channels::obstacle::Obstacle;
 use crate::delivery::deliverer::Deliverer;
 
-/// Nothing depends on it: a file that no watcher has told of is found by then.
+/// The interval of full rescans, which find every file that no watcher has reported.
 const RESCAN: Duration = Duration::from_secs(30);
-/// What cannot be written to our own disk now is tried again soon, not at once.
+/// The pause after a local write error or while another process holds the outbox.
 const SHORTEST: Duration = Duration::from_secs(1);
 
 enum Order {
@@ -40,7 +40,7 @@ impl Courier {
         let (orders, incoming) = mpsc::channel();
         let mut route = Route { paths, deliverer: Deliverer::new(config), told: None };
         let work = move || route.run(&incoming, tell);
-        // Enough for a TLS handshake of an unoptimised build.
+        // The stack suffices for a TLS handshake of an unoptimised build.
         let builder = thread::Builder::new().name("courier".to_owned()).stack_size(512 << 10);
         Ok(Courier { orders, thread: Some(builder.spawn(work)?) })
     }
@@ -53,7 +53,7 @@ impl Courier {
         let _ = self.orders.send(Order::Use(Box::new(config)));
     }
 
-    /// Waits for the call that is under way, and begins no other.
+    /// Waits for the call that is under way, and starts no other.
     pub fn stop(mut self) {
         let _ = self.orders.send(Order::Stop);
         if let Some(thread) = self.thread.take() {
@@ -65,7 +65,7 @@ impl Courier {
 struct Route {
     paths: StatePaths,
     deliverer: Deliverer,
-    /// The obstacle that has been logged: it is not logged again while it stays the same.
+    /// The last logged obstacle, which is not logged again while it stays the same.
     told: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl Route {
                 Ok(Order::Use(config)) => self.deliverer = Deliverer::new(*config),
                 Ok(Order::Look) | Err(RecvTimeoutError::Timeout) => {}
             }
-            // A burst of changes is one reason to look.
+            // Merges a burst of changes into one pass.
             while let Ok(order) = incoming.try_recv() {
                 match order {
                     Order::Stop => return,
@@ -90,7 +90,7 @@ impl Route {
         }
     }
 
-    /// Delivers what is due; gives how long nothing more will be.
+    /// Delivers the notices that are due. Returns how long none will be due.
     fn deliver(&mut self) -> Duration {
         if outbox::ids(&self.paths).unwrap_or_default().is_empty() {
             return RESCAN;
@@ -102,10 +102,10 @@ impl Route {
         }
         let now = clock::now();
         let waiting = outbox::schedules(&self.paths).unwrap_or_default();
-        // Time alone opens no channel; a new config and the next look do.
+        // Closed channels have no timer: a new config or the next rescan opens them.
         let waiting = waiting.iter().filter(|waiting| self.deliverer.is_open(&waiting.channel));
         let due = waiting.filter_map(|waiting| {
-            // What was never tried waits for something else than a time.
+            // A notice that was never tried does not wait for a time.
             waiting.progress.next_attempt_at?;
             time_until_due(&waiting.progress, now)
         });
@@ -144,7 +144,7 @@ mod tests {
         let now = clock::now();
         let notice = Notice::turn("a".to_owned(), SessionKey::of("claude", "s").unwrap(), now);
         outbox::queue(&paths, &notice).unwrap();
-        // It was tried, and its pause is over; meanwhile Slack was taken out of the config.
+        // A try has failed and its pause is over. Meanwhile the user removed Slack from the config.
         let tried = Progress { next_attempt_at: Some(now.minus(RESCAN)), ..Progress::default() };
         outbox::save_progress(&paths, "a", &ChannelName::SLACK, &tried).unwrap();
         let deliverer = Deliverer::new(Config::default());

@@ -1,4 +1,4 @@
-//! Delivers what is queued, by one config.
+//! Delivers the queued notices with one config.
 
 use turnbridge_config::Config;
 use turnbridge_config::slack_connection::speed_up;
@@ -16,7 +16,7 @@ use crate::delivery::{Drained, drain};
 /// Delivers by one config, as often as it is asked to.
 pub struct Deliverer {
     config: Config,
-    /// Those that could be opened.
+    /// The channels that could be opened.
     channels: Vec<OpenChannel>,
     pace: RealPace,
     left_alone: LeftAlone,
@@ -28,7 +28,7 @@ impl Deliverer {
         Deliverer { config, channels: Vec::new(), pace, left_alone }
     }
 
-    /// Delivers on every channel that can be used. Returns an obstacle if a notice waits for another one
+    /// Delivers on every usable channel. Returns an obstacle if a notice waits for another channel
     /// that this version knows.
     pub fn deliver(&mut self, paths: &StatePaths) -> Result<Drained, Obstacle> {
         let mut obstacles = self.refresh_channels();
@@ -55,7 +55,7 @@ impl Deliverer {
         self.channels.iter().any(|open| open.name() == *name)
     }
 
-    /// Closes what can no longer be used, and returns why.
+    /// Closes channels that are no longer usable, and returns why.
     fn refresh_channels(&mut self) -> Vec<(ChannelName, Obstacle)> {
         let mut obstacles = Vec::new();
         self.channels.retain_mut(|channel| match channel.refresh() {
@@ -68,7 +68,7 @@ impl Deliverer {
         obstacles
     }
 
-    /// Opens what is not open yet. Returns what stands in the way of the others.
+    /// Opens the channels that are not open yet. Returns the obstacles of the others.
     fn open_channels(&mut self, paths: &StatePaths) -> Vec<(ChannelName, Obstacle)> {
         let missing = self.config.channels.iter().filter(|(name, _)| !self.is_open(name));
         let opened: Vec<_> = missing

@@ -1,4 +1,4 @@
-//! Goes through the outbox until nothing in it is due.
+//! Delivers from the outbox until no notice in it is due.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,15 +21,15 @@ use crate::channels::channel::{Channel, FoundTexts, OpenChannel};
 use crate::delivery::one_delivery::{Delivery, Keep, Pace, Trouble};
 
 const FLUSHED_WITHIN: Duration = Duration::from_secs(1);
-/// How far back in a transcript is looked for what the hook was not told.
+/// The number of bytes at a transcript's end that are searched for texts the hook did not have.
 const TAIL: u64 = 4 << 20;
 
-/// What came of it.
+/// The result of a drain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drained {
     pub arrived: usize,
     pub failed: usize,
-    /// Somebody else is at it.
+    /// Another process holds the outbox's lock.
     pub is_busy: bool,
 }
 
@@ -40,13 +40,13 @@ impl Drained {
     }
 }
 
-/// Delivers on these channels. What waits for another one is left alone.
+/// Delivers on these channels. Notices for other channels stay untouched.
 pub fn drain(
     paths: &StatePaths,
     channels: &mut [OpenChannel],
     pace: &dyn Pace,
 ) -> std::io::Result<Drained> {
-    // A daemon has looked when it started, which may be long ago.
+    // A daemon checked this only at its start, which may be long ago.
     folder_trust::check_state(paths)?;
     let names = channels.iter().map(|channel| channel.name()).collect();
     let mut round = Round { paths, pace, usable: names, unreadable: BTreeSet::new() };
@@ -57,7 +57,7 @@ pub fn drain(
         };
         drained.add(round.run(channels)?);
         drop(lock);
-        // What was queued while we held the lock has seen us at work and woken nobody.
+        // A process that queued a notice meanwhile saw the lock and started no notifier.
         if round.due()?.is_empty() {
             let _ = outbox::prune(paths, SystemTime::now());
             return Ok(drained);
@@ -69,21 +69,21 @@ pub fn drain(
 struct Due {
     channel: ChannelName,
     ids: Vec<String>,
-    /// The most attempts that a notice needed there which still waits.
+    /// The highest number of attempts among the notices that wait on this channel.
     attempts: u32,
 }
 
 struct Round<'a> {
     paths: &'a StatePaths,
     pace: &'a dyn Pace,
-    /// The channels whose service answers.
+    /// The channels whose service responds.
     usable: BTreeSet<ChannelName>,
-    /// What was found to be no notice for us, or to have no progress that can be read.
+    /// Entries that are no notices for this version, or whose progress is unreadable.
     unreadable: BTreeSet<(ChannelName, String)>,
 }
 
 impl Round<'_> {
-    /// The caller holds the outbox's lock.
+    /// Delivers each due notice. The caller holds the outbox's lock.
     fn run(&mut self, channels: &mut [OpenChannel]) -> std::io::Result<Drained> {
         let mut drained = Drained::default();
         for Due { channel: name, ids, .. } in self.due()? {
@@ -93,7 +93,7 @@ impl Round<'_> {
                 if !self.usable.contains(&name) {
                     break;
                 }
-                // Not before its turn: all of them together may be larger than the memory.
+                // Each is read only at its turn: all of them together may exceed the memory.
                 let Some(entry) = outbox::read_for(self.paths, &id, &name) else {
                     self.unreadable.insert((name.clone(), id));
                     continue;
@@ -104,8 +104,8 @@ impl Round<'_> {
         Ok(drained)
     }
 
-    /// What is due on each channel. Those on which calls have failed come last: the others do not wait for
-    /// their timeouts.
+    /// Returns the due notices of each channel. Channels with failed calls come last, so that the
+    /// others do not wait for their timeouts.
     fn due(&self) -> std::io::Result<Vec<Due>> {
         let now = clock::now();
         let mut due: Vec<Due> = Vec::new();
@@ -133,7 +133,7 @@ impl Round<'_> {
         let mut keep = Files { paths, notice, channel: name };
         if !prepare(notice, progress, channel) {
             log_untold(paths, notice);
-            // Another channel may have begun it, from what was there then.
+            // Another channel may have begun it with texts that existed then.
             outbox::finish_on(paths, &entry)?;
             return Ok(Drained::default());
         }
@@ -178,15 +178,15 @@ fn prepare(notice: &Notice, progress: &mut Progress, channel: &dyn Channel) -> b
     true
 }
 
-/// The hooks have not seen the turn begin.
+/// Reads the prompt from the rollout: the hooks did not see the turn begin.
 fn from_rollout(notice: &Notice) -> Option<String> {
     let path = notice.transcript_path.as_deref().filter(|_| notice.prompt.is_none())?;
     let prompt = codex_rollouts::prompt_of(Path::new(path), notice.turn_id.as_deref());
     prompt.ok().flatten().map(|prompt| prompt.text)
 }
 
-/// What the hook was not told may stand in the transcript. Claude writes it some 100 ms after it
-/// has fired Stop, so what is not there yet is waited for a moment.
+/// Reads the missing texts from the transcript. Claude writes it some 100 ms after it has fired
+/// Stop, so the function polls for a moment.
 fn from_transcript(notice: &Notice) -> (Option<String>, Option<String>) {
     let is_missing = |prompt: &Option<String>, answer: &Option<String>| {
         notice.prompt.is_none() && prompt.is_none() || notice.answers.is_empty() && answer.is_none()
@@ -247,7 +247,7 @@ fn log_untold(paths: &StatePaths, notice: &Notice) {
     log::write_log(&paths.notify_log(), clock::now(), "error", message, &fields);
 }
 
-/// SLV-82: one line for each attempt, without a word of what was said.
+/// SLV-82: one line for each attempt, without any text of the turn.
 fn log_outcome(paths: &StatePaths, entry: &Entry, started: Timestamp, trouble: Option<&Trouble>) {
     let Entry { notice, channel, progress } = entry;
     let now = clock::now();

@@ -1,9 +1,9 @@
-//! Brings notices to their channels, the oldest first: each once, its parts once and in order, whatever
-//! happens on the way.
+//! Delivers notices to their channels, the oldest first. Each arrives once, with its parts in
+//! order, despite crashes and lost responses.
 //!
-//! Before every call the intent is saved; after a crash, or an answer that does not say whether
-//! the message has arrived, the channel is asked before anything is posted again. Whoever delivers holds
-//! the outbox's lock: the daemon while it lives, else `turnbridge-notify`.
+//! The intent is saved before every call. After a crash or an ambiguous response, the channel is
+//! searched before anything is posted again. The deliverer holds the outbox's lock: the daemon
+//! while it runs, else `turnbridge-notify`.
 
 pub(crate) mod courier;
 pub mod deliverer;

@@ -1,4 +1,5 @@
-//! Delivers what is queued, once: for `turnbridge-notify`, and for people who do not want to wait.
+//! Delivers the queued notices once: for `turnbridge-notify`, and for users who do not want to
+//! wait.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use super::deliverer::Deliverer;
 use crate::channels::obstacle::Obstacle;
 use crate::delivery::Drained;
 
-/// The whole of `turnbridge-notify`: it never fails whoever started it.
+/// The main function of `turnbridge-notify`. It reports no error to its caller.
 pub fn run() {
     let Some(paths) = trusted_state() else { return };
     if let Err(obstacle) = deliver(&paths) {
@@ -22,7 +23,7 @@ pub fn run() {
     }
 }
 
-/// Clears away old files, for hooks that have no daemon to do so.
+/// Deletes old files, for hooks without a daemon.
 pub fn prune() {
     let Some(paths) = trusted_state() else { return };
     if let Err(error) = prune::prune_daily(&paths) {
@@ -32,7 +33,7 @@ pub fn prune() {
     }
 }
 
-/// With the config as it is now.
+/// Delivers the queued notices with the current config.
 pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
     let config = Config::read()?;
     warn_if_exposed(&config, &paths.notify_log());

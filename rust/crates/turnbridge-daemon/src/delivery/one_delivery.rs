@@ -1,4 +1,4 @@
-//! Posts the messages of one notice to one channel, from where the last attempt has left it.
+//! Posts the messages of one notice to one channel, and resumes where the last attempt ended.
 
 use std::time::Duration;
 
@@ -7,17 +7,18 @@ use turnbridge_core::notices::progress::Progress;
 
 use crate::channels::channel::{Channel, ChannelError, ChannelPost, ChannelSearch, ThreadStart};
 
-/// Calls are repeated at most so often within one attempt (SLV-78).
+/// The limit of retries of a call within one attempt (SLV-78).
 const RETRIES: u32 = 2;
-/// A wait that the service asks for is kept within an attempt up to this; a longer one is for later.
+/// The longest pause that an attempt waits for at the service's request. A longer one ends the
+/// attempt.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// How time passes between two tries; tests have no need to wait.
+/// The sleep between two tries; tests replace it.
 pub trait Pace {
     fn sleep(&self, time: Duration);
 }
 
-/// As it is, or so many times faster.
+/// Real sleeps, or sleeps divided by a factor.
 pub struct RealPace {
     speed_up: u32,
 }
@@ -34,18 +35,18 @@ impl Pace for RealPace {
     }
 }
 
-/// Why a notice has not arrived.
+/// The reason why a notice has not arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// The service cannot be reached, or wants to be left alone: every other notice will find it so too.
+    /// The service cannot be reached, or limits the rate: every other notice would fail too.
     Later { cause: String, after: Option<Duration> },
-    /// It does not go away by itself.
+    /// A retry alone does not help.
     Permanent { error: String, hint: Option<String> },
-    /// Our own files cannot be written.
+    /// The state files cannot be written.
     Files(String),
 }
 
-/// One notice on its way to one channel.
+/// The delivery of one notice to one channel.
 pub struct Delivery<'a> {
     pub notice: &'a Notice,
     pub progress: &'a mut Progress,
@@ -59,9 +60,10 @@ pub trait Keep {
 }
 
 impl Delivery<'_> {
-    /// To the end, or to the first trouble.
+    /// Delivers all messages, or stops at the first error.
     pub fn run(&mut self, keep: &mut impl Keep) -> Result<(), Trouble> {
-        // Until something may have been posted, the config decides anew: it may name another user.
+        // Until a message may have been posted, the current config decides: it may name another
+        // user.
         let is_begun = self.progress.intent || !self.progress.posted.is_empty();
         let place = match self.progress.channel.clone().filter(|_| is_begun) {
             Some(place) => place,
@@ -78,7 +80,8 @@ impl Delivery<'_> {
         self.save_route(&place, keep)
     }
 
-    /// Where to, and since when. By the service's own clock: ours may be wrong by any amount.
+    /// Finds the place and the lower limit of times. Both come from the service's clock, since the
+    /// local one may be wrong.
     fn begin(&mut self) -> Result<String, Trouble> {
         let (place, after) = match self.thread() {
             Some(thread) => (thread.channel.clone(), Some(thread.after_ts.clone())),
@@ -93,7 +96,7 @@ impl Delivery<'_> {
         Ok(place)
     }
 
-    /// The message that the next one stands under.
+    /// Returns the message to which the next one is a reply.
     fn parent(&self) -> Option<String> {
         let thread = self.thread().map(|thread| &thread.thread_ts);
         thread.or(self.progress.posted.first()).cloned()
@@ -127,7 +130,7 @@ impl Delivery<'_> {
                 self.progress.intent = false;
             }
             self.recover(error, &mut retries).inspect_err(|_| {
-                // What is known now must be known to the next attempt.
+                // Saves for the next attempt what this one has learnt.
                 let _ = keep.save(self.progress);
             })?;
         }
@@ -142,7 +145,7 @@ impl Delivery<'_> {
         })
     }
 
-    /// Repeats a call that changes nothing.
+    /// Calls `call` with retries. It must be idempotent.
     fn retrying<T>(
         &mut self,
         mut call: impl FnMut(&mut dyn Channel) -> Result<T, ChannelError>,
@@ -156,7 +159,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// Waits before another try, or says why there is none.
+    /// Waits before a retry, or returns why there is none.
     fn recover(&self, error: ChannelError, retries: &mut u32) -> Result<(), Trouble> {
         let (cause, after) = match error {
             ChannelError::Permanent { cause, hint } => {
@@ -178,7 +181,7 @@ impl Delivery<'_> {
         keep.save(self.progress).map_err(|error| Trouble::Files(error.to_string()))
     }
 
-    /// SLV-32: as soon as there is a parent.
+    /// SLV-32: saves the route as soon as the parent exists.
     fn save_route(&mut self, place: &str, keep: &mut impl Keep) -> Result<(), Trouble> {
         let Some(parent) = self.progress.posted.first().filter(|_| !self.progress.route_saved)
         else {

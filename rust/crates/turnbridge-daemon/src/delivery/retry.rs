@@ -1,4 +1,4 @@
-//! Delivers at once what waits or was given up.
+//! Retries waiting and held notices immediately.
 
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;
@@ -7,7 +7,7 @@ use super::Drained;
 use super::notifier::deliver;
 use crate::channels::obstacle::Obstacle;
 
-/// Returns what came of every notice in the outbox.
+/// Retries every notice in the outbox, and returns the result.
 pub fn retry_all(paths: &StatePaths) -> Result<Drained, Obstacle> {
     let ids = outbox::ids(paths).map_err(|error| unreadable(&error))?;
     if ids.is_empty() {
@@ -16,7 +16,7 @@ pub fn retry_all(paths: &StatePaths) -> Result<Drained, Obstacle> {
     retry(paths, &ids)
 }
 
-/// Lets these notices be tried at once, and delivers.
+/// Makes these notices due immediately, and delivers.
 pub fn retry(paths: &StatePaths, ids: &[String]) -> Result<Drained, Obstacle> {
     for id in ids {
         outbox::retry_now(paths, id).map_err(|error| unreadable(&error))?;

@@ -1,4 +1,4 @@
-//! What no hook tells, found out by looking: Codex's rollouts, Claude's own files, processes, panes.
+//! Observes what no hook reports: Codex's rollouts, Claude's own files, processes, panes.
 
 pub mod liveness;
 pub(crate) mod observation;

@@ -1,5 +1,5 @@
-//! Runs what looks for events that no hook tells, and decides when it looks again: `rollouts` for Codex,
-//! `liveness` for Claude, `panes` (KT-45, KT-55, X31).
+//! Runs the observers and schedules their polls: `rollouts` for Codex, `liveness` for Claude,
+//! `panes` (KT-45, KT-55, X31).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,12 +24,13 @@ use crate::observe::liveness::Observer;
 use crate::observe::panes::PaneBinder;
 use crate::observe::rollouts::{Follower, Happening, Settings, Sight, Watch, watch};
 
-/// Esc shows within this.
+/// The poll interval during a turn, and so the delay of Esc.
 const BUSY: Duration = Duration::from_millis(200);
-/// A dialog that comes up while an agent rests shows within a second: its note has to be a little old.
+/// The poll interval at rest. A dialog then shows within a second, because its note must be a
+/// little old.
 const AT_REST: Duration = Duration::from_millis(400);
 const NOBODY: Duration = Duration::from_secs(1);
-/// How often the locks of Codex's writers are looked at.
+/// The poll interval of Codex's writer locks.
 const LOCKS: Duration = Duration::from_secs(2);
 
 pub struct Observation {
@@ -39,7 +40,7 @@ pub struct Observation {
     observer: Observer,
     codex: Option<Codex>,
     panes: PaneBinder,
-    /// The channels on which somebody wants to hear of turns.
+    /// The channels on which the user wants notices of turns.
     wanted: Vec<ChannelName>,
     look_at: Instant,
     locks_at: Instant,
@@ -61,7 +62,8 @@ impl Observation {
         Observation { paths, log, events, observer, codex, panes, wanted, look_at, locks_at }
     }
 
-    /// `wanted`: the channels on which somebody wants to hear of turns. Whether something was queued.
+    /// Applies a config. `wanted` names the channels on which the user wants notices of turns.
+    /// Returns whether it queued a notice.
     pub fn set_config(&mut self, config: &Config, wanted: Vec<ChannelName>) -> bool {
         self.wanted = wanted;
         let homes = codex_homes(&config.codex.homes);
@@ -94,11 +96,11 @@ impl Observation {
     }
 
     pub fn see(&mut self, sight: Sight) -> bool {
-        // Before its lines are read, so that they find the thread's surroundings.
+        // This precedes the read of the lines, so that they find the thread's environment.
         let homes = self.codex.as_ref().map_or_else(Vec::new, |codex| codex.homes.clone());
         let told = match &sight {
             Sight::Changed(path) if !path.is_dir() => self.panes.see(path),
-            // A folder that is new may have a rollout in it already.
+            // A new folder may already contain a rollout.
             Sight::Changed(_) | Sight::Rescan | Sight::Blind(_) => self.panes.look_again(&homes),
         };
         self.note_panes(told);
@@ -115,7 +117,7 @@ impl Observation {
         self.deal_with(happenings)
     }
 
-    /// When there is something to look at again.
+    /// Returns the time of the next poll.
     pub fn next(&self) -> Instant {
         self.look_at
     }

@@ -1,7 +1,7 @@
 //! Binds Codex's threads to the panes that wait for them, as their rollouts appear (KT-69).
 //!
-//! Costs a look at one file's time while no pane waits. The bindings themselves are in
-//! `panes.json`, where the command line finds and makes them too.
+//! While no pane waits, this costs one file metadata read per poll. The bindings are in
+//! `panes.json`, which the command line also reads and writes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,9 +17,9 @@ use turnbridge_store::state::pane_store;
 
 pub struct PaneBinder {
     paths: StatePaths,
-    /// Of the registry when it was looked at last.
+    /// The time and length of the registry at the last read.
     seen: Option<(SystemTime, u64)>,
-    /// A pane waits for a thread, or for a rollout to be seen.
+    /// A pane waits for a thread, or a bound thread's rollout is not seen yet.
     is_waiting: bool,
     hosts: BTreeMap<SessionId, Host>,
 }
@@ -29,26 +29,26 @@ impl PaneBinder {
         PaneBinder { paths, seen: None, is_waiting: false, hosts: BTreeMap::new() }
     }
 
-    /// Looks whether somebody has launched, or left, anything. Gives the surroundings of the
-    /// threads that are shown, when they have changed.
+    /// Checks whether the registry has changed. Returns the environments of the threads in panes,
+    /// if they have changed.
     pub fn look(&mut self, homes: &[PathBuf]) -> io::Result<Option<BTreeMap<SessionId, Host>>> {
         if self.stamp() == self.seen { Ok(None) } else { self.look_again(homes) }
     }
 
-    /// A rollout has been written to.
+    /// Handles a write to a rollout.
     pub fn see(&mut self, path: &Path) -> io::Result<Option<BTreeMap<SessionId, Host>>> {
-        // A launch of a moment ago counts, though nobody has looked since.
+        // A launch of a moment ago counts, even though no poll has seen it.
         let stamp = self.stamp();
         if !self.is_waiting && stamp == self.seen {
             return Ok(None);
         }
         let panes = pane_store::settle_with(&self.paths, path)?;
-        // All other rollouts of a new launch are for `look`.
+        // `look` handles all other rollouts of a new launch.
         let seen = self.seen;
         Ok(self.note(seen, &panes))
     }
 
-    /// The same as `look`, for when rollouts may have appeared that nobody has named.
+    /// The same as `look`, for when rollouts may have appeared without a report.
     pub fn look_again(
         &mut self,
         homes: &[PathBuf],
@@ -58,7 +58,8 @@ impl PaneBinder {
         Ok(self.note(stamp, &panes))
     }
 
-    /// `stamp` is from before the registry was read: what is written meanwhile is looked at again.
+    /// Takes the registry's content. `stamp` precedes the read, so that a later write causes
+    /// another read.
     fn note(
         &mut self,
         stamp: Option<(SystemTime, u64)>,

@@ -1,5 +1,5 @@
-//! Delivers what is queued and exits; with `--prune`, clears away old files; with `--hook`, the hook
-//! of PermissionRequest, which only queues.
+//! Delivers queued notices and exits. With `--prune` it deletes old files. With `--hook` it is the
+//! hook of PermissionRequest, which only queues.
 
 use std::process::ExitCode;
 

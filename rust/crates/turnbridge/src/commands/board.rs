@@ -1,5 +1,5 @@
-//! `turnbridge board`: the address of the page that the daemon serves, and a browser that is signed in
-//! to it.
+//! `turnbridge board`: prints the address of the page that the daemon serves, and signs a browser
+//! in to it.
 
 use std::io::Write;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::sign_in::{Look, SignIn};
 
-/// How often the sign-in is looked at.
+/// The poll interval of the sign-in.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Show your sessions in a browser, and answer them there
@@ -67,8 +67,8 @@ fn print(board: &BoardFile, as_json: bool) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Looks at a sign-in until it has ended, or until Ctrl-C. Either way nothing of it is left: what lets
-/// somebody in is removed when the sign-in is dropped.
+/// Polls a sign-in until it has ended, or until Ctrl-C. Either way no secret stays behind: the
+/// sign-in removes its files when it is dropped.
 fn wait(begin: impl FnOnce() -> Result<SignIn>) -> Result<()> {
     let interrupt = Interrupt::listen()?;
     let mut sign_in = begin()?;

@@ -1,4 +1,4 @@
-//! `turnbridge completions SHELL`.
+//! `turnbridge completions SHELL`: prints a completion script.
 
 use anyhow::Result;
 use clap::{Args, CommandFactory};

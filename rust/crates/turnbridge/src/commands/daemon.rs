@@ -1,4 +1,4 @@
-//! `turnbridge daemon`: starts it, asks how it is, ends it.
+//! `turnbridge daemon`: starts the daemon, shows its status, stops it.
 
 use std::io::Write;
 
@@ -153,7 +153,7 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
     Ok(())
 }
 
-/// Who else uses the app, what that means, and what is in the way.
+/// Prints the other users of the app, their effect on replies, and the current problem.
 fn show_replies(out: &mut impl Write, replies: &RepliesStatus) -> Result<()> {
     let every = replies.asks_every_seconds;
     if replies.has_company() {

@@ -1,4 +1,4 @@
-//! `turnbridge demo-agent PROJECT`: what `turnbridge demo` starts for each session.
+//! `turnbridge demo-agent PROJECT`: the process that `turnbridge demo` starts for each session.
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -22,7 +22,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         hinted(format!("no demo plays `{project}`"), "run `turnbridge demo`, which starts all")
     })?;
     player::play(scene)?;
-    // A demo that was killed has not ended its daemon.
+    // A killed demo has not stopped its daemon.
     let stop = super::state_paths()?.daemon_stop();
     write_atomically(&stop, b"").context("could not write to the state folder")
 }

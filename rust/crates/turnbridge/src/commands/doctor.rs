@@ -1,4 +1,4 @@
-//! `turnbridge doctor`: whether everything works together, and what to do where it does not.
+//! `turnbridge doctor`: checks that all parts work together, and prints repairs where they do not.
 
 use std::io::Write;
 

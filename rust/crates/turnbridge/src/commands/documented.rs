@@ -1,5 +1,5 @@
-//! Every command line of ours that a document shows is one that this program understands. It is read
-//! as a shell would, and parsed, but not run.
+//! A test that this program accepts every `turnbridge` command line in the documents. It splits
+//! each like a shell, and parses it without running it.
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -9,7 +9,7 @@ use turnbridge_core::terminals::command_line::words::{Piece, pieces};
 
 use super::Cli;
 
-/// The arguments of each call of `turnbridge` in a script.
+/// Returns the arguments of each call of `turnbridge` in a script.
 fn calls(script: &str, syntax: Syntax) -> Vec<Vec<String>> {
     let pieces = pieces(script, syntax);
     let commands = pieces.split(|piece| matches!(piece, Piece::Operator(_)));
@@ -26,7 +26,7 @@ fn calls(script: &str, syntax: Syntax) -> Vec<Vec<String>> {
     words.filter(is_ours).collect()
 }
 
-/// Of `sh` and `powershell` blocks.
+/// Returns the calls in `sh` and `powershell` blocks.
 fn shown(document: &Document) -> Vec<Vec<String>> {
     let blocks = document.blocks();
     let found = blocks.iter().flat_map(|block| match block.language.as_str() {
@@ -37,10 +37,10 @@ fn shown(document: &Document) -> Vec<Vec<String>> {
     found.collect()
 }
 
-/// Within a sentence, where nothing is left out by a bracket or an ellipsis.
+/// Returns the calls within sentences, except those shortened by a bracket or an ellipsis.
 fn mentioned(document: &Document) -> Vec<Vec<String>> {
     let prose = document.prose();
-    // Between each odd and each even tick.
+    // The text between each odd and each even backtick.
     let code = prose.split('`').skip(1).step_by(2).map(|code| code.replace('\n', " "));
     let code =
         code.filter(|code| code.starts_with("turnbridge ") && !code.contains(['…', '[', '|']));
@@ -51,7 +51,7 @@ fn is_help(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
 }
 
-/// Who speaks of a command may leave out what it is called with.
+/// Returns whether the error is acceptable: a sentence may omit a command's arguments.
 fn is_short(kind: ErrorKind) -> bool {
     let lacks_command = ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     is_help(kind) || kind == ErrorKind::MissingRequiredArgument || kind == lacks_command

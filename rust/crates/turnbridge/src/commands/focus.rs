@@ -1,4 +1,4 @@
-//! `turnbridge focus`: to the pane of a session, or to a new one that resumes it.
+//! `turnbridge focus`: goes to the pane of a session, or resumes it in a new one.
 
 use anyhow::Result;
 use clap::Args;

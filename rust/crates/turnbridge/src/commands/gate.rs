@@ -1,4 +1,4 @@
-//! `turnbridge gate`: whether a turn may end unspoken, and why.
+//! `turnbridge gate`: shows or sets whether a turn may end unspoken, and why.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -75,7 +75,8 @@ fn status(place: &Place) -> Result<()> {
     print(if place.json { explanation.json() } else { explanation.summary() })
 }
 
-/// Says what holds now, which may be something else: another switch, the sandbox.
+/// Switches the gate. It then prints the effective state, which another switch or the sandbox may
+/// decide.
 fn switch(enabled: bool) -> Result<()> {
     config::set("gate", "enabled", Some(enabled.into()))?;
     status(&Place::default())

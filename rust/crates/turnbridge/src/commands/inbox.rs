@@ -1,4 +1,4 @@
-//! `turnbridge inbox`: replies on their way to an agent, and what came of those of the last week.
+//! `turnbridge inbox`: shows waiting and running replies, and the results of the last week.
 
 use std::io::Write;
 
@@ -101,7 +101,7 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
     Ok(())
 }
 
-/// Enough to know it again.
+/// Returns the start of the text, which suffices to recognise it.
 fn beginning(text: &str) -> String {
     one_line(text).chars().take(40).collect::<String>().trim_end().to_owned()
 }

@@ -1,4 +1,4 @@
-//! `turnbridge logs`: what happened, for people.
+//! `turnbridge logs`: prints the logs for users.
 
 use std::io::Write;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `turnbridge man`: manual pages, made from what `--help` says.
+//! `turnbridge man`: manual pages, generated from the texts of `--help`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ fn page(command: &clap::Command) -> Result<Vec<u8>> {
     Ok(page)
 }
 
-/// `turnbridge.1`, `turnbridge-hooks.1`, `turnbridge-hooks-apply.1`.
+/// Writes `turnbridge.1`, `turnbridge-hooks.1`, `turnbridge-hooks-apply.1`.
 fn write_pages(command: &clap::Command, folder: &std::path::Path) -> Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let path = folder.join(format!("{name}.1"));

@@ -1,8 +1,8 @@
 //! `turnbridge mcp`: the voice as a tool for agents, over stdio.
 //!
 //! Claude runs MCP servers outside its sandbox, where sound works. One line is one message, and
-//! stdout carries nothing else. Whatever a line holds, the server goes on to the next. A speech
-//! that has begun belongs to the player and goes on when the server has ended.
+//! stdout contains nothing else. An invalid line never ends the server. A started speech belongs to
+//! the player process and continues after the server's end.
 
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ use crate::output;
 pub struct Arguments {}
 
 pub fn run(_: &Arguments) -> Result<()> {
-    // A project must not choose the programs that speak.
+    // A project must not select the programs that speak.
     agent_environment::adopt(Scope::Server);
     let mut input = io::stdin().lock();
     loop {
@@ -39,7 +39,7 @@ pub fn run(_: &Arguments) -> Result<()> {
     }
 }
 
-/// The config is read anew each time: who mutes is not to be spoken to a second later.
+/// Speaks a text. It reads the config each time, so that muting takes effect immediately.
 fn speak(text: &str) -> ToolResult {
     match speech::speak(text, &config::read_or_default().voice) {
         Ok(_) => ToolResult::well("Speaking."),
@@ -55,7 +55,7 @@ fn speak(text: &str) -> ToolResult {
     }
 }
 
-/// The model is told that it need not try again, or it would.
+/// Returns an error that also tells the model not to retry.
 fn cannot(why: &str) -> ToolResult {
     ToolResult::badly(&format!("This machine cannot speak: {why}. The turn may end without it."))
 }

@@ -148,7 +148,7 @@ fn print_version(as_json: bool) -> Result<()> {
     }
 }
 
-/// X35.
+/// X35: runs the set-up in a terminal, or prints the help.
 fn alone() -> Result<()> {
     if std::io::stdin().is_terminal() && output::is_terminal() {
         return setup::run(setup::Arguments::default());

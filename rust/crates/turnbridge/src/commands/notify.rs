@@ -1,4 +1,4 @@
-//! `turnbridge notify`: an agent's own report of a finished turn.
+//! `turnbridge notify`: queues the notice for an agent's own report of a finished turn.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::hinted;
 
-/// Codex itself hands over 128 KiB at most.
+/// The limit of a report. Codex itself passes at most 128 KiB.
 const LONGEST_REPORT: u64 = 64 << 20;
 
 /// Queue the notice of a finished turn
@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         (ReportingTool::Codex, None) => {
             check_stdin("Codex calls it and hands over the report; see docs/codex.md")?;
             let mut report = Vec::new();
-            // What cannot be read, or is too long, is no report; that is said in the log.
+            // An unreadable or too long text is an invalid report, which the log records.
             let _ = std::io::stdin().lock().take(LONGEST_REPORT).read_to_end(&mut report);
             turnbridge_hooks::codex_report(&report);
         }

@@ -1,4 +1,4 @@
-//! `turnbridge outbox`: notices that have not arrived yet.
+//! `turnbridge outbox`: shows, retries or drops notices that have not arrived yet.
 
 use std::io::Write;
 
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// One at a time, oldest first.
+/// Reads the entries one at a time, oldest first.
 fn entries(paths: &StatePaths) -> Result<impl Iterator<Item = Entry>> {
     let folder = paths.outbox_dir();
     outbox::oldest_first(paths).with_context(|| format!("could not read `{}`", folder.display()))

@@ -1,4 +1,4 @@
-//! `turnbridge routes`: which session a Slack thread belongs to.
+//! `turnbridge routes`: shows which session a Slack thread belongs to.
 
 use std::io::Write;
 use std::time::Duration;

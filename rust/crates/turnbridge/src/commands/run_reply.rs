@@ -1,5 +1,5 @@
-//! `turnbridge run-reply ID`: what the daemon starts for each reply. It lives on when the daemon is
-//! stopped or replaced, and the agent lives on when it is killed itself.
+//! `turnbridge run-reply ID`: the process that the daemon starts for each reply. It survives the
+//! daemon's stop, and the agent survives its kill.
 
 use anyhow::Result;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `turnbridge service`: the daemon under launchd, systemd or the Task Scheduler.
+//! `turnbridge service`: runs the daemon under launchd, systemd or the Task Scheduler.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -1,5 +1,5 @@
-//! `turnbridge sessions`: what every session is doing. Needs no daemon: what hooks cannot tell is
-//! looked up on the spot, and turns that a killed hook has left are written down.
+//! `turnbridge sessions`: shows the state of every session. It needs no daemon: it checks itself
+//! for changes that no hook reports, and records the turns that a killed hook left.
 
 use std::io::Write;
 
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let of_each = arguments.format_each.as_deref().map(Template::<OfEach>::parse).transpose()?;
     let recovered = recovery::recover(&paths);
     if recovered.has_notice {
-        // Whoever delivers says what is wrong.
+        // The deliverer reports its errors itself.
         let _ = companion::wake(&paths);
     }
     let mut out = output::stdout();
@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let shown: Vec<_> = sessions.iter().filter(|session| arguments.shows(session)).collect();
     let look = table::Look::of_stdout();
-    // Dots have colours; every other cell has been made visible.
+    // The dots contain colour codes; every other cell was escaped.
     let mut raw = output::raw_stdout();
     if let Some(template) = of_all {
         writeln!(raw, "{}", format::of_all(&template, &shown, look.color))?;
@@ -104,7 +104,7 @@ impl Arguments {
         self.all || session.state() != State::Stopped
     }
 
-    /// The sessions that may be shown, and how many there are besides them.
+    /// Returns the sessions to show, and the number of the others.
     fn sessions(&self, paths: &StatePaths, now: Timestamp) -> Result<(Vec<Session>, usize)> {
         if self.all {
             return Ok((all_sessions(paths, now)?, 0));

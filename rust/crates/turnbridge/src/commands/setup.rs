@@ -1,4 +1,4 @@
-//! `turnbridge setup`, and `turnbridge` alone in a terminal (X35).
+//! `turnbridge setup`, also run by `turnbridge` alone in a terminal (X35).
 
 use std::io::Write;
 

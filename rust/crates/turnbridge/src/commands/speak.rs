@@ -1,4 +1,4 @@
-//! `turnbridge speak`: reads a text aloud, or into a file.
+//! `turnbridge speak`: reads a text aloud, or writes it as speech into a file.
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::config::{self, check_voice_name};
 use crate::failure::{hinted, note};
 use crate::output;
 
-/// More is no speech.
+/// The limit of the input.
 const LONGEST_INPUT: u64 = 16 << 20;
 
 /// Read a text aloud, as a person would read Markdown
@@ -83,7 +83,7 @@ impl Arguments {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The player's: whoever started it has looked into the config.
+    /// Returns the player's options. The process that started it has read the config.
     fn given_manner(&self) -> Manner {
         Manner {
             japanese: self.voice_ja.clone(),
@@ -92,7 +92,7 @@ impl Arguments {
         }
     }
 
-    /// What is given here wins over the config.
+    /// Returns the voice: options override the config.
     fn chosen_voice(&self) -> config::Voice {
         let config::Voice { mute, rate, en, ja } = config::read_or_default().voice;
         let given = || self.voice.clone();
@@ -113,7 +113,7 @@ impl Arguments {
         }
     }
 
-    /// A file is not heard, so it is written even when muted.
+    /// Writes a file, even when muted, because it makes no sound.
     fn write(&self, markdown: &str, path: &Path) -> Result<()> {
         let Some(speech) = speech::write(markdown, || self.chosen_voice(), path)? else {
             note(&Silence::NothingToSay.reason());

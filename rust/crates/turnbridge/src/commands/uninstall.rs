@@ -1,5 +1,5 @@
-//! `turnbridge uninstall`: undoes what set-up did. Each step is tried, whatever became of the one
-//! before; what is kept of your files is deleted only when they have been given back.
+//! `turnbridge uninstall`: reverts the set-up. It tries each step, whether or not the one before
+//! succeeded. It deletes the backups of the user's files only after it has restored the files.
 
 use std::path::PathBuf;
 

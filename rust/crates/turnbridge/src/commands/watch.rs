@@ -1,4 +1,4 @@
-//! `turnbridge watch`: all sessions, live, on the terminal; with `--json`, for other programs.
+//! `turnbridge watch`: shows all sessions live on the terminal; with `--json`, for other programs.
 
 use anyhow::Result;
 use clap::Args;

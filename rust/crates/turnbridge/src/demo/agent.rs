@@ -1,5 +1,5 @@
-//! An agent as its hooks see it: a process that lives, and tells them of its events with the payloads
-//! of Claude Code or Codex.
+//! An agent as its hooks see it: a live process that sends events with the payloads of Claude Code
+//! or Codex.
 
 use std::fs;
 use std::io::Write;
@@ -15,7 +15,7 @@ use turnbridge_store::clock;
 use super::home;
 use super::part::Part;
 
-/// What Claude says of how it was started.
+/// The start mode that Claude reports to its hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seat {
     Terminal,
@@ -76,12 +76,12 @@ impl DemoAgent {
         self.tell("Stop", more)
     }
 
-    /// Codex has no event for it.
+    /// Ends the turn with an error. Codex has no event for it.
     pub fn fail(&self, error: &str, text: &str) -> Result<()> {
         self.tell("StopFailure", json!({ "error": error, "last_assistant_message": text }))
     }
 
-    /// Esc. Claude has no event for it, but a line in its transcript.
+    /// Ends the turn by Esc. Claude has no event for it, only a line in its transcript.
     pub fn be_interrupted(&self) -> Result<()> {
         let event = HookEventName::Interrupt;
         if !event.calls(self.agent).is_empty() {
@@ -110,7 +110,7 @@ impl DemoAgent {
         json!({ "tool_name": tool_name, "tool_input": input, "tool_use_id": id })
     }
 
-    /// Calls the hook as `hooks/hooks.json` and `hooks/codex.json` have it, and waits for its end.
+    /// Calls the hook as `hooks/hooks.json` and `hooks/codex.json` do, and waits for its end.
     fn tell(&self, event: &str, more: Value) -> Result<()> {
         let mut payload = json!({
             "session_id": self.session_id,
@@ -119,7 +119,7 @@ impl DemoAgent {
             "permission_mode": "default",
             "hook_event_name": event,
         });
-        // Every turn has an id of its own, and every process its turns.
+        // The turn ids are unique within the process, and across processes.
         let turn = format!("00000000-0000-4000-8000-{:06x}{:06x}", std::process::id(), self.turns);
         payload[self.agent.turn_id_field().as_str()] = json!(turn);
         payload["model"] = json!(Part::of(self.agent).model);
@@ -127,7 +127,7 @@ impl DemoAgent {
             members.extend(more);
         }
         let calls = HookEventName::parse(event, self.agent).map(|name| name.calls(self.agent));
-        // What comes second tells people, and a demo tells nobody.
+        // The second hook sends notices, which a demo does not.
         let call = calls.and_then(<[_]>::first).context("the agent has no such event")?;
         let name = call.program.as_str();
         let mut command = Command::new(home::program(name)?);
@@ -136,7 +136,7 @@ impl DemoAgent {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A hook that has ended early has its reasons, and a log.
+            // A hook may end early, and then has logged why.
             let _ = stdin.write_all(payload.to_string().as_bytes());
         }
         child.wait().with_context(|| format!("could not wait for `{name}`"))?;

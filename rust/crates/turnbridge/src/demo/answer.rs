@@ -1,5 +1,5 @@
-//! The agent that answers replies: this program, called by the name of an agent within a demo. The
-//! runner calls it as it calls the real ones (`resume`), and so that is all it understands.
+//! The agent that answers replies: this executable, started under the name of an agent within a
+//! demo. It accepts only the arguments with which the runner calls the real agents (`resume`).
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -18,13 +18,13 @@ use super::{home, takeover};
 use crate::failure::{Silent, hinted};
 use crate::output;
 
-/// So that one sees it work.
+/// The length of an answer's turn, so that the user sees it work.
 const THOUGHT: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);
 
 static IS_STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Which agent this process is to be. `None`: it is itself, as everywhere but in a demo.
+/// Returns the agent that this process plays, or `None` outside a demo.
 pub fn part() -> Option<Agent> {
     std::env::var_os(home::VARIABLE).filter(|folder| !folder.is_empty())?;
     let called = std::env::args_os().next()?;
@@ -58,7 +58,7 @@ pub fn run(agent: Agent) -> Result<()> {
     demo_agent.end_call("Bash", &input)?;
     let answer = answer(agent, &prompt);
     demo_agent.answer(&answer)?;
-    // Where all that is done in a session counts as one process, its terminal still is that process.
+    // If all events of a session share one run, its terminal still carries that run.
     match agent.life_sign() {
         LifeSign::Process => demo_agent.end()?,
         LifeSign::WriterLock => {}
@@ -69,11 +69,11 @@ pub fn run(agent: Agent) -> Result<()> {
 
 struct Order {
     session_id: String,
-    /// `None`: it stands in standard input.
+    /// The prompt, or `None` if it is in standard input.
     prompt: Option<String>,
 }
 
-/// `claude … -r ID PROMPT`, `claude … -r ID -p`, `codex exec … resume ID -`.
+/// Parses `claude … -r ID PROMPT`, `claude … -r ID -p`, `codex exec … resume ID -`.
 fn read_order(agent: Agent, arguments: &[OsString]) -> Option<Order> {
     let part = Part::of(agent);
     let position = arguments.iter().position(|argument| argument == part.resume_word)?;
@@ -82,7 +82,7 @@ fn read_order(agent: Agent, arguments: &[OsString]) -> Option<Order> {
     Some(Order { session_id: session_id.to_str()?.to_owned(), prompt })
 }
 
-/// A while, unless it is told to stop.
+/// Waits a moment, or returns an error when it is stopped.
 fn think(demo_agent: &DemoAgent) -> Result<()> {
     let until = Instant::now() + THOUGHT;
     while Instant::now() < until {

@@ -1,5 +1,5 @@
-//! The home of a demo: a folder with everything in it, and an environment that leads nowhere else.
-//! Of the user's own, what is named here is passed on, and nothing besides.
+//! The home of a demo: a folder with all its files, and an environment that points nowhere else.
+//! Only the variables named here are inherited from the user.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -17,10 +17,11 @@ use turnbridge_system::replies::runner::agent::in_its_own_group;
 use crate::config;
 use crate::failure::hinted;
 
-/// Set for whatever runs in a demo: the folder of our own programs.
+/// The environment variable that marks a demo's processes: the folder of Turnbridge's executables.
 pub const VARIABLE: &str = "TURNBRIDGE_DEMO";
 
-/// Where programs are, and how they speak; Windows starts hardly any without its own.
+/// The inherited variables: search path and language. Windows starts hardly any program without its
+/// own ones.
 const INHERITED: [&str; 12] = [
     "PATH",
     "LANG",
@@ -36,7 +37,7 @@ const INHERITED: [&str; 12] = [
     "ComSpec",
 ];
 
-/// A hook that was started just before the end may still write.
+/// The number of removal attempts: a hook started just before the end may still write.
 const REMOVALS: u32 = 20;
 const BETWEEN_REMOVALS: Duration = Duration::from_millis(100);
 
@@ -47,7 +48,7 @@ pub struct DemoHome {
 }
 
 impl DemoHome {
-    /// In a new folder that goes with it.
+    /// Creates a home in a new temporary folder, which is removed with it.
     pub fn temporary() -> Result<DemoHome> {
         let number = random::hex::<8>().ok().context("the system has no random numbers")?;
         let name = format!("turnbridge-demo-{number}");
@@ -56,7 +57,7 @@ impl DemoHome {
         DemoHome::furnish(&root, false)
     }
 
-    /// In the user's folder, which stays.
+    /// Creates a home in the user's folder, which stays.
     pub fn kept(folder: &Path) -> Result<DemoHome> {
         match create_private(folder) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -74,7 +75,7 @@ impl DemoHome {
         let own = std::env::current_exe().context("could not find this program's own path")?;
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
         let programs = own.parent().unwrap_or(Path::new("")).to_owned();
-        // From here on it is removed, whatever fails.
+        // From here on the folder is removed on every error.
         let home = DemoHome { root, programs, is_kept };
         let folders = home.folders();
         for folder in folders.iter().map(|(_, folder)| folder).chain([&home.root.join("bin")]) {
@@ -98,12 +99,13 @@ impl DemoHome {
         StatePaths::below(&self.root.join("state").join("turnbridge"))
     }
 
-    /// The folder of a session.
+    /// Returns the folder of a session.
     pub fn project(&self, name: &str) -> PathBuf {
         self.root.join("work").join(name)
     }
 
-    /// A call of `turnbridge` that knows no other home. What ends us by a key does not end it.
+    /// Returns a call of `turnbridge` that knows no other home. A key that ends this process does
+    /// not end it.
     pub fn command(&self, arguments: &[&str]) -> Result<Command> {
         let own = std::env::current_exe().context("could not find this program's own path")?;
         let mut command = Command::new(own);
@@ -136,13 +138,13 @@ impl DemoHome {
         ]
     }
 
-    /// The program that is taken for the agent's.
+    /// Returns the path of the program that replaces the agent's.
     fn launcher(&self, agent: Agent) -> PathBuf {
         let name = format!("{agent}{}", std::env::consts::EXE_SUFFIX);
         self.root.join("bin").join(name)
     }
 
-    /// No Slack; the language is the user's.
+    /// Returns the config: no Slack, and the user's language.
     fn config(&self) -> String {
         let mut document = DocumentMut::new();
         if let Some(language) = config::read_or_default().language {
@@ -191,13 +193,14 @@ fn put(program: &Path, launcher: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(program, launcher)
 }
 
-/// A link would need a right there that few users have.
+/// Copies the executable: a link needs a privilege that few users have here.
 #[cfg(not(unix))]
 fn put(program: &Path, launcher: &Path) -> std::io::Result<()> {
     fs::copy(program, launcher).map(drop)
 }
 
-/// One of our programs, as seen from within a demo, where this one may be a copy elsewhere.
+/// Returns the path of a Turnbridge executable within a demo, where this one may be a copy
+/// elsewhere.
 pub fn program(name: &str) -> Result<PathBuf> {
     let folder = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty());
     let folder = folder.context("this is no demo")?;

@@ -1,5 +1,5 @@
-//! What `turnbridge demo` is made of: a home that nobody lives in, and agents that only play. What
-//! they play goes through the real hooks, so that all behind those is as it is with real agents.
+//! The parts of `turnbridge demo`: a temporary home, and agents that play scenes. The scenes go
+//! through the real hooks, so that everything behind the hooks works as with real agents.
 
 mod agent;
 pub mod answer;

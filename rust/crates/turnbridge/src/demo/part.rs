@@ -1,4 +1,4 @@
-//! What an agent that plays must say as the real one does: the part that it has in the demo.
+//! The details by which a playing agent looks like the real one.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ pub struct Part {
     pub call_id_prefix: &'static str,
     /// The tool that asks the user.
     pub question_tool: &'static str,
-    /// The argument before the id of the session that is to go on.
+    /// The argument before the id of the session to resume.
     pub resume_word: &'static str,
-    /// The argument that says that the prompt stands in standard input.
+    /// The argument which means that the prompt is in standard input.
     pub stdin_word: &'static str,
 }
 
@@ -42,7 +42,7 @@ impl Part {
         }
     }
 
-    /// The folder of the agent's own records of its sessions.
+    /// Returns the folder of the agent's own session records.
     pub fn records(&self) -> Option<PathBuf> {
         match self.agent {
             Agent::Claude => claude_config_dir().map(|home| home.join("projects").join("demo")),
@@ -50,7 +50,7 @@ impl Part {
         }
     }
 
-    /// What the agent's hooks find in their environment.
+    /// Returns the environment of the agent's hooks.
     pub fn environment(&self, seat: Seat, cwd: &Path) -> Vec<(&'static str, OsString)> {
         match self.agent {
             Agent::Claude => {

@@ -1,4 +1,5 @@
-//! Plays one scene until its standard input ends, which it does with the demo, however that ends.
+//! Plays one scene until its standard input ends, which happens when the demo ends for whatever
+//! reason.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -13,13 +14,13 @@ use super::part::Part;
 use super::scenes::{Scene, Step};
 use super::takeover;
 
-/// How often it is asked whether somebody else has the session now.
+/// The poll interval for a takeover of the session.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Between one step and the next.
+/// The pause between two steps.
 const BREATH: Duration = Duration::from_millis(400);
 
-/// Why it plays no longer.
+/// The reason why a scene ends.
 enum Curtain {
     Ended,
     TakenOver,
@@ -47,7 +48,7 @@ pub fn play(scene: &Scene) -> Result<()> {
     }
 }
 
-/// Says nothing, and hangs up when standard input ends.
+/// Returns a channel without messages, which closes when standard input ends.
 fn listen() -> Result<Receiver<()>> {
     let (sender, ended) = channel();
     let wait = move || {
@@ -145,7 +146,7 @@ impl Player<'_> {
         }
     }
 
-    /// Stays alive, with nothing to do.
+    /// Stays alive without further steps.
     fn leave(&self) -> Result<()> {
         if self.is_in_turn {
             self.demo_agent

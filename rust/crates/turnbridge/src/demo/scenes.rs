@@ -1,14 +1,14 @@
-//! What is played: a few sessions of both agents. Each has turns behind it, then plays the rest over
-//! and over. Together they show every state within some seconds.
+//! The scenes: a few sessions of both agents. Each has past turns, then repeats the rest. Together
+//! they show every state within some seconds.
 
 use turnbridge_core::ids::Agent;
 
 pub struct Scene {
-    /// The name of its folder too.
+    /// The name of the project and of its folder.
     pub project: &'static str,
     pub agent: Agent,
     pub session_id: &'static str,
-    /// Without a pause, before anybody looks.
+    /// The steps without pauses, before the user looks.
     pub before: &'static [Step],
     pub again: &'static [Step],
 }
@@ -16,18 +16,18 @@ pub struct Scene {
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
     Prompt(&'static str),
-    /// A command that runs for so many tenths of a second.
+    /// A command that runs for this many tenths of a second.
     Run(&'static str, u64),
-    /// A command that may not run before the user has agreed, which they do after so many seconds.
+    /// A command that needs the user's approval, which comes after this many seconds.
     Permission(&'static str, u64),
-    /// A question to the user, open for so many seconds.
+    /// A question to the user, open for this many seconds.
     Question(&'static str, u64),
     Answer(&'static str),
-    /// A refusal of the API.
+    /// An error of the API.
     Fail,
     /// The user presses Esc.
     Interrupt,
-    /// Nothing, for so many seconds.
+    /// A pause of this many seconds.
     Rest(u64),
 }
 
@@ -181,10 +181,10 @@ mod tests {
             let before = &SCENES[..number];
             assert!(before.iter().all(|other| other.session_id != scene.session_id));
             assert_eq!(find(scene.project).unwrap().session_id, scene.session_id);
-            // Codex has no hook for it.
+            // Codex has no hook for an error.
             let fails = scene.again.iter().any(|step| matches!(step, Fail));
             assert!(!fails || scene.agent == Agent::Claude);
-            // Or it would call hooks without end.
+            // Without a pause it would call hooks without end.
             assert!(scene.again.iter().any(|step| matches!(step, Rest(1..))));
         }
     }

@@ -1,5 +1,5 @@
-//! Who plays a session: its own agent, until somebody has answered it on the board. From then on the
-//! agent that answers has it alone; the first has only to be alive, as an open terminal is.
+//! The takeover of a session: its own agent plays it until the user answers it on the board. From
+//! then on the answering agent plays it alone; the first only stays alive, like an open terminal.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use turnbridge_store::paths::home_dir;
 
-/// The player looks ten times a second, and may be in the middle of a hook.
+/// The timeout. The player polls ten times a second, and may be in the middle of a hook.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -16,7 +16,7 @@ fn mark(session_id: &str, ending: &str) -> Option<PathBuf> {
 }
 
 fn make(session_id: &str, ending: &str) {
-    // Without it both play, which is a worse show and no more.
+    // Without the file both agents play, which only looks worse.
     let _ = mark(session_id, ending).map(|path| fs::write(path, ""));
 }
 
@@ -24,7 +24,7 @@ fn is_there(session_id: &str, ending: &str) -> bool {
     mark(session_id, ending).is_some_and(|path| path.exists())
 }
 
-/// By the one that answers; comes back when the other has left the stage.
+/// Takes the session over; called by the answering agent. Returns when the first one has stopped.
 pub fn take(session_id: &str) {
     make(session_id, "taken");
     let deadline = Instant::now() + PATIENCE;

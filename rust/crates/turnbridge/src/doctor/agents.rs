@@ -1,4 +1,4 @@
-//! The agents themselves: found, and new enough for what Turnbridge asks of them.
+//! Checks the agents: each is found, and new enough for Turnbridge.
 
 use turnbridge_core::ids::Agent;
 use turnbridge_system::programs::FIRST_WITH_ARGS;
@@ -6,11 +6,12 @@ use turnbridge_system::programs::FIRST_WITH_ARGS;
 use super::finding::{Area, Finding, told};
 use super::scene::{AgentProgram, Scene};
 
-/// The first Claude Code whose Stop hook is told the answer.
+/// The first Claude Code whose Stop hook receives the answer.
 const FIRST_WITH_ANSWER: [u32; 3] = [2, 1, 47];
-/// The oldest Codex with everything that Turnbridge uses: its rollouts say who has started a turn.
+/// The oldest Codex with everything that Turnbridge uses: its rollouts contain the starter of a
+/// turn.
 const OLDEST_CODEX: [u32; 3] = [0, 162, 0];
-/// What else older ones lack: the version that brought it, and what is missing before.
+/// The gaps of older versions: the version that filled each, and the consequence before it.
 const BROUGHT_BY_CODEX: [([u32; 3], &str); 3] = [
     (
         [0, 149, 0],
@@ -79,7 +80,7 @@ fn general(agent: Agent, program: &AgentProgram) -> Vec<Finding> {
     };
     let (title, name) = (agent.product_name(), agent.as_str());
     vec![match program {
-        // Few people have both.
+        // Few users have both agents.
         AgentProgram::Absent => Finding::ok(Area::Agents, absent, format!("no {title}")),
         AgentProgram::Found { path, version } => {
             let what = format!("{title} {} (`{}`)", dotted(*version), path.display());

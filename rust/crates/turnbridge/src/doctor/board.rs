@@ -1,16 +1,16 @@
-//! The board of the running daemon.
+//! Checks the board of the running daemon.
 
 use turnbridge_system::daemon_control;
 
 use super::finding::{Area, Finding, told};
 use super::scene::Scene;
 
-/// Tells of a board that is not served, and of another program with its port at the other loopback
+/// Reports a board that is not served, and another program with its port at the other loopback
 /// address.
 pub fn check(scene: &Scene) -> Vec<Finding> {
     let Some(paths) = &scene.paths else { return Vec::new() };
     let status = daemon_control::read_status(paths).filter(|_| daemon_control::is_running(paths));
-    // Of a suspended one nothing else is to be said.
+    // A suspended daemon gets no other finding.
     let status = status.filter(|status| !daemon_control::is_suspended(status));
     let not_served = status.and_then(|status| daemon_control::not_served(&status.board?));
     if let Some((what, fix)) = not_served {

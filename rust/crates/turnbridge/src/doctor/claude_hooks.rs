@@ -1,6 +1,6 @@
-//! Whether Claude Code calls us: by the plugin, by `settings.json`, by both or by neither; and when
-//! it last did. Sessions keep their last event, so that the last call is known without any hook
-//! writing more than it does.
+//! Checks whether Claude Code calls Turnbridge: by the plugin, by `settings.json`, by both or by
+//! neither; and when it last did. Sessions store their last event, so that the last call is known
+//! without extra writes in hooks.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,12 +24,12 @@ struct Facts {
     settings_path: PathBuf,
     settings: Settings,
     plugins: Vec<Plugin>,
-    /// The file whose `disableAllHooks` holds.
+    /// The file whose `disableAllHooks` is in force.
     off_in: Option<PathBuf>,
     managed_only_in: Option<PathBuf>,
-    /// When each event was last seen, the newest first. `None`: nothing can be known of it.
+    /// When each event was last seen, the newest first. `None` if that cannot be known.
     seen: Option<Vec<(HookEventName, Timestamp)>>,
-    /// `--plugin-dir` has loaded us lately.
+    /// `--plugin-dir` has loaded the plugin recently.
     is_plugin_dir_seen: bool,
 }
 
@@ -169,7 +169,7 @@ fn unregistered(facts: &Facts) -> Option<Finding> {
         return Some(Finding::ok(Area::Hooks, "hooks", what));
     }
     if facts.plugins.iter().any(|plugin| plugin.is_enabled) {
-        // That it is not installed has been said.
+        // Another finding reports that it is not installed.
         return None;
     }
     let why =

@@ -1,4 +1,5 @@
-//! What Claude Code's `settings.json` calls of ours, and whether that is this Turnbridge.
+//! Checks the Turnbridge calls in Claude Code's `settings.json`, and whether they call this
+//! Turnbridge.
 
 use std::path::Path;
 
@@ -16,17 +17,17 @@ pub enum Settings {
     Invalid(String),
     NotRegistered,
     Registered,
-    /// Some of it calls something else than this Turnbridge would register.
+    /// Some calls differ from those that this Turnbridge would register.
     Outdated {
         gate: StopGate,
-        /// Programs that are named, are not this Turnbridge's, and do not exist.
+        /// Named programs that are not this Turnbridge's and do not exist.
         gone: Vec<String>,
-        /// Those that exist, with their version.
+        /// Named programs that exist, with their version.
         others: Vec<(String, Option<String>)>,
     },
 }
 
-/// `claude` is the version of the installed one.
+/// Reads the settings. `claude` is the version of the installed Claude Code.
 pub fn look(path: &Path, claude: Option<[u32; 3]>) -> Settings {
     let text = match read_text(path) {
         Ok(text) => text.unwrap_or_default(),
@@ -39,7 +40,7 @@ pub fn look(path: &Path, claude: Option<[u32; 3]>) -> Settings {
     let gate = gate_of(&calls);
     let [status, stop_gate, notify] = ["status", "stop-gate", "notify"]
         .map(|name| own_path(&format!("turnbridge-{name}")).to_string_lossy().into_owned());
-    // A new Claude Code knows command lines too.
+    // A new Claude Code accepts command lines too.
     let forms: &[Form] = match claude {
         Some(version) if version < FIRST_WITH_ARGS => &[Form::Shell],
         _ => &[Form::Exec, Form::Shell],
@@ -77,7 +78,7 @@ pub fn look(path: &Path, claude: Option<[u32; 3]>) -> Settings {
     Settings::Outdated { gate, gone, others: others.collect() }
 }
 
-/// As the user has it: a registration is brought up to date, not changed.
+/// Returns the user's current choice: a repair updates a registration and does not change it.
 fn gate_of(calls: &[OwnCall]) -> StopGate {
     let mut gates = calls.iter().filter(|call| call.is_stop_gate());
     if gates.next().is_some_and(|call| !call.has_no_gate()) { StopGate::On } else { StopGate::Off }

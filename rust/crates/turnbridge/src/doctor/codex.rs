@@ -1,5 +1,5 @@
-//! Codex: whether it calls us when a turn has ended (`notify`), whether it runs our plugin's hooks,
-//! which it does only when the user trusts them, and whether its rollouts can be read.
+//! Checks Codex: whether it calls Turnbridge after a turn (`notify`), whether it runs the plugin's
+//! hooks, which needs the user's trust, and whether its rollouts are readable.
 
 use std::path::{Path, PathBuf};
 
@@ -18,9 +18,9 @@ struct Facts {
     config: PathBuf,
     notify: Result<Status, String>,
     plugins: Vec<CodexPlugin>,
-    /// Folders of Codex in the config that are not there.
+    /// Codex homes in the config that do not exist.
     missing_homes: Vec<PathBuf>,
-    /// Folders of rollouts, each with what is in the way.
+    /// Folders of rollouts, each with its error.
     unreadable: Vec<(PathBuf, String)>,
 }
 
@@ -56,7 +56,7 @@ fn plugins(home: &Path, config: &str) -> Vec<CodexPlugin> {
     )
 }
 
-/// The same, with Codex's own word on which of their hooks it runs.
+/// Returns the plugins with Codex's own list of the hooks that it runs.
 fn asked(scene: &Scene, plugins: Vec<CodexPlugin>) -> Vec<CodexPlugin> {
     let AgentProgram::Found { path, .. } = &scene.codex else { return plugins };
     if !plugins.iter().any(|plugin| plugin.is_enabled && plugin.has_executables) {
@@ -298,7 +298,7 @@ mod tests {
         let others = Ok(vec![hook("other@m", Fate::Runs)]);
         check(told(others), &["codex-notify", "codex-hooks-unknown"]);
         check(told(Err("late".to_owned())), &["codex-notify", "codex-hooks-unasked"]);
-        // What the config tells is said all the same.
+        // The findings from the config appear all the same.
         let untrusted = CodexPlugin { untrusted: 2, ..plugin() }.told_by(&Err("late".to_owned()));
         check(
             Facts { plugins: vec![untrusted], ..healthy() },

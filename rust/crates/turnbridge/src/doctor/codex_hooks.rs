@@ -1,6 +1,6 @@
-//! What Codex itself says of our hooks: `hooks/list`, asked of its app server. That is started for this
-//! question alone, as a child on its standard streams; it is no background server, and ends with them
-//! (Codex 0.169).
+//! Queries Codex for Turnbridge's hooks: `hooks/list` of its app server. The server is started for
+//! this query alone, as a child on its standard streams; it is no background server, and ends with
+//! them (Codex 0.169).
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// It answers within half a second.
+/// The timeout. Codex responds within half a second.
 const PATIENCE: Duration = Duration::from_secs(8);
 const TO_END: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(10);
 
-/// Nobody listens at the port of the discard service.
+/// The port of the discard service, where no process listens.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
-/// The id of the question.
+/// The id of the request.
 const LIST: u64 = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,18 +33,18 @@ pub struct Listed {
 pub enum Fate {
     Runs,
     Untrusted,
-    /// It was changed since the user has trusted it.
+    /// The hook was changed after the user trusted it.
     Changed,
     /// The user has switched it off.
     Off,
 }
 
-/// All hooks that Codex knows, of whomever. An error says in words why it is not known.
+/// Returns all hooks that Codex knows, including other programs'. The error is a text.
 pub fn list(program: &Path, folder: &Path) -> Result<Vec<Listed>, String> {
     let mut command = Command::new(program);
     command.arg("app-server").current_dir(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // It would look for news at GitHub and chatgpt.com, and the answer needs nobody.
+    // Blocks the server's requests to GitHub and chatgpt.com: the response needs no network.
     for variable in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env(variable, NOWHERE).env(variable.to_ascii_lowercase(), NOWHERE);
     }
@@ -59,14 +59,14 @@ pub fn list(program: &Path, folder: &Path) -> Result<Vec<Listed>, String> {
     listed(&answer?)
 }
 
-/// The answer to the question. `stdin` is closed at the end, which ends the server.
+/// Sends the request and returns the response. It closes `stdin` at the end, which ends the server.
 fn ask(mut stdin: ChildStdin, stdout: ChildStdout, folder: &Path) -> Result<Value, String> {
     let (sender, answers) = channel();
     std::thread::spawn(move || {
         let lines = BufReader::new(stdout).lines().map_while(Result::ok);
         let mut messages = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
         let answer = messages.find(|message| message["id"] == LIST);
-        // Nobody listens any more when it took too long.
+        // The receiver is gone after a timeout.
         let _ = sender.send(answer);
     });
     let client =
@@ -108,7 +108,8 @@ fn listed(answer: &Value) -> Result<Vec<Listed>, String> {
         .collect())
 }
 
-/// Codex knows `managed`, `trusted`, `modified` and `untrusted`; what is new to us does not count as trusted.
+/// Parses the trust. Codex sends `managed`, `trusted`, `modified` and `untrusted`; an unknown value
+/// counts as untrusted.
 fn fate(hook: &Value) -> Fate {
     let is_off = hook["enabled"].as_bool() == Some(false);
     match hook["trustStatus"].as_str() {

@@ -1,8 +1,8 @@
-//! Our plugin as Codex has it, and which of its hooks the user trusts. Codex keeps both in its
+//! Turnbridge's plugin in Codex, and the user's trust in its hooks. Codex stores both in its
 //! `config.toml`: `[plugins."turnbridge@M"]`, and for each trusted hook
-//! `[hooks.state."turnbridge@M:hooks/codex.json:pre_tool_use:0:0"]` with a hash (seen with 0.166.0).
-//! The hash is Codex's own affair: a hook that was changed since still looks trusted there. Codex itself
-//! knows it (`codex_hooks`).
+//! `[hooks.state."turnbridge@M:hooks/codex.json:pre_tool_use:0:0"]` with a hash (seen with
+//! 0.166.0). The hash is internal to Codex: a hook changed since then still looks trusted there.
+//! Only Codex itself can check it (`codex_hooks`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,26 +20,26 @@ pub struct CodexPlugin {
     pub name: String,
     pub is_enabled: bool,
     pub has_executables: bool,
-    /// How many hooks it has, and how many of them Codex does not run.
+    /// The number of its hooks, and of those that Codex does not run.
     pub hooks: usize,
     pub untrusted: usize,
-    /// How Codex's own word on them was come by.
+    /// The source of these numbers.
     pub word: Word,
 }
 
-/// Whose word it is which hooks Codex runs.
+/// The source of the list of hooks that Codex runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Word {
-    /// Nobody was asked: Codex's config tells of hashes, and not what they are of.
+    /// Codex's config, without a query: it contains hashes, but not of which content.
     Config,
-    /// Codex has said it, and why some do not run.
+    /// Codex's own response, with the reasons why some do not run.
     Codex { changed: usize, off: usize },
-    /// Codex was asked and gave no answer.
+    /// Codex gave no response to the query.
     Unanswered(String),
 }
 
 impl CodexPlugin {
-    /// With what Codex itself has said of its hooks.
+    /// Returns the plugin with Codex's own list of its hooks.
     pub fn told_by(self, hooks: &Result<Vec<Listed>, String>) -> CodexPlugin {
         let hooks = match hooks {
             Ok(hooks) => hooks,
@@ -57,7 +57,7 @@ impl CodexPlugin {
     }
 }
 
-/// `config` is the root of Codex's config.
+/// Finds the plugins. `config` is the root of Codex's config.
 pub fn find(home: &Path, config: &Item) -> Vec<CodexPlugin> {
     let plugins = config.get("plugins").and_then(Item::as_table_like);
     let plugins = plugins.into_iter().flat_map(TableLike::iter);
@@ -86,7 +86,7 @@ fn is_trusted(state: Option<&Item>, key: &str) -> bool {
     entry.is_some_and(|entry| entry.get("trusted_hash").is_some_and(Item::is_str))
 }
 
-/// The newest copy: `plugins/cache/MARKETPLACE/turnbridge/VERSION`.
+/// Returns the newest copy: `plugins/cache/MARKETPLACE/turnbridge/VERSION`.
 fn root(home: &Path, name: &str) -> Option<PathBuf> {
     let (plugin, marketplace) = name.split_once('@')?;
     let folder = home.join("plugins/cache").join(marketplace).join(plugin);
@@ -95,7 +95,7 @@ fn root(home: &Path, name: &str) -> Option<PathBuf> {
     versions.map(|version| version.path()).filter(|path| path.is_dir()).max_by_key(age)
 }
 
-/// By which Codex knows the hooks of a plugin.
+/// Returns the keys by which Codex identifies the hooks of a plugin.
 fn keys(name: &str, root: &Path) -> Vec<String> {
     let manifest = read_json(&root.join(".codex-plugin/plugin.json"));
     let file = manifest["hooks"].as_str().unwrap_or("hooks/hooks.json");

@@ -1,4 +1,4 @@
-//! `config.toml`: whether it can be read, whether it means what it says, and who else can read it.
+//! Checks `config.toml`: whether it is readable and valid, and whether other users can read it.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ struct Facts<'a> {
 pub fn check(scene: &Scene) -> Vec<Finding> {
     let path = turnbridge_config::path().ok();
     match &scene.config {
-        // No home at all: `disk` says so.
+        // Without a home, `disk` reports it.
         Err(_) if path.is_none() && scene.paths.is_none() => Vec::new(),
         Err(bad) => vec![check_config().err().map_or_else(|| invalid(bad), untrusted)],
         Ok(config) => {

@@ -1,5 +1,5 @@
-//! The daemon, and the service that keeps it running. One cause is one finding: where a service
-//! should run it, a daemon that does not run is the service's fault.
+//! Checks the daemon and its service. One cause makes one finding: if a service should run the
+//! daemon, a missing daemon is the service's fault.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::finding::{Area, Finding, Repair, told};
 use super::scene::{OWN_VERSION, Scene};
 use super::service;
 
-/// How long a connection may take that is being made right now.
+/// The timeout for a connection that is being opened.
 const PATIENCE: Duration = Duration::from_secs(4);
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -24,14 +24,14 @@ struct Facts {
     wants_replies: bool,
     /// `features.service_enabled`.
     wants_service: bool,
-    /// `None`: there is none. `Err`: its manager could not be asked.
+    /// The service, or `None` without one. `Err` if its manager could not be queried.
     service: Result<Option<Service>, String>,
 }
 
-/// A service that is installed.
+/// An installed service.
 struct Service {
     definition: PathBuf,
-    /// As this Turnbridge would install it.
+    /// It equals the one that this Turnbridge would install.
     is_current: bool,
     is_running: bool,
     note: Option<String>,
@@ -85,7 +85,7 @@ fn installed(facts: &Facts) -> Option<&Service> {
     facts.service.as_ref().ok()?.as_ref()
 }
 
-/// As whoever runs it does it.
+/// Returns the restart that fits the way the daemon is run.
 fn restart(facts: &Facts) -> (Repair, &'static str) {
     match installed(facts) {
         Some(_) => (Repair::RestartService, "run `turnbridge service restart`"),
@@ -123,7 +123,8 @@ fn of_daemon(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// That its config file is wrong, and that it serves no board, are findings of their own.
+/// Describes a working daemon. A wrong config file and a board that is not served have their own
+/// findings.
 fn what_it_does(status: &DaemonStatus) -> String {
     let is_served = !matches!(status.board, Some(BoardStatus::NotServed { .. }));
     let does = match status.listener(&ChannelName::SLACK) {
@@ -142,7 +143,7 @@ fn what_it_does(status: &DaemonStatus) -> String {
     }
 }
 
-/// Whatever it last said of itself is not so any more.
+/// Reports a suspended daemon, whose last status is stale.
 fn suspended(facts: &Facts, status: &DaemonStatus) -> Finding {
     let what = format!("the daemon (pid {}) was suspended by a signal", status.pid);
     let why = "it does nothing: replies are not heard, notices wait, the board does not answer";
@@ -157,7 +158,7 @@ fn not_running(facts: &Facts) -> Vec<Finding> {
         return vec![Finding::ok(Area::Daemon, "daemon", what)];
     }
     if installed(facts).is_some_and(|service| !service.is_running) {
-        // That is said of the service.
+        // The service has its own finding.
         return Vec::new();
     }
     let (repair, fix) = match installed(facts) {
@@ -168,13 +169,13 @@ fn not_running(facts: &Facts) -> Vec<Finding> {
     vec![Finding::error(Area::Daemon, "daemon-off", told).mended_by(repair)]
 }
 
-/// Why it does not hear, though the config wants it to.
+/// Returns why the daemon receives no replies although the config enables them.
 fn deaf(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
     let why = "replies in Slack are not heard";
     match status.listener(&ChannelName::SLACK)? {
         _ if !facts.wants_replies => None,
         ListenerStatus::Connected { .. } => None,
-        // That is said of Slack, and replies are asked for.
+        // Slack's check reports this, and the daemon polls for replies instead.
         ListenerStatus::Connecting if has_too_many(status) => None,
         ListenerStatus::Connecting => {
             let fix = "`turnbridge logs daemon` says what is in the way";
@@ -199,7 +200,7 @@ fn has_too_many(status: &DaemonStatus) -> bool {
     status.replies(&ChannelName::SLACK).is_some_and(|replies| replies.too_many_listeners)
 }
 
-/// Why what nobody heard cannot be asked for.
+/// Returns why missed replies cannot be polled.
 fn not_asked(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
     let replies = status.replies(&ChannelName::SLACK).filter(|_| facts.wants_replies)?;
     let what = format!("replies cannot be asked for: {}", replies.problem.as_ref()?);

@@ -1,5 +1,5 @@
-//! Where our state lies: that there is a home, that it can be written to, that there is room left,
-//! and that it is nobody else's to read.
+//! Checks the state folder: a home exists, the folder is writable, the disk has space, and other
+//! users cannot read it.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -13,14 +13,14 @@ use super::state_files::{self, StateFiles};
 
 const LITTLE: u64 = 100_000_000;
 const NOTHING: u64 = 10_000_000;
-/// Rotation keeps each log at about a megabyte, and one old one beside it.
+/// The limit of the logs' size. Rotation keeps each at about a megabyte, plus one old one.
 const LARGE_LOGS: u64 = 50_000_000;
 
 struct Facts {
     folder: PathBuf,
-    /// Why nothing can be written there.
+    /// The error of a test write.
     obstacle: Option<String>,
-    /// `None`: the system does not tell.
+    /// The free space, or `None` if the system does not return it.
     free: Option<u64>,
     files: StateFiles,
     untrusted: Vec<Untrusted>,
@@ -31,7 +31,7 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
     let folder = paths.state_dir();
     let untrusted = all_untrusted(paths);
     let mut files = state_files::look(paths);
-    // That others can read what they can write to goes without saying.
+    // A path that others can write to is not listed again as readable.
     files.exposed.retain(|path| untrusted.iter().all(|untrusted| untrusted.path != *path));
     findings(&Facts {
         obstacle: try_writing(&folder).err().map(|error| error.to_string()),
@@ -49,8 +49,8 @@ fn no_home() -> Finding {
     Finding::error(Area::Disk, "no-home", told)
 }
 
-/// Permissions do not tell all: a full or read-only disk, another owner. Where there is no folder
-/// yet, none is made: it is tried where it would be.
+/// Tests a write, because permissions do not show a full or read-only disk or another owner. It
+/// creates no folder: it tests the nearest existing one.
 fn try_writing(folder: &Path) -> io::Result<()> {
     let folder = existing(folder).ok_or(ErrorKind::NotFound)?;
     if !folder.is_dir() {

@@ -1,4 +1,5 @@
-//! The four executables: there, running, of one version, and not older than the files they work on.
+//! Checks the four executables: present, working, of one version, and not older than the state
+//! files.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -15,9 +16,9 @@ const FIX: &str = "run `scripts/build`, or unpack a release over this folder";
 
 struct Facts {
     folder: PathBuf,
-    /// Those beside this one.
+    /// The other executables in this one's folder.
     others: Vec<(&'static str, Standing)>,
-    /// Files of ours that a newer version has written.
+    /// State files that a newer version has written.
     newer_files: Vec<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! What was found: one thing that is well, or one that is not, why it matters, and what mends it.
+//! A finding: something that works, or a problem with its consequence and its repair.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,11 @@ use turnbridge_core::text::visible_text::visible_line;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     Ok,
-    /// Worth knowing; nothing has to be done.
+    /// Information that needs no action.
     Note,
     /// Something works less well than it could.
     Warning,
-    /// Something that the user has asked for does not work.
+    /// Something that the user has enabled does not work.
     Error,
 }
 
@@ -27,7 +27,7 @@ impl Severity {
         }
     }
 
-    /// Scripts go by it.
+    /// Returns the exit code, for scripts.
     pub const fn exit_code(self) -> u8 {
         match self {
             Severity::Ok | Severity::Note => 0,
@@ -37,7 +37,7 @@ impl Severity {
     }
 }
 
-/// What belongs together in the report, in its order.
+/// The sections of the report, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Area {
     Executables,
@@ -75,29 +75,29 @@ impl Area {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Stays the same from version to version.
+    /// The id, which is stable across versions.
     pub id: &'static str,
     pub area: Area,
     pub severity: Severity,
     pub what: String,
-    /// `None` when all is well, like `fix`.
+    /// The consequence. `None` if all is well, like `fix`.
     pub why: Option<String>,
     pub fix: Option<String>,
-    /// What `--fix` does about it.
+    /// The repair that `--fix` makes.
     pub repair: Option<Repair>,
 }
 
-/// What can be mended without a question: it is ours, and cannot hurt.
+/// A repair without a question: it changes only Turnbridge's own state, and is harmless.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repair {
     StartDaemon,
     RestartDaemon,
     RestartService,
-    /// Notices that were given up are delivered now.
+    /// Delivers held notices now.
     RetryNotices,
     RegisterHooks(StopGate),
     RegisterNotify,
-    /// Files 0600, folders 0700.
+    /// Sets files to 0600, folders to 0700.
     MakePrivate(Vec<PathBuf>),
     Remove(Vec<PathBuf>),
 }
@@ -130,7 +130,7 @@ impl Finding {
     }
 }
 
-/// What every problem says, each in one line.
+/// The texts of a problem, one line each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     pub what: String,
@@ -142,12 +142,13 @@ pub fn told(what: impl Into<String>, why: impl Into<String>, fix: impl Into<Stri
     Told { what: what.into(), why: why.into(), fix: fix.into() }
 }
 
-/// What others say may have several lines, or worse: a key of the config may be a token.
+/// Cleans foreign text, which may have several lines or contain a token: a key of the config may be
+/// one.
 pub fn one_line(text: &str) -> String {
     visible_line(&without_tokens(text)).into_owned()
 }
 
-/// `1 file`, `2 files`.
+/// Returns `1 file`, `2 files`.
 pub fn counted(count: usize, one: &str, several: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {several}") }
 }

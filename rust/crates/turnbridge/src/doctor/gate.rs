@@ -1,4 +1,5 @@
-//! What the Stop gate does in this folder, in one line; `turnbridge gate explain` says it in many.
+//! Shows the Stop gate's effect in this folder in one line; `turnbridge gate explain` shows the
+//! details.
 
 use turnbridge_system::gate::gate_explanation::Explanation;
 

@@ -1,5 +1,4 @@
-//! Work that may never come to an end, and is not waited for longer than agreed. What is late is
-//! left behind; it ends with the process.
+//! Runs work with a timeout in a thread. Late work is abandoned, and ends with the process.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -7,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use turnbridge_store::test_switch::{self, TestSwitch};
 
-/// As long as agreed, or as a test says if that is shorter.
+/// Returns the timeout, or a test's if that is shorter.
 pub fn at_most(patience: Duration) -> Duration {
     let shorter = test_switch::parsed(TestSwitch::DoctorTimeout);
     shorter.map_or(patience, |millis| patience.min(Duration::from_millis(millis)))
@@ -19,13 +18,13 @@ impl<T: Send + 'static> Pending<T> {
     pub fn start(work: impl FnOnce() -> T + Send + 'static) -> Pending<T> {
         let (sender, receiver) = channel();
         let started = thread::Builder::new().spawn(move || {
-            // Nobody listens any more when it was late.
+            // The receiver is gone after the timeout.
             let _ = sender.send(work());
         });
         Pending(started.ok().map(|_| receiver))
     }
 
-    /// `None`: not in time, or no thread could be had.
+    /// Returns the result, or `None` after the deadline or without a thread.
     pub fn until(self, deadline: Instant) -> Option<T> {
         let rest = deadline.saturating_duration_since(Instant::now());
         self.0?.recv_timeout(rest).ok()

@@ -1,8 +1,8 @@
-//! `turnbridge doctor`: looks at everything that has to work together, and says what does not.
+//! `turnbridge doctor`: checks everything that must work together, and reports problems.
 //!
-//! Every check is a function from facts to findings; the facts are gathered by thin code beside it.
-//! Nothing is changed: what `--fix` does is in `repair`. The checks run side by side, each for a
-//! limited time, so that nothing on this machine or in the network can make the doctor hang.
+//! Every check is a function from facts to findings; thin code beside it gathers the facts. Checks
+//! change nothing; `repair` contains `--fix`. The checks run in parallel, each with a timeout, so
+//! that nothing on this machine or in the network can make the doctor hang.
 
 mod agents;
 mod board;
@@ -38,7 +38,7 @@ pub use repair::repair;
 pub use report::{as_json, as_text};
 use scene::Scene;
 
-/// More than any check needs: each has its own, shorter limits.
+/// The timeout of all checks; each has its own, shorter limits.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 type Check = fn(&Scene) -> Vec<Finding>;
@@ -58,14 +58,14 @@ const CHECKS: [(Area, Check); 12] = [
     (Area::Disk, disk::check),
 ];
 
-/// Whether Slack may be asked.
+/// Whether the checks may call Slack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
     Used,
     Avoided,
 }
 
-/// All findings, in the order of their areas.
+/// Returns all findings, in the order of their areas.
 pub fn examine(network: Network) -> Vec<Finding> {
     let scene = Arc::new(Scene::look(network));
     let deadline = Instant::now() + in_time::at_most(PATIENCE);

@@ -1,5 +1,5 @@
-//! What waits: notices on their way out, replies on their way in, and the routes that tell which
-//! session a reply is for.
+//! Checks the queues: outgoing notices, incoming replies, and the routes that map replies to
+//! sessions.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,17 +19,17 @@ use super::finding::{Area, Finding, Repair, counted, told};
 use super::report::ago;
 use super::scene::Scene;
 
-/// Longer than the usual way takes.
+/// The age from which an entry counts as late.
 const LATE: Duration = Duration::from_secs(10 * 60);
-/// So many files that cannot be read are named.
+/// The limit of unreadable files that a finding names.
 const NAMED: usize = 3;
-/// No list of routes is longer.
+/// The limit of the size of the routes' file.
 const LONGEST: u64 = 256 << 20;
 
 struct Facts {
     outbox: Outbox,
     inbox: Inbox,
-    /// Lines of `routes.jsonl` that are none; `Err`: it cannot be read at all.
+    /// The number of invalid lines in `routes.jsonl`; `Err` if it is unreadable.
     broken_routes: Result<usize, String>,
 }
 
@@ -37,7 +37,7 @@ struct Facts {
 struct Outbox {
     waiting: usize,
     oldest: Duration,
-    /// Of those that wait: written by a clock that was ahead, so that their age is not known.
+    /// The number of waiting entries with a time in the future, whose age is unknown.
     from_future: usize,
     given_up: usize,
     last_error: Option<String>,
@@ -71,7 +71,7 @@ fn look_at_outbox(paths: &StatePaths, now: Timestamp) -> Outbox {
         unreadable.iter().filter_map(|path| path.file_name()).map(|name| name.display());
     let unreadable = unreadable.map(|name| name.to_string()).collect();
     let mut outbox = Outbox { unreadable, ..Outbox::default() };
-    // A notice has an entry for each channel on which it waits.
+    // A notice has one entry per channel on which it waits.
     let mut counted_last = None;
     for Entry { notice, progress, .. } in outbox::oldest_first(paths).into_iter().flatten() {
         if progress.held {
@@ -116,7 +116,7 @@ fn oldest(times: impl Iterator<Item = Timestamp>, now: Timestamp) -> Duration {
 fn json_files(folder: &Path) -> usize {
     let Ok(files) = fs::read_dir(folder) else { return 0 };
     let is_json = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
-    // What a newer version has written is another finding.
+    // Files of a newer version are another finding.
     let newer =
         newer_files::find_in(folder).iter().map(|path| path.with_extension("json")).collect();
     let newer: BTreeSet<PathBuf> = newer;

@@ -1,5 +1,5 @@
-//! What `--fix` does: only what is ours and safe, and nothing that a finding has not named. It calls
-//! the functions that the commands call.
+//! Executes `--fix`: only safe repairs of Turnbridge's own state that a finding names. It calls the
+//! same functions as the commands.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use turnbridge_system::wsl::Target;
 use super::finding::{Finding, Repair, counted, one_line};
 use super::in_time::Pending;
 
-/// Delivering a backlog takes the longest.
+/// The timeout. A delivery of a backlog takes longest.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What was done, for which findings.
+/// A repair and the findings that asked for it.
 #[derive(Debug)]
 pub struct Repaired {
     pub ids: Vec<&'static str>,
@@ -30,7 +30,7 @@ pub struct Repaired {
     pub result: Result<(), String>,
 }
 
-/// Mends what can be mended, each thing once.
+/// Makes all possible repairs, each once.
 pub fn repair(findings: &[Finding]) -> Vec<Repaired> {
     let mut wanted: Vec<(&Repair, Vec<&'static str>)> = Vec::new();
     for finding in findings {
@@ -68,7 +68,7 @@ fn named(paths: &[PathBuf]) -> String {
     }
 }
 
-/// Performs it in a thread of its own: what takes too long is left to go on until this program ends.
+/// Performs a repair in a thread. A late one continues until this program ends.
 fn perform(repair: &Repair) -> Result<(), String> {
     let (repair, deadline) = (repair.clone(), Instant::now() + TIMEOUT);
     let performed = Pending::start(move || act(&repair)).until(deadline);
@@ -117,7 +117,7 @@ fn register_notify() -> anyhow::Result<()> {
 
 fn each(paths: &[PathBuf], act: impl Fn(&Path) -> io::Result<()>) -> Result<(), String> {
     paths.iter().try_for_each(|path| match act(path) {
-        // Somebody else was quicker.
+        // Another process removed it first.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done.map_err(|error| format!("`{}`: {error}", path.display())),
     })
@@ -131,7 +131,7 @@ fn make_private(path: &Path) -> io::Result<()> {
     set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// Nothing is found there that would have to be.
+/// Does nothing: on this system no finding asks for it.
 #[cfg(not(unix))]
 fn make_private(_path: &Path) -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! The findings for people and for programs (docs/schemas/doctor.schema.json).
+//! Formats the findings as text and as JSON (docs/schemas/doctor.schema.json).
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::finding::{Area, Finding, Severity, counted};
 use super::repair::Repaired;
 use super::worst;
 
-/// One line for what is well in an area, and three for each thing that is not.
+/// Formats one line for each working area, and three for each problem.
 pub fn as_text(findings: &[Finding], repaired: &[Repaired]) -> String {
     let mut text = String::new();
     for Repaired { what, result, .. } in repaired {
@@ -90,7 +90,7 @@ pub fn as_json(findings: &[Finding], repaired: &[Repaired]) -> String {
     .to_string()
 }
 
-/// How long ago, as people say it.
+/// Formats an age for users.
 pub fn ago(age: Duration) -> String {
     let seconds = age.as_secs();
     match seconds {

@@ -1,4 +1,4 @@
-//! What several checks go by, looked up once.
+//! The facts that several checks use, gathered once.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,16 +13,16 @@ use super::Network;
 use super::in_time::{Pending, at_most};
 use crate::config::Config;
 
-/// For what is on this machine and answers within milliseconds.
+/// The timeout for local queries, which normally take milliseconds.
 const PATIENCE: Duration = Duration::from_secs(6);
 
-/// Of this executable.
+/// The version of this executable.
 pub const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub struct Scene {
     pub network: Network,
     pub now: Timestamp,
-    /// `None`: the environment names no home.
+    /// The state's paths, or `None` if the environment names no home.
     pub paths: Option<StatePaths>,
     pub config: Result<Config, BadConfig>,
     pub claude: AgentProgram,
@@ -35,13 +35,13 @@ pub struct BadConfig {
     pub hint: String,
 }
 
-/// An agent's program.
+/// The program of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentProgram {
     Absent,
-    /// `config.toml` names something that cannot be run.
+    /// `config.toml` names a file that cannot be run.
     NoProgram(PathBuf),
-    /// It does not tell its version.
+    /// It does not print its version.
     Silent(PathBuf),
     Found {
         path: PathBuf,
@@ -76,13 +76,13 @@ impl Scene {
         Scene { network, now: clock::now(), paths: StatePaths::from_env(), config, claude, codex }
     }
 
-    /// As it is, or as if there were none.
+    /// Returns the config, or the default if it is invalid.
     pub fn config(&self) -> &Config {
         static NONE: std::sync::LazyLock<Config> = std::sync::LazyLock::new(Config::default);
         self.config.as_ref().unwrap_or(&NONE)
     }
 
-    /// The config asks for replies from Slack, and names what is needed for them.
+    /// Returns whether the config enables replies from Slack and contains the settings they need.
     pub fn wants_replies(&self) -> bool {
         let config = self.config();
         let slack = config.slack();
@@ -91,8 +91,7 @@ impl Scene {
                 .is_some_and(|slack| slack.app_token.is_some() && slack.target_user_id.is_some())
     }
 
-    /// Our own state, if there is a folder to look into; whether there should be one is the
-    /// business of `disk`.
+    /// Returns the state's paths if the folder exists; `disk` checks whether it should exist.
     pub fn state(&self) -> Option<&StatePaths> {
         self.paths.as_ref().filter(|paths| paths.state_dir().is_dir())
     }
@@ -123,12 +122,12 @@ fn look_for_agent(agent: Agent, chosen: Option<PathBuf>) -> AgentProgram {
     }
 }
 
-/// Where one of ours lies, or should.
+/// Returns the path where an executable of Turnbridge is, or should be.
 pub fn own_path(name: &str) -> PathBuf {
     programs::own(name).unwrap_or_else(|_| beside_this(name))
 }
 
-/// The file in the folder of this executable.
+/// Returns the path of a file in this executable's folder.
 pub fn beside_this(name: &str) -> PathBuf {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     std::env::current_exe().unwrap_or_default().with_file_name(name)

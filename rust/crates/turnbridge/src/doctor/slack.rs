@@ -1,6 +1,6 @@
-//! Slack itself: whether it takes the tokens, what they may do, and whether the user can be written
-//! to. Nothing is posted. Both tokens are asked about at the same time, two calls each, so that a
-//! Slack that does not answer costs ten seconds.
+//! Checks Slack: both tokens, their scopes, and whether the app can write to the user. It posts
+//! nothing. Both tokens are checked in parallel with two calls each, so that an unresponsive Slack
+//! costs ten seconds.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use super::in_time::Pending;
 use super::scene::Scene;
 use crate::setup::slack_app::BOT_SCOPES;
 
-/// For one call, and for reaching Slack at all.
+/// The timeouts of one call, of a connection, and of all calls.
 const CALL: Duration = Duration::from_secs(5);
 const CONNECT: Duration = Duration::from_secs(3);
 const ALL: Duration = Duration::from_secs(12);
@@ -30,20 +30,20 @@ const MESSAGES_TAB: &str = "messages_tab_disabled";
 
 struct Facts {
     bot: Option<Bot>,
-    /// `None`: there is no app token.
+    /// The app token's result, or `None` without one.
     app: Option<App>,
-    /// Slack has refused a notice because people cannot write to the app.
+    /// Slack has refused a notice because users cannot write to the app.
     is_messages_tab_off: bool,
-    /// How many listen for the app's events, as the daemon was told.
+    /// The number of connections for the app's events, as the daemon learnt it.
     connections: Option<u32>,
-    /// How it asks for replies.
+    /// The state of the daemon's polls for replies.
     replies: Option<RepliesStatus>,
 }
 
 #[derive(Debug, Clone)]
 struct Bot {
     identity: Result<Identity, CallError>,
-    /// `None`: it was not asked, or there is nobody to write to.
+    /// The direct message, or `None` if it was not tried or has no recipient.
     direct_message: Option<Result<(), CallError>>,
 }
 
@@ -128,7 +128,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
     }
     findings.extend(other_app(facts));
     findings.extend(of_company(facts));
-    // Whoever cannot be reached cannot be reached twice.
+    // Reports an unreachable Slack once.
     let mut is_said = false;
     findings.retain(|finding| {
         finding.id != "slack-unreachable" || !std::mem::replace(&mut is_said, true)
@@ -140,7 +140,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// Several machines may use one app; only Slack's limit is a fault.
+/// Describes other machines on the same app. Only exceeding Slack's limit is a fault.
 fn of_company(facts: &Facts) -> Option<Finding> {
     let connections = facts.connections.unwrap_or_default();
     let replies = facts.replies.clone()?;
@@ -178,7 +178,7 @@ fn of_bot(bot: &Bot) -> Vec<Finding> {
         findings.push(Finding::error(Area::Slack, "slack-scope", told(what, why, fix)));
     }
     match &bot.direct_message {
-        // It has been said.
+        // Another finding reports the missing scope.
         Some(Err(error)) if code(error) == Some("missing_scope") && !missing.is_empty() => {}
         Some(Err(error)) if code(error) == Some(MESSAGES_TAB) => findings.push(messages_tab()),
         Some(Err(error)) => findings.push(refused("slack-recipient", "the direct message", error)),
@@ -210,7 +210,8 @@ fn of_app(app: &App) -> Vec<Finding> {
     }
 }
 
-/// As far as Slack tells: a bot token's answer names no app, an app token's no workspace.
+/// Compares the tokens' apps as far as Slack returns them: a bot token's response names no app, an
+/// app token's no workspace.
 fn other_app(facts: &Facts) -> Option<Finding> {
     let bot = facts.bot.as_ref()?.identity.as_ref().ok()?;
     let app = facts.app.as_ref()?.identity.as_ref().ok()?;
@@ -237,7 +238,7 @@ fn code(error: &CallError) -> Option<&str> {
     }
 }
 
-/// Slack says no to `what`, or does not say anything.
+/// Returns the finding for a call that Slack refused or did not respond to.
 fn refused(id: &'static str, what: &str, error: &CallError) -> Finding {
     if !matches!(error, CallError::Refused { .. } | CallError::Invalid { .. }) {
         let hint = error.hint();

@@ -1,4 +1,4 @@
-//! Our own files, one by one: who else may read them, and which nobody needs any more.
+//! Walks the state files: finds those that other users can read, and stale ones.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -6,16 +6,16 @@ use std::time::{Duration, SystemTime};
 
 use turnbridge_store::paths::StatePaths;
 
-/// Nobody takes that long to write a file.
+/// The age from which a temporary file is stale.
 const OLD: Duration = Duration::from_secs(24 * 60 * 60);
-/// Enough to know that something is wrong.
+/// The limit of visited files, which suffices to detect a problem.
 const MOST: usize = 20_000;
 const DEEPEST: usize = 4;
 
 #[derive(Debug, Default)]
 pub struct StateFiles {
     pub exposed: Vec<PathBuf>,
-    /// Temporary files of writers that were killed.
+    /// Temporary files of killed writers.
     pub stale: Vec<PathBuf>,
     pub log_bytes: u64,
 }
@@ -41,7 +41,7 @@ struct Walk {
 
 impl Walk {
     fn visit(&mut self, path: &Path, depth: usize) {
-        // Links are not followed: what they lead to is not ours to change.
+        // Links are not followed: their targets are not Turnbridge's to change.
         let Ok(metadata) = path.symlink_metadata() else { return };
         if self.left == 0 || metadata.is_symlink() {
             return;
@@ -75,7 +75,7 @@ fn is_exposed(metadata: &Metadata) -> bool {
     metadata.permissions().mode() & 0o077 != 0
 }
 
-/// A user's folders are the user's own there.
+/// On this system only the user can read the user's folders.
 #[cfg(not(unix))]
 fn is_exposed(_metadata: &Metadata) -> bool {
     false

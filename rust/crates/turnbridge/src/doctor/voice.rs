@@ -1,4 +1,4 @@
-//! Whether anything can be heard.
+//! Checks whether speech is audible.
 
 use turnbridge_system::speech::{Manner, Speaker};
 

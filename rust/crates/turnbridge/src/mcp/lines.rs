@@ -1,19 +1,19 @@
-//! Lines of a limited length: what never ends must not fill the memory.
+//! Reads lines up to a length limit, so that an endless line cannot fill the memory.
 
 use std::io::{self, BufRead, ErrorKind};
 
-/// As long as a text may be that is spoken.
+/// The limit, which equals that of a spoken text.
 const LONGEST: usize = 16 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     Whole(Vec<u8>),
-    /// It was skipped to its end.
+    /// The line was too long, and was skipped to its end.
     TooLong,
     End,
 }
 
-/// The last line may lack its end.
+/// Reads a line. The last one may lack its line break.
 pub fn read_line(input: &mut impl BufRead) -> io::Result<Line> {
     let mut line = Vec::new();
     let mut is_too_long = false;

@@ -1,4 +1,4 @@
-//! The Model Context Protocol as far as a server with one tool needs it.
+//! The part of the Model Context Protocol that a server with one tool needs.
 
 pub mod lines;
 pub mod protocol;

@@ -1,10 +1,10 @@
-//! What is answered to which line: JSON-RPC 2.0, and of MCP what one tool needs.
+//! Responds to lines: JSON-RPC 2.0, and the part of MCP that one tool needs.
 //!
-//! Pure but for the speaking, which is given. https://modelcontextprotocol.io/specification
+//! Pure except for the speech, which is a callback. https://modelcontextprotocol.io/specification
 
 use serde_json::{Value, json};
 
-/// The newest first. They differ in nothing that is used here.
+/// The supported versions, the newest first. They do not differ in the used parts.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 const PARSE_ERROR: i32 = -32700;
@@ -45,7 +45,7 @@ fn refuse<T>(code: i32, message: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { code, message: message.into() })
 }
 
-/// `None` when the line asks for no answer.
+/// Returns the response to a line, or `None` if the line needs none.
 pub fn answer(line: &[u8], mut speak: impl FnMut(&str) -> ToolResult) -> Option<Value> {
     if line.trim_ascii().is_empty() {
         return None;
@@ -61,7 +61,7 @@ pub fn too_long() -> Value {
     failure(&Value::Null, INVALID_REQUEST, "the line is longer than 16 MiB")
 }
 
-/// Only 2025-03-26 has batches; they cost nothing.
+/// Handles a batch. Only 2025-03-26 has batches; the support is cheap.
 fn answer_batch(batch: &[Value], speak: &mut dyn FnMut(&str) -> ToolResult) -> Option<Value> {
     if batch.is_empty() {
         return Some(failure(&Value::Null, INVALID_REQUEST, "the batch is empty"));
@@ -71,7 +71,7 @@ fn answer_batch(batch: &[Value], speak: &mut dyn FnMut(&str) -> ToolResult) -> O
 }
 
 fn answer_one(message: &Value, speak: &mut dyn FnMut(&str) -> ToolResult) -> Option<Value> {
-    // What answers a question of ours; we ask none.
+    // A response to a request of this server, which sends none.
     let is_answer = message.get("result").or(message.get("error")).is_some();
     if is_answer && message.get("method").is_none() {
         return None;
@@ -80,7 +80,7 @@ fn answer_one(message: &Value, speak: &mut dyn FnMut(&str) -> ToolResult) -> Opt
         let why = "neither a request nor a notification of JSON-RPC 2.0";
         return Some(failure(valid_id(message).unwrap_or(&Value::Null), INVALID_REQUEST, why));
     };
-    // A notification, which is never answered.
+    // A notification gets no response.
     message.get("id")?;
     let Some(id) = valid_id(message) else {
         let why = "an id is a string or a number";
@@ -166,7 +166,7 @@ fn text_to_speak(parameters: &Value) -> Result<&str, Refusal> {
 mod tests {
     use super::*;
 
-    /// The answer to a line, and what was spoken for it.
+    /// Returns the response to a line, and the spoken text.
     fn shown(line: &str) -> String {
         let mut spoken = String::new();
         let answer = answer(line.as_bytes(), |text| {

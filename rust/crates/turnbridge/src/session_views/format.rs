@@ -1,8 +1,8 @@
-//! The templates of `turnbridge sessions --format`, for status lines: names in braces, all else as
-//! it stands. Small on purpose; whoever needs more takes `--json`.
+//! The templates of `turnbridge sessions --format`, for status lines: names in braces, all other
+//! text unchanged. They are deliberately small; `--json` serves other needs.
 //!
-//! A wrong name is an error even where no session would have shown it: a status line that works
-//! only while nothing runs is worse than none.
+//! A wrong name is an error even if no session would show it, since a status line must not fail
+//! only once sessions run.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use turnbridge_core::timestamp::Timestamp;
 use super::table::{age, dot, state_words};
 use crate::failure::hinted;
 
-/// A template whose names have been checked.
+/// A template whose names are valid.
 pub struct Template<'a, Name> {
     parts: Vec<Part<'a, Name>>,
 }
@@ -24,10 +24,10 @@ enum Part<'a, Name> {
     Name(Name),
 }
 
-/// What is said of all sessions together.
+/// The names for all sessions together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfAll {
-    /// Of the session that is the most urgent.
+    /// The dot of the most urgent session.
     Dot,
     Working,
     Waiting,
@@ -35,7 +35,7 @@ pub enum OfAll {
     Total,
 }
 
-/// What is said of one session.
+/// The names for one session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfEach {
     Dot,
@@ -75,7 +75,7 @@ impl Names for OfEach {
 }
 
 impl<'a, Name: Names> Template<'a, Name> {
-    /// `{{` and `}}` are braces.
+    /// Parses a template. `{{` and `}}` are braces.
     pub fn parse(template: &'a str) -> Result<Template<'a, Name>> {
         let mut parts = Vec::new();
         let mut rest = template;

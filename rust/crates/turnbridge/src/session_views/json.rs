@@ -23,7 +23,7 @@ struct One<'a, Turn> {
     turns: Vec<Turn>,
 }
 
-/// A session as programs are shown it.
+/// The JSON form of a session.
 #[derive(Debug, Serialize)]
 pub struct SessionJson<'a> {
     #[serde(rename = "tool")]
@@ -36,7 +36,7 @@ pub struct SessionJson<'a> {
     project_dir: Option<&'a str>,
     cwd: Option<&'a str>,
     pid: Option<u32>,
-    /// When state or detail last changed.
+    /// The time of the last change of state or detail.
     updated_at: String,
     created_at: String,
     last_event: Option<&'a str>,
@@ -115,7 +115,7 @@ pub fn session_json(session: &Session) -> SessionJson<'_> {
     }
 }
 
-/// The tools whose dialogs are open.
+/// Returns the tools whose dialogs are open.
 pub fn waiting_for(run: &Run) -> Vec<&str> {
     run.waits.iter().filter_map(|wait| wait.tool.as_deref()).collect()
 }

@@ -1,4 +1,4 @@
-//! Sessions as the command line shows them: a table, one in detail, a line of the user's own, JSON.
+//! The command line's views of sessions: a table, one in detail, a user's template, JSON.
 
 pub mod format;
 pub mod json;

@@ -1,4 +1,4 @@
-//! `turnbridge sessions show ID`: one session for people, with its runs and last turns.
+//! `turnbridge sessions show ID`: one session as text, with its runs and last turns.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The table of `turnbridge sessions`: pure text, given the look of the terminal.
+//! The table of `turnbridge sessions`: pure text, given the terminal's properties.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -17,11 +17,11 @@ pub struct Look {
     pub color: bool,
 }
 
-/// Without a terminal lines are as long as they need, up to this.
+/// The width limit without a terminal.
 const NO_TERMINAL: usize = 200;
 
 impl Look {
-    /// Colour and width of the terminal; `NO_COLOR`, `TERM=dumb` and `COLUMNS` are honoured.
+    /// Returns colour and width of the terminal; respects `NO_COLOR`, `TERM=dumb` and `COLUMNS`.
     pub fn of_stdout() -> Look {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_terminal = output::is_terminal();
@@ -51,7 +51,7 @@ pub fn render(sessions: &[&Session], hidden: usize, now: Timestamp, look: &Look)
             *width = (*width).max(cell.width());
         }
     }
-    // A long project name must not push the state off the screen.
+    // A long project name must not move the state off the screen.
     widths[1] = widths[1].min((look.width / 4).max(8));
     let mut text = String::new();
     let header = ["TOOL", "PROJECT", "STATE", "PROMPT"].map(str::to_owned);
@@ -72,12 +72,12 @@ fn row(session: &Session, now: Timestamp) -> [String; 4] {
     ]
 }
 
-/// `waiting (Bash) 2m`, `failed: rate_limit 5s`.
+/// Returns `waiting (Bash) 2m`, `failed: rate_limit 5s`.
 pub fn state_text(session: &Session, now: Timestamp) -> String {
     format!("{} {}", state_words(session), age(now.since(session.since())))
 }
 
-/// `waiting (Bash)`, `failed: rate_limit`.
+/// Returns `waiting (Bash)`, `failed: rate_limit`.
 pub fn state_words(session: &Session) -> String {
     let run = session.current_run();
     let mut text = match (session.state(), session.detail()) {
@@ -111,7 +111,7 @@ fn push_row(text: &mut String, dot: &str, cells: &[String; 4], widths: [usize; 3
     let _ = writeln!(text, "{dot}{line}");
 }
 
-/// KT-77..80: green, orange, blue, and none for a session that has stopped.
+/// KT-77..80: green, orange, blue, and none for a stopped session.
 pub fn dot(state: State, color: bool) -> String {
     let (code, plain) = match state {
         State::Working => ("32", "*"),
@@ -122,7 +122,7 @@ pub fn dot(state: State, color: bool) -> String {
     if color { format!("\u{1b}[{code}m●\u{1b}[0m") } else { plain.to_owned() }
 }
 
-/// Cuts to a width in columns, with an ellipsis; a wide character is never halved.
+/// Cuts a text to a width in columns, with an ellipsis, and never splits a wide character.
 pub fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -1,5 +1,5 @@
-//! The agents' step: how each comes to call us. What is written into their files is shown and asked
-//! for by the very commands that do it alone.
+//! The agents' step: how each calls Turnbridge. The functions of the separate commands show the
+//! changes of the agents' files and ask for consent.
 
 use std::path::PathBuf;
 
@@ -20,11 +20,11 @@ use crate::consent::Consent;
 use crate::failure::note;
 use crate::register;
 
-/// An agent whose turns we hear of.
+/// An agent whose turns Turnbridge sees.
 pub struct Registered {
     pub agent: Agent,
     pub program: PathBuf,
-    /// Claude Code only: it has to be told of the plugin.
+    /// The plugin's folder, which only Claude Code needs as an argument.
     pub plugin_folder: Option<PathBuf>,
 }
 
@@ -43,7 +43,7 @@ impl Setup<'_> {
         Ok(enabled)
     }
 
-    /// Who calls us already, for a test alone.
+    /// Returns the agents that are registered already, for a run of the test alone.
     pub fn registered_before(&self, config: &Config) -> Result<Vec<Registered>> {
         let mut enabled = Vec::new();
         for agent in Agent::ALL {
@@ -55,7 +55,7 @@ impl Setup<'_> {
         Ok(enabled)
     }
 
-    /// SLV-9: on by default where there is a settings file.
+    /// SLV-9: registers by default if a settings file exists.
     fn register_claude(&self, program: PathBuf) -> Result<Option<Registered>> {
         let registered =
             |plugin_folder| Some(Registered { agent: Agent::Claude, program, plugin_folder });
@@ -94,9 +94,10 @@ impl Setup<'_> {
         Ok(registered(None).filter(|_| is_applied))
     }
 
-    /// X1: asked for by itself, and another program that is there stays unless the user says more.
+    /// X1: registers only on request. Another program in the config stays unless the user decides
+    /// otherwise.
     fn register_codex(&self, program: PathBuf) -> Result<Option<Registered>> {
-        // The daemon reads the rollouts, so that there is something to test either way.
+        // The daemon reads the rollouts, so that the test works in either case.
         let registered = Some(Registered { agent: Agent::Codex, program, plugin_folder: None });
         let NotifyStatus { path, found, .. } = codex_notify::status(&Target::Here)?;
         let mode = match (self.options.codex, &found) {
@@ -135,7 +136,8 @@ impl Setup<'_> {
         self.dialogue.say(SetupText::CodexHasNotify, &[&argv.join(" ")])
     }
 
-    /// The change itself is shown, and asked for unless a flag or nobody is there to say so.
+    /// Returns the consent: the change is shown, and asked for unless a flag decides or there is no
+    /// user to ask.
     fn consent(&self, is_given: bool) -> Consent {
         let yes = is_given || !self.dialogue.is_interactive;
         Consent { dry_run: false, yes, language: self.dialogue.language }

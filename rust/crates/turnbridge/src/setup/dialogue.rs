@@ -1,5 +1,5 @@
-//! The talk with who sets it up: in one language, at a terminal or without one. Without one no
-//! question waits: it fails and names the flag that answers it.
+//! The dialogue with the user of the set-up: in one language, with or without a terminal. Without
+//! one a question fails immediately, and its error names the flag to use instead.
 
 use std::cell::RefCell;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -16,22 +16,22 @@ use crate::output;
 
 pub struct Dialogue {
     pub language: Language,
-    /// Whether there is somebody to ask.
+    /// Whether there is a user to ask.
     pub is_interactive: bool,
     lines: RefCell<Option<Lines>>,
 }
 
-/// A thread that reads a line when it is asked to, so that a question can also be left open while
-/// something else is awaited.
+/// A thread that reads a line on request, so that a question can stay open while something else is
+/// awaited.
 struct Lines {
     wanted: Sender<()>,
     read: Receiver<io::Result<String>>,
-    /// A line is being waited for.
+    /// A line is being read.
     is_open: bool,
 }
 
 impl Dialogue {
-    /// `asks`: unless the user wants no questions.
+    /// Creates the dialogue. `asks` is false if the user wants no questions.
     pub fn new(language: Language, asks: bool) -> Dialogue {
         let is_interactive = asks && io::stdin().is_terminal() && output::is_terminal();
         Dialogue { language, is_interactive, lines: RefCell::new(None) }
@@ -45,7 +45,7 @@ impl Dialogue {
         self.print(&self.text(text, values))
     }
 
-    /// Each line indented below its heading.
+    /// Prints each line indented below its heading.
     pub fn print(&self, text: &str) -> Result<()> {
         let mut out = output::stdout();
         for line in text.lines() {
@@ -58,7 +58,7 @@ impl Dialogue {
         Ok(writeln!(output::stdout(), "\n{text}")?)
     }
 
-    /// What went wrong and what to do, before the question is asked again.
+    /// Prints an error and its hint before the question is repeated.
     pub fn warn(&self, trouble: &anyhow::Error) -> Result<()> {
         self.print(&format!("! {trouble:#}"))?;
         match trouble.downcast_ref::<crate::failure::Hinted>() {
@@ -71,7 +71,7 @@ impl Dialogue {
         hinted(self.text(what.0, what.1), self.text(hint.0, hint.1))
     }
 
-    /// Yes or no; Enter is `default`, which is also the answer of somebody who wants no questions.
+    /// Asks yes or no. Enter means `default`, which is also the result without questions.
     pub fn ask_yes(&self, question: &str, default: bool) -> Result<bool> {
         if !self.is_interactive {
             return Ok(default);
@@ -88,7 +88,7 @@ impl Dialogue {
         }
     }
 
-    /// A line of text, which may be empty.
+    /// Asks for a line of text, which may be empty.
     pub fn ask_line(&self, question: &str, flag: &str) -> Result<String> {
         if !self.is_interactive {
             return Err(self.nobody_to_ask(question, flag));
@@ -96,7 +96,7 @@ impl Dialogue {
         self.ask(question)
     }
 
-    /// A line that nobody sees.
+    /// Asks for a line without echo.
     pub fn ask_secret(&self, question: &str, flag: &str) -> Result<String> {
         if !self.is_interactive {
             return Err(self.nobody_to_ask(question, flag));
@@ -110,7 +110,7 @@ impl Dialogue {
         }
     }
 
-    /// Waits for Enter or for the time to pass; says whether it was Enter.
+    /// Waits for Enter or for the timeout. Returns whether it was Enter.
     pub fn enter_within(&self, patience: Duration) -> Result<bool> {
         if !self.is_interactive {
             std::thread::sleep(patience);
@@ -182,7 +182,7 @@ impl Lines {
 
     fn open(&mut self) {
         if !self.is_open {
-            // Without its thread nothing is read, which whoever waits for the line learns.
+            // Without its thread no line is read, and the receiver gets an error.
             let _ = self.wanted.send(());
             self.is_open = true;
         }

@@ -1,8 +1,7 @@
-//! `turnbridge setup`: from nothing to a turn that arrives in Slack, or on the board, and a reply that
-//! runs (SLV-6, SLV-9 to SLV-14). Each step tells what it does, asks, does it, and says what it did;
-//! what it needs to know can be given as a flag instead. Nothing is half written: the config is one
-//! write, and other people's files are changed as `turnbridge hooks` and `turnbridge codex notify`
-//! change them.
+//! `turnbridge setup`: from nothing to a turn that arrives in Slack or on the board, and a reply
+//! that runs (SLV-6, SLV-9 to SLV-14). Each step explains itself, asks, acts, and reports; a flag
+//! can replace each question. No file is half written: the config is one write, and other programs'
+//! files are changed like by `turnbridge hooks` and `turnbridge codex notify`.
 
 pub mod agents;
 mod dialogue;
@@ -29,7 +28,7 @@ use crate::failure::note;
 use dialogue::Dialogue;
 use slack::{Entered, SlackStep};
 
-/// What the user has decided beforehand.
+/// The user's decisions from the flags.
 #[derive(Debug, Default)]
 pub struct Options {
     pub language: Option<LanguageName>,
@@ -97,11 +96,11 @@ pub fn run(options: &Options) -> Result<()> {
     setup.run(&before)
 }
 
-/// Where turns are told of, and replies come from.
+/// The channel where turns arrive and replies come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Channel {
     Slack,
-    /// X36: there is no Slack, or it is to be left alone.
+    /// X36: there is no Slack, or it must stay unchanged.
     Board,
 }
 
@@ -132,7 +131,7 @@ impl Setup<'_> {
         self.dialogue.heading(&self.dialogue.text(self.end()?, &[]))
     }
 
-    /// What has come of it, by the files as they are now.
+    /// Returns the final text, by the current state of the files.
     fn end(&self) -> Result<SetupText> {
         let config = Config::read().unwrap_or_default();
         let is_there = |agent: &Agent| programs::agent(*agent, &config).is_some();
@@ -167,13 +166,13 @@ impl Setup<'_> {
         self.show_wsl()
     }
 
-    /// KT-19, KT-31.
+    /// Shows the facts about WSL (KT-19, KT-31).
     fn show_wsl(&self) -> Result<()> {
         match wsl::side() {
             Side::Elsewhere => Ok(()),
             Side::Inside(_) => self.dialogue.say(SetupText::WslEnv, &[&wsl::wslenv()]),
             Side::Windows => {
-                // Most have no WSL, and nothing is wrong with that.
+                // Most machines have no WSL, which is no error.
                 let found = Distributions::find(note).and_then(|wsl| wsl.installed());
                 let names = found.unwrap_or_default();
                 let names: Vec<_> = names
@@ -189,7 +188,7 @@ impl Setup<'_> {
         }
     }
 
-    /// Whatever was decided is written in one go.
+    /// Asks for Slack's settings, and writes all of them in one write.
     fn slack(&self, before: &Config) -> Result<Channel> {
         let entered = self.ask_for_slack(before)?;
         let was_there = before.slack().is_some();
@@ -242,7 +241,7 @@ impl Setup<'_> {
         step.run().map(Some)
     }
 
-    /// SLV-25, X37: a service has no locale to go by.
+    /// SLV-25, X37: stores the language too, because a service has no locale.
     fn save(&self, entered: Option<&Entered>, was_there: bool) -> Result<bool> {
         let language = match self.dialogue.language {
             Language::Japanese => "ja",
@@ -260,7 +259,7 @@ impl Setup<'_> {
                 set(&["destinations", "dm"], "target_user_id", user_id.as_str().into()),
             ]);
         }
-        // A service is there for replies (SLV-88), and without Slack they come from the board.
+        // A service exists for replies (SLV-88), and without Slack they come from the board.
         if entered.is_some() || !was_there {
             settings.push(set(&["features"], "reply_resume", true.into()));
         }

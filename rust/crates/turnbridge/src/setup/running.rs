@@ -1,5 +1,5 @@
-//! The daemon's step (SLV-11): a service of the system, else in the background, else by hand. Whichever
-//! it is, it must get through to Slack, or serve the board.
+//! The daemon's step (SLV-11): a system service, else a background process, else by hand. In each
+//! case it must connect to Slack, or serve the board.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::{Channel, Setup};
 use crate::config;
 use crate::failure::{hinted, note};
 
-/// For a name server, a proxy and a handshake.
+/// The timeout for a name server, a proxy and a handshake.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -30,14 +30,14 @@ impl Setup<'_> {
         }
     }
 
-    /// Whether a service runs it now.
+    /// Installs the service. Returns whether it runs the daemon now.
     fn as_service(&self) -> Result<bool> {
         if self.options.no_service {
             return Ok(false);
         }
         let state = match service::state() {
             Ok(Some(state)) => state,
-            // A system without any is no failure.
+            // A system without a service manager is no failure.
             Ok(None) => return Ok(false),
             Err(trouble) => return self.without_service(&trouble),
         };
@@ -65,7 +65,7 @@ impl Setup<'_> {
     }
 
     fn in_the_background(&self) -> Result<()> {
-        // One that runs takes the new config up by itself.
+        // A running daemon picks up the new config itself.
         if daemon_control::is_running(&self.paths) {
             return Ok(());
         }
@@ -84,7 +84,7 @@ impl Setup<'_> {
     fn wait_for_board(&self) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
-            // What a daemon has left behind that was killed is no board.
+            // The files of a killed daemon do not count as a board.
             let running = daemon_control::read_status(&self.paths).map(|status| status.pid);
             if daemon_control::find_board(&self.paths).is_ok_and(|board| Some(board.pid) == running)
             {

@@ -1,5 +1,5 @@
-//! The Slack step: two tokens, each tried before it is taken, and whose messages count. Nothing is
-//! written here.
+//! The Slack step: two tokens, each tested before it is accepted, and the user whose messages
+//! count. It writes no file.
 
 use std::io::{self, BufRead};
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use super::Options;
 use super::dialogue::Dialogue;
 use super::slack_app::{self, BOT_SCOPES};
 
-/// Long enough to find the app in Slack.
+/// The timeout, long enough to find the app in Slack.
 const WAIT_FOR_OWNER: Duration = Duration::from_secs(300);
-/// How often Enter and Slack are looked for in turn.
+/// The poll interval, alternately for Enter and for Slack.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What was entered, and works.
+/// The entered settings, which were tested.
 pub struct Entered {
     pub bot_token: Token,
     pub app_token: Token,
@@ -38,11 +38,11 @@ pub struct Entered {
 pub struct SlackStep<'a> {
     pub dialogue: &'a Dialogue,
     pub options: &'a Options,
-    /// What is in the config, if anything is.
+    /// The settings in the config, if there are any.
     pub before: Option<&'a Slack>,
-    /// Another address of Slack than its own.
+    /// Another API address than Slack's.
     pub api_url: Option<&'a str>,
-    /// A daemon listens with the old tokens: what is written to the app may go to it.
+    /// A daemon listens with the old tokens, and may receive the messages to the app.
     pub daemon_listens: bool,
 }
 
@@ -64,12 +64,13 @@ impl SlackStep<'_> {
         Ok(Entered { bot_token, app_token, user_id })
     }
 
-    /// Without questions, what is there stays unless something else is given.
+    /// Returns whether existing settings stay: without questions they do unless a flag replaces
+    /// them.
     fn keeps(&self) -> bool {
         !self.dialogue.is_interactive
     }
 
-    /// The bot's on the first line, or the app's if only that is announced.
+    /// Reads the tokens: the bot's is the first line, or the app's if only that is announced.
     fn tokens_from_stdin(&self) -> Result<Piped> {
         let next = |is_wanted: bool| -> Result<Option<Given>> {
             if !is_wanted {
@@ -83,7 +84,7 @@ impl SlackStep<'_> {
         Ok(Piped { bot, app: next(self.options.app_token_stdin)? })
     }
 
-    /// Takes what was given, or asks until something works.
+    /// Accepts the given token, or asks until one works.
     fn token<T>(
         &self,
         given: Option<Given>,
@@ -106,7 +107,7 @@ impl SlackStep<'_> {
         });
         loop {
             let text = self.dialogue.ask_secret(&self.dialogue.text(question, &[]), flag)?;
-            // Enter keeps what is there.
+            // Enter keeps the existing token.
             let token = match before.filter(|_| text.is_empty()) {
                 Some(before) => Ok(before.clone()),
                 None => self.parse(kind, &text),
@@ -128,7 +129,7 @@ impl SlackStep<'_> {
         Token::parse(kind, text).ok_or_else(|| self.dialogue.trouble((what, &[]), (place, &[])))
     }
 
-    /// `auth.test`, and whether everything is allowed that will be needed.
+    /// Calls `auth.test`, and checks that all needed scopes are granted.
     fn try_bot(&self, token: &Token) -> Result<(Arc<WebApi>, String)> {
         let slack = Slack {
             bot_token: token.clone(),
@@ -141,7 +142,7 @@ impl SlackStep<'_> {
         let granted = identity.scopes.unwrap_or_default();
         let is_missing = |scope: &&str| !granted.iter().any(|granted| granted == scope);
         let missing: Vec<_> = BOT_SCOPES.into_iter().filter(is_missing).collect();
-        // A server that tells no scopes is asked for what needs them soon enough.
+        // If a server returns no scopes, the later calls that need them will show it.
         if !granted.is_empty() && !missing.is_empty() {
             let missing = missing.join(", ");
             return Err(self
@@ -184,7 +185,7 @@ impl SlackStep<'_> {
         }
     }
 
-    /// That the app can write to this user.
+    /// Checks that the app can write to this user.
     fn checked_user(&self, api: &WebApi, bot: &Token, user: &str) -> Result<String> {
         if check_user_id(user).is_err() {
             let what = if user.is_empty() { SetupText::EmptyAnswer } else { SetupText::NotAUserId };
@@ -194,8 +195,8 @@ impl SlackStep<'_> {
         Ok(user.to_owned())
     }
 
-    /// Whoever writes the words that only this terminal shows is the user. It proves the whole way
-    /// back, too. `None`: nobody has, or the user would rather type.
+    /// Finds the user as the author of words that only this terminal shows. This also proves the
+    /// whole path back. Returns `None` if no message came, or if the user prefers to type.
     fn owner_who_writes(
         &self,
         api: &Arc<WebApi>,
@@ -227,8 +228,8 @@ impl SlackStep<'_> {
         }
     }
 
-    /// The app may not ask Slack for names (`users:read`), but Slack shows a mention by its name to
-    /// whoever reads it. So the member is written to, and the user says whether that has come.
+    /// Sends the member a message, and asks the user whether it arrived. The app cannot read names
+    /// (`users:read`), but Slack shows a mention's name to its reader.
     fn is_confirmed(&self, api: &WebApi, bot: &Token, user: &str) -> Result<bool> {
         let channel = api.open_dm(bot, user).map_err(|error| self.explain(&error))?;
         let text = self.dialogue.text(SetupText::OwnerGreeting, &[&format!("<@{user}>")]);
@@ -280,7 +281,7 @@ impl SlackStep<'_> {
         Ok(Heard::Nobody)
     }
 
-    /// In the user's language.
+    /// Returns the error in the user's language.
     fn explain(&self, error: &CallError) -> anyhow::Error {
         let seconds;
         let cause;
@@ -313,7 +314,7 @@ impl SlackStep<'_> {
     }
 }
 
-/// A token and where it is from.
+/// A token and its source.
 enum Given {
     Kept(Token),
     Text(String),
@@ -328,11 +329,11 @@ enum Heard {
     Owner(String),
     Enter,
     Nobody,
-    /// Too many wrong ones.
+    /// There were too many wrong ones.
     Guesses,
 }
 
-/// What a person has written in the direct messages with the app.
+/// A message of a person in the direct messages with the app.
 #[derive(Debug, PartialEq, Eq)]
 struct Message {
     user: String,
@@ -341,7 +342,7 @@ struct Message {
 
 fn pass_on(envelope: &Envelope<'_>, sender: &Sender<Message>) {
     if let Some(message) = read_event(envelope.payload.as_bytes()).and_then(message_of_person) {
-        // The question may have been answered otherwise.
+        // The question may have been answered in another way.
         let _ = sender.send(message);
     }
 }

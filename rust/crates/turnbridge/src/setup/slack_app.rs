@@ -1,16 +1,16 @@
-//! The Slack app that everybody makes for themselves, from the manifest in `docs/`.
+//! The Slack app that each user creates, from the manifest in `docs/`.
 
 use serde_json::Value;
 use turnbridge_slack::form::percent_encoded;
 
 pub const MANIFEST: &str = include_str!("../../../../../docs/slack-app-manifest.json");
 
-/// What the bot token must be allowed to do.
+/// The scopes that the bot token needs.
 pub const BOT_SCOPES: [&str; 3] = ["chat:write", "im:history", "im:write"];
 
-/// Opens Slack's form for a new app with everything filled in.
+/// Returns the address of Slack's form for a new app, with all fields filled in.
 pub fn link() -> String {
-    // Ours, and tested below: a blank less is only a shorter address.
+    // The manifest is built in and tested below; compact JSON makes a shorter address.
     let manifest: Value = serde_json::from_str(MANIFEST).unwrap_or_default();
     let compact = manifest.to_string();
     format!("https://api.slack.com/apps?new_app=1&manifest_json={}", percent_encoded(&compact))

@@ -1,5 +1,5 @@
-//! The last step: a real prompt to each agent, whose turn must arrive by the way that every turn
-//! takes, in Slack or on the board, and a reply to it that is run (SLV-10, SLV-12 to SLV-14).
+//! The last step: sends a real prompt to each agent. Its turn must arrive by the normal path, in
+//! Slack or on the board, and a reply to it must run (SLV-10, SLV-12 to SLV-14).
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -25,23 +25,23 @@ use super::agents::Registered;
 use super::{Channel, Setup};
 use crate::output;
 
-/// A model may think for a while even about this.
+/// The timeout of a turn: a model may think for a while even about a test.
 const WAIT_FOR_TURN: Duration = Duration::from_secs(300);
-/// From the turn's end to Slack; the daemon needs a second.
+/// The timeout from the turn's end to Slack; the daemon needs a second.
 const WAIT_FOR_NOTICE: Duration = Duration::from_secs(60);
-/// A person has to find the thread.
+/// The timeout of a reply: the user must find the thread.
 const WAIT_FOR_REPLY: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(100);
-/// What an agent says last about its failure.
+/// The number of an agent's last lines shown for its failure.
 const LAST_LINES: usize = 3;
 
-/// Where a turn has arrived, and replies to it are looked for.
+/// The place where a turn has arrived, and where its replies are.
 enum Thread {
     Slack(Route),
     Board(SessionKey),
 }
 
-/// What is said of a turn on its way, and of a reply to it.
+/// The texts about a turn on its way, and about a reply to it.
 struct Words {
     waiting: SetupText,
     arrived: SetupText,
@@ -104,7 +104,7 @@ impl Setup<'_> {
         Ok(())
     }
 
-    /// It stays: a reply in the thread is run there.
+    /// Returns the test's folder. It stays, because a reply in the thread runs there.
     fn folder(&self, agent: Agent) -> Result<PathBuf> {
         let folder = self.paths.state_dir().join("setup-test").join(agent.as_str());
         make_private_folder(&folder)
@@ -112,7 +112,8 @@ impl Setup<'_> {
         Ok(folder.canonicalize().unwrap_or(folder))
     }
 
-    /// SLV-13, SLV-14. Its streams go to files: whatever it leaves running may keep them.
+    /// SLV-13, SLV-14: runs the agent. Its output goes to files, because processes that it leaves
+    /// may keep the streams open.
     fn run_prompt(&self, agent: &Registered, folder: &Path) -> Result<()> {
         let name = agent.agent.product_name();
         let said = folder.join(".said");
@@ -134,7 +135,7 @@ impl Setup<'_> {
                 }
                 command.args(["-p", prompt]);
             }
-            // The folder is no repository, and nothing in it is worth one.
+            // The folder is no repository and contains nothing of value.
             Agent::Codex => drop(command.args(["exec", "--skip-git-repo-check", prompt])),
         }
         runner::agent::forget_surroundings(&mut command);
@@ -160,7 +161,7 @@ impl Setup<'_> {
         Err(failed(&format!("{status}: {}", last_lines(&String::from_utf8_lossy(&text)))))
     }
 
-    /// Where a turn in this folder since then is told of.
+    /// Returns the place where a turn in this folder since that time has arrived.
     fn thread(
         &self,
         channel: Channel,
@@ -197,7 +198,7 @@ impl Setup<'_> {
         routes::read(&self.paths).unwrap_or_default().into_iter().rev().find(is_it)
     }
 
-    /// As much as can be told about what is missing.
+    /// Returns the most specific error for a turn that has not arrived.
     fn not_arrived(&self, words: &Words, agent: Agent, folder: &Path) -> anyhow::Error {
         let of_folder = |cwd: Option<&str>| cwd.is_some_and(|cwd| is_same_folder(cwd, folder));
         let mut waiting = outbox::oldest_first(&self.paths).into_iter().flatten();
@@ -218,7 +219,8 @@ impl Setup<'_> {
         crate::failure::hinted(what, hint)
     }
 
-    /// What comes of it is said, but is no failure of the set-up: it may be done later.
+    /// Waits for a reply and reports its result. A failure does not fail the set-up: the user may
+    /// reply later.
     fn try_reply(
         &self,
         words: &Words,
@@ -251,7 +253,7 @@ impl Setup<'_> {
         self.dialogue.say(SetupText::NoReply, &[])
     }
 
-    /// The reply in a thread, and how its run ended.
+    /// Returns the reply in a thread, and the result of its run.
     fn reply_to(&self, thread: &Thread) -> Option<(Reply, Option<RunResult>)> {
         let is_it = |reply: &Reply| match thread {
             Thread::Slack(route) => {
@@ -275,7 +277,7 @@ impl Setup<'_> {
         self.wait_saying(&self.dialogue.text(text, &[]), patience, look)
     }
 
-    /// Looks again and again; at a terminal the seconds are counted meanwhile.
+    /// Polls `look`; on a terminal it shows the elapsed seconds meanwhile.
     fn wait_saying<T>(
         &self,
         text: &str,

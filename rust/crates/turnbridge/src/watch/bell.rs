@@ -1,5 +1,5 @@
-//! Tells at once which session files have changed, by the operating system's word for it. Nothing
-//! depends on it: `SessionFollower::changes` finds every change a second later.
+//! Reports changed session files immediately, by the operating system's file watcher. Correctness
+//! does not depend on it: `SessionFollower::changes` finds every change a second later.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ impl Bell {
         bell
     }
 
-    /// The folder appears with the first session. For once a second.
+    /// Watches the folder, which appears with the first session. The loop calls it once a second.
     pub fn arm(&mut self) {
         if let (false, Some(watcher)) = (self.is_armed, &mut self.watcher) {
             self.is_armed = watcher.watch(&self.folder, RecursiveMode::NonRecursive).is_ok();

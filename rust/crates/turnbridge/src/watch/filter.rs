@@ -1,4 +1,4 @@
-//! What the user looks for: words, each of which must stand somewhere in what is known of a session.
+//! The user's filter: words, each of which must occur in a session's texts.
 
 use turnbridge_core::session::Session;
 
@@ -51,7 +51,7 @@ impl Filter {
         ]
         .map(str::to_lowercase);
         let is_there = |word: &String| {
-            // Random digits would match anything short.
+            // Ids match only from their start: a short text would match random digits.
             session.key.id.as_str().starts_with(word.as_str())
                 || places.iter().any(|place| place.contains(word.as_str()))
         };

@@ -1,5 +1,5 @@
-//! `turnbridge watch --json`: one line for each session at first, then one for each change. The
-//! schema is docs/schemas/watch.schema.json.
+//! `turnbridge watch --json`: first a line for each session, then one for each change. The schema
+//! is docs/schemas/watch.schema.json.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,18 +19,18 @@ use super::model::Shown;
 use crate::output;
 use crate::session_views::json::{SessionJson, session_json};
 
-/// How often is looked for what nobody tells.
+/// The poll interval for changes without an event.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Line<'a> {
-    /// As it was when the watch began.
+    /// A session's state when the watch began.
     Present {
         version: u32,
         session: SessionJson<'a>,
     },
-    /// All that are present have been told.
+    /// All present sessions have been written.
     Ready {
         version: u32,
     },
@@ -38,7 +38,7 @@ enum Line<'a> {
         version: u32,
         session: SessionJson<'a>,
     },
-    /// Nothing is known of it any more: it had stopped long ago.
+    /// The session's file was removed: the session had stopped long before.
     Removed {
         version: u32,
         #[serde(rename = "tool")]
@@ -67,7 +67,7 @@ pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // Nobody rings on this machine.
+            // There is no watcher on this machine.
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(rest),
         }
         if Instant::now() >= next_look {
@@ -80,7 +80,7 @@ pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
     Ok(())
 }
 
-/// What has been said last of each session, so that nothing is said twice.
+/// The last written state of each session, to skip duplicates.
 #[derive(Default)]
 struct Said(BTreeMap<SessionKey, String>);
 
@@ -106,7 +106,7 @@ impl Said {
                 Change::Session(session) => {
                     let known = session_json(session);
                     let text = serde_json::to_string(&known)?;
-                    // The file has more in it than is shown.
+                    // The file contains more than the output.
                     if self.0.get(&session.key) == Some(&text) {
                         continue;
                     }
@@ -129,7 +129,7 @@ impl Said {
     }
 }
 
-/// Whether anybody still reads: else the end of a reader would be seen with the next change only.
+/// Returns whether the reader still exists. Otherwise its end would show only at the next change.
 #[cfg(unix)]
 fn is_read() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

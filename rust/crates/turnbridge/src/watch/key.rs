@@ -1,4 +1,4 @@
-//! The keys that mean something here, whatever a terminal calls them.
+//! The keys that the view uses, independent of the terminal's names.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 pub enum Key {
     Character(char),
     Enter,
-    /// A line end in a text.
+    /// A line break in a text.
     NewLine,
     Escape,
     Backspace,
@@ -19,20 +19,21 @@ pub enum Key {
     End,
     PageUp,
     PageDown,
-    /// Everything before the cursor.
+    /// Erases everything before the cursor.
     EraseLine,
     Quit,
 }
 
 impl Key {
-    /// `None` for keys without a meaning, and for their release, which Windows reports too.
+    /// Parses a key event. Returns `None` for unused keys, and for releases, which Windows reports
+    /// too.
     pub fn of(event: KeyEvent) -> Option<Key> {
         if event.kind == KeyEventKind::Release {
             return None;
         }
         let has = |modifier| event.modifiers.contains(modifier);
         let control = has(KeyModifiers::CONTROL);
-        // AltGr arrives as both together, and makes a character.
+        // AltGr arrives as Control and Alt together, and makes a character.
         let is_text = control == has(KeyModifiers::ALT);
         Some(match event.code {
             KeyCode::Char('c') if control && !is_text => Key::Quit,
@@ -40,7 +41,7 @@ impl Key {
             KeyCode::Char('u') if control && !is_text => Key::EraseLine,
             KeyCode::Char('a') if control && !is_text => Key::Home,
             KeyCode::Char('e') if control && !is_text => Key::End,
-            // What older terminals send for the key.
+            // Older terminals send this for Backspace.
             KeyCode::Char('h') if control && !is_text => Key::Backspace,
             KeyCode::Char(character) if is_text => Key::Character(character),
             KeyCode::Enter if has(KeyModifiers::ALT) || has(KeyModifiers::SHIFT) => Key::NewLine,

@@ -1,4 +1,4 @@
-//! The last turns of a session, without reading all of a file that may have megabytes.
+//! Reads the last turns of a session, without reading all of a file that may have megabytes.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -9,13 +9,13 @@ use turnbridge_core::session::turn_wire::read_turn;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::turn_store::read_turns;
 
-/// More turns than are shown, unless they are very long.
+/// The number of bytes to read: more turns than are shown, unless they are very long.
 const TAIL: u64 = 256 << 10;
 
-/// Oldest first. Not all of them, but at least the last one.
+/// Returns the last turns, oldest first. At least the last one is included.
 pub fn last_turns(paths: &StatePaths, key: &SessionKey) -> Vec<TurnRecord> {
     let Some((tail, is_whole)) = tail(paths, key) else { return Vec::new() };
-    // Where the tail begins inside of a line, that line is not one.
+    // The first line is skipped if the tail may begin inside it.
     let lines = tail.split(|byte| *byte == b'\n').skip(usize::from(!is_whole));
     let turns: Vec<_> = lines.filter_map(|line| read_turn(line, key)).collect();
     if turns.is_empty() && !is_whole { read_turns(paths, key) } else { turns }
@@ -38,7 +38,7 @@ mod tests {
     use crate::watch::sample::{key, turn};
     use turnbridge_core::session::turn_wire::write_turn;
 
-    /// The prompts of what is read, when turns with answers of these lengths were recorded.
+    /// Returns the prompts that are read if turns with answers of these lengths were recorded.
     fn read(lengths: &[usize]) -> Vec<String> {
         let hermetic = Hermetic::new();
         let paths = StatePaths::below(&hermetic.root().join("state"));
@@ -60,7 +60,7 @@ mod tests {
         let half = TAIL as usize / 2;
         assert_eq!(read(&[half, half, 10]), ["1", "2"]);
         assert_eq!(read(&[10, 2 * half, 10]), ["2"]);
-        // The last one is shown however long it is.
+        // The last one is read whatever its length.
         assert_eq!(read(&[10, 3 * half]), ["0", "1"]);
     }
 }

@@ -1,5 +1,5 @@
-//! A reply from here takes the road of a reply from the board: into the inbox, with an id that no
-//! other has; the daemon gives it to the agent. What became of it is read from the same place.
+//! Sends replies like the board: into the inbox with a unique id. The daemon passes each to the
+//! agent, and the result is read from the inbox.
 
 use turnbridge_core::replies::reply::{Reply, ReplyTo};
 use turnbridge_core::replies::run_result::Outcome;
@@ -10,12 +10,12 @@ use turnbridge_store::state::inbox;
 use turnbridge_system::daemon_control;
 use turnbridge_system::random;
 
-/// Replies whose end has not been seen yet, and the project that each was for.
+/// The unfinished replies, each with its project.
 #[derive(Debug, Default)]
 pub struct Replies(Vec<(String, String)>);
 
 impl Replies {
-    /// Gives what to tell the user.
+    /// Sends a reply. Returns a message for the user.
     pub fn send(
         &mut self,
         paths: &StatePaths,
@@ -26,7 +26,7 @@ impl Replies {
         let project = session.project().unwrap_or("-").to_owned();
         let to = ReplyTo {
             key: session.key.clone(),
-            // An agent knows a session only in the folder where it was started.
+            // An agent finds a session only in the folder where it was started.
             cwd: session.project_dir().map(str::to_owned),
         };
         let sent = random::uuid().and_then(|id| {
@@ -47,7 +47,7 @@ impl Replies {
         }
     }
 
-    /// What has become of one that has ended. For once a second.
+    /// Returns the result of a reply that has ended. The loop calls it once a second.
     pub fn look(&mut self, paths: &StatePaths) -> Option<String> {
         let ended = self.0.iter().enumerate().find_map(|(index, (id, _))| {
             inbox::read_result(paths, id).map(|result| (index, result))

@@ -1,6 +1,6 @@
 //! The loop of `turnbridge watch`: one owner of the model, threads that only send. It sleeps until
-//! something happens, or until something that is shown becomes another by time passing: an age, a
-//! dot that blinks. Once a second it looks whether a file or a process has changed without a word.
+//! an event, or until a visible age or a blinking dot changes. Once a second it polls for changes
+//! of files and processes that no event has reported.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -30,10 +30,10 @@ enum Event {
     Key(Key),
     Pasted(String),
     Resized,
-    /// A session's file.
+    /// A changed session file.
     Changed(SessionKey),
     Say(String),
-    /// A signal, or the terminal is gone.
+    /// A signal, or the end of the terminal.
     End,
 }
 
@@ -59,7 +59,7 @@ pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
     watch.run(&mut screen, &happened)
 }
 
-/// Keys and signals become events.
+/// Forwards keys and signals as events.
 fn listen(events: &Sender<Event>) -> Result<()> {
     let ended = events.clone();
     ctrlc::set_handler(move || drop(ended.send(Event::End)))
@@ -96,7 +96,7 @@ struct Watch {
     follower: SessionFollower,
     model: Model,
     replies: Replies,
-    /// The session whose turns the model has.
+    /// The session whose turns the model contains.
     turns_of: Option<SessionKey>,
     rows: usize,
 }
@@ -170,7 +170,7 @@ impl Watch {
         Ok(Going::On)
     }
 
-    /// Whether anything has changed.
+    /// Polls for changes. Returns whether there are any.
     fn look_around(&mut self) -> bool {
         self.bell.arm();
         let changes = self.follower.changes(clock::now());
@@ -223,11 +223,11 @@ impl Watch {
         Ok(())
     }
 
-    /// In a thread of its own: terminals may take their time.
+    /// Goes to the terminal in a separate thread, because terminals may be slow.
     fn focus(&mut self, key: SessionKey) {
         let (said, paths) = (self.events.clone(), self.paths.clone());
         let focus = move || {
-            // Nobody listens any more when the view has ended meanwhile.
+            // The receiver is gone after the view's end.
             let _ = said.send(Event::Say(focus(&paths, &key)));
         };
         let started = std::thread::Builder::new().name("focus".to_owned()).spawn(focus);
@@ -237,7 +237,7 @@ impl Watch {
     }
 }
 
-/// Goes to a session's terminal, and says in one line what was done.
+/// Goes to a session's terminal, and returns the result as one line.
 fn focus(paths: &StatePaths, key: &SessionKey) -> String {
     let Some(session) = current_session(paths, key, clock::now()) else {
         return "error: its file is gone".to_owned();
@@ -301,7 +301,7 @@ mod tests {
         let printed = said(Done::OnlyCommand, Agent::Claude, true);
         assert_eq!(printed, "its pane is not known; y copies the command that resumes it");
         assert!(said(Done::OnlyCommand, Agent::Codex, true).contains("close Codex there"));
-        // One that has ended is in no pane.
+        // An ended session is in no pane.
         for agent in Agent::ALL {
             let ended = said(Done::OnlyCommand, agent, false);
             assert!(ended.starts_with("no terminal could be told to open it;"), "{ended}");

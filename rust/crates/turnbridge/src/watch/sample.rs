@@ -1,4 +1,4 @@
-//! Sessions for tests, as they were at [`NOW`].
+//! Sessions for tests, in their state at [`NOW`].
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use turnbridge_core::session::{
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_system::observe::session_follower::Change;
 
-/// A moment at which a dot that blinks is on.
+/// A time at which a blinking dot is on.
 pub const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-/// The nth session, of a project, in its state for so many seconds.
+/// Returns the nth session of a project, which has its state for this many seconds.
 pub fn session(number: u32, project: &str, state: State, seconds: u64) -> Session {
     let since = NOW.minus(Duration::from_secs(seconds));
     let mut session = Session::new(key(number), since);
@@ -47,13 +47,13 @@ pub fn session(number: u32, project: &str, state: State, seconds: u64) -> Sessio
     session
 }
 
-/// Shown in a pane of tmux.
+/// Puts the session into a pane of tmux.
 pub fn in_pane(mut session: Session) -> Session {
     session.runs[0].host.env.insert("TMUX_PANE".to_owned(), "%1".to_owned());
     session
 }
 
-/// Every third is a Codex thread.
+/// Returns a key. Every third is a Codex thread's.
 pub fn key(number: u32) -> SessionKey {
     let agent = if number.is_multiple_of(3) { Agent::Codex } else { Agent::Claude };
     let id = SessionId::parse(&format!("825c8529-ee09-4cb8-8902-{number:012}")).unwrap();

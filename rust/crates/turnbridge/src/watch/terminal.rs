@@ -1,5 +1,5 @@
-//! The terminal while we draw on it, and its way back: at the end, on an error, on a signal (the
-//! loop ends then), and on a panic, where our executables abort without running any destructor.
+//! Switches the terminal to drawing, and restores it: at the end, on an error, on a signal (the
+//! loop then ends), and on a panic, which aborts without destructors.
 #![expect(clippy::disallowed_methods, reason = "ratatui draws; `view::put` makes texts visible")]
 
 use std::io::{self, IsTerminal, Stdout, Write};
@@ -18,7 +18,7 @@ use ratatui::layout::Rect;
 
 use crate::failure::hinted;
 
-/// Whether there is anything to give back.
+/// Whether the terminal must be restored.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 
 pub struct Screen {
@@ -52,16 +52,16 @@ impl Screen {
         &mut self.terminal
     }
 
-    /// Everything is drawn anew next time. A terminal that has been made small for a moment has
-    /// forgotten the rest, and may have its old size again when we ask. (`Terminal::clear` would ask
-    /// for the cursor's place, and the answer would come among the keys.)
+    /// Makes the next draw complete. A terminal that was small for a moment has lost the rest, and
+    /// may have its old size again. (`Terminal::clear` would query the cursor's position, and the
+    /// response would come among the keys.)
     pub fn forget(&mut self) -> io::Result<()> {
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::new(0, 0, size.width, size.height))
     }
 
-    /// OSC 52: the terminal puts it into the clipboard, also through ssh. Not all do; those that do
-    /// not, say nothing.
+    /// Copies the text to the clipboard by OSC 52, also through ssh. Terminals without support
+    /// ignore it silently.
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         write!(out, "\u{1b}]52;c;{}\u{7}", base64(text.as_bytes()))?;
@@ -75,8 +75,8 @@ impl Drop for Screen {
     }
 }
 
-/// Once: to leave the other screen a second time would put the cursor over what a panic has said.
-/// Whatever fails here, there is nobody left to tell.
+/// Restores the terminal, once: a second exit from the alternate screen would put the cursor over a
+/// panic's message. Errors are ignored, because they cannot be reported.
 fn restore() {
     if !IS_OURS.swap(false, Ordering::SeqCst) {
         return;

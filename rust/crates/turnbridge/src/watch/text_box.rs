@@ -1,11 +1,11 @@
-//! A text of several lines while it is typed. Knows nothing of how it is shown.
+//! A text of several lines with a cursor. It is independent of its display.
 
 use super::key::Key;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextBox {
     text: String,
-    /// Where the next character goes, in bytes; always between two characters.
+    /// The offset of the cursor in bytes, always between two characters.
     cursor: usize,
 }
 
@@ -18,7 +18,7 @@ impl TextBox {
         &self.text[..self.cursor]
     }
 
-    /// Line ends become `\n`; other control characters are dropped, tabs excepted.
+    /// Inserts text. Line breaks become `\n`; other control characters except tabs are dropped.
     pub fn insert(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let is_text = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');

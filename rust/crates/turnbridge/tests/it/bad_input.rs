@@ -1,10 +1,10 @@
-//! Bad input is normal input: exit 0, not a word, no file broken, one line in the log.
+//! Bad input is normal input: exit 0, no output, no broken file, one line in the log.
 
 use serde_json::{Value, json};
 
 use crate::support::world::{SESSION, World, assert_silent_success, feed, payload, recordings};
 
-/// The bytes are no event: exactly one line says so, and no session is touched.
+/// Asserts that the bytes are no event: exactly one log line, and no session is touched.
 #[track_caller]
 fn is_refused(world: &World, input: &[u8]) {
     let before = world.hooks_log().len();
@@ -48,7 +48,7 @@ fn what_is_no_event_at_all_is_refused() {
     }
     is_refused(&world, "[".repeat(1_000_000).as_bytes());
     assert!(world.sessions().is_empty());
-    // The log names what was wrong, never what was said.
+    // The log names the error, never the content.
     let log = serde_json::to_string(&world.hooks_log()).unwrap();
     assert!(!log.contains("passwd") && !log.contains("not json"), "{log}");
 }
@@ -143,7 +143,7 @@ fn streams_that_are_closed_are_not_mistaken_for_files() {
     let stop = payload("Stop", json!({"last_assistant_message": "x", "prompt_id": "p"}));
     let output = feed(command, stop.to_string().as_bytes());
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    // What it had to say has gone into none of its files.
+    // None of its files contains the text.
     let session =
         std::fs::read_to_string(world.session_file(crate::support::world::SESSION)).unwrap();
     assert!(session.ends_with('}'), "{session}");

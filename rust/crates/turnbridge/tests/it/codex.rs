@@ -1,4 +1,4 @@
-//! `turnbridge codex`: what is made of Codex's own files.
+//! `turnbridge codex`: its output from Codex's own files.
 
 use std::fs;
 use std::io::Write;
@@ -128,7 +128,7 @@ fn json_tells_whether_a_codex_has_the_thread_open() {
     assert_eq!(live(id), false);
     let owner = fs::File::create(locks.join(format!("{id}.lock"))).unwrap();
     owner.try_lock().unwrap();
-    // Under wine it cannot be told: it lets everybody read what is locked.
+    // Under wine the check is impossible, because every process can read a locked file.
     let expected = if cfg!(windows) { live(id) } else { json!(true) };
     assert_ne!(expected, false);
     assert_eq!(live(id), expected);
@@ -137,7 +137,7 @@ fn json_tells_whether_a_codex_has_the_thread_open() {
     assert_eq!(world.turnbridge(&["codex", "state", id]), "failed\n");
 }
 
-/// Under wine it cannot be told who holds what.
+/// Under wine the holder of a lock is unknown.
 #[cfg(not(windows))]
 #[test]
 fn an_open_turn_that_is_older_than_what_holds_its_thread_is_stopped() {
@@ -159,10 +159,10 @@ fn an_open_turn_that_is_older_than_what_holds_its_thread_is_stopped() {
     assert_eq!(shown(), "stopped\n");
     let trace = world.turnbridge(&["codex", "state", id, "--trace"]);
     assert!(trace.trim_end().ends_with("\tworking\nstopped"), "what the lines say: {trace}");
-    // The one that began the turn.
+    // This time is that of the process that began the turn.
     owner.set_modified(std::time::UNIX_EPOCH).unwrap();
     assert_eq!(shown(), "working\n");
-    // A turn that has ended is nobody's to leave.
+    // An ended turn cannot be abandoned.
     fs::write(&file, text).unwrap();
     owner.set_modified(std::time::SystemTime::now()).unwrap();
     assert_eq!(shown(), "failed\n");
@@ -230,7 +230,7 @@ fn a_command_line_is_told_by_what_it_starts() {
 
 const HOOKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/codex/hooks");
 
-/// A recorded payload to the status hook, as Codex's plugin calls it.
+/// Sends a recorded payload to the status hook, as Codex's plugin calls it.
 fn hook(world: &World, recording: &str) {
     let payload = fs::read(format!("{HOOKS}/{recording}.json")).unwrap();
     world.hook("turnbridge-status", &["--tool", "codex", "--origin", "plugin"], &payload);
@@ -251,7 +251,7 @@ fn hooks_of_codex_drive_the_same_status_writer() {
     assert_eq!(state(), "working/-");
     hook(&world, "Stop");
     assert_eq!(state(), "completed/ok");
-    // Of a sub-agent: no session of its own, and nothing of its parent's.
+    // A sub-agent's event changes neither its own nor its parent's session.
     hook(&world, "PreModelRequest-in-subagent");
     hook(&world, "SubagentStop");
     assert_eq!(state(), "completed/ok");
@@ -264,8 +264,8 @@ fn hooks_of_codex_drive_the_same_status_writer() {
     assert_eq!(turn["turn_id"], "01a1e179-8344-7402-a5ca-d7b80f696b26");
 }
 
-/// Codex calls its PermissionRequest hooks also when nobody is asked: a reviewer of its own decides, or the
-/// mode allows everything.
+/// Codex calls its PermissionRequest hooks also when it does not ask the user: its reviewer
+/// decides, or the mode allows everything.
 #[test]
 fn a_request_that_codex_decides_about_without_the_user_waits_for_nobody() {
     for (reviewer, mode, expected) in [
@@ -333,11 +333,12 @@ fn what_no_hook_of_codex_tells_is_seen_in_the_rollout_and_by_the_lock() {
     fs::create_dir_all(&locks).unwrap();
     let lock = fs::File::create(locks.join(format!("{id}.lock"))).unwrap();
     lock.lock().unwrap();
-    // The one that began the turn; then another, which has opened the thread since.
+    // The lock of the process that began the turn; then of another, which has opened the thread
+    // since.
     lock.set_modified(std::time::UNIX_EPOCH).unwrap();
     assert_eq!(shown(), "working null");
     lock.set_modified(std::time::SystemTime::now()).unwrap();
-    // Under wine it cannot be told who holds what.
+    // Under wine the holder of a lock is unknown.
     let expected = if cfg!(windows) { "working null" } else { "stopped null" };
     assert_eq!(shown(), expected);
     lock.set_modified(std::time::UNIX_EPOCH).unwrap();

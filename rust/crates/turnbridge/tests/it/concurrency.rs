@@ -1,4 +1,4 @@
-//! Two hundred hooks at once: nothing is torn, nothing is lost, the newest event wins.
+//! Two hundred parallel hooks: no file is torn, no event is lost, the newest event wins.
 
 use std::io::Write;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn world_with_sinks() -> World {
         .with("KAWAII_PANE_ID", "p1")
 }
 
-/// Reads a JSON file over and over; it is whole every single time.
+/// Polls a JSON file, and asserts that it is complete every time.
 fn poll(path: &Path, stop: &AtomicBool) -> usize {
     let mut reads = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -69,7 +69,7 @@ fn two_hundred_hooks_on_one_session_leave_every_file_whole_and_the_newest_event_
                 move || poll(&path, stop)
             })
         });
-        // Newest first, so that the order of arrival is not the order of the events.
+        // Newest first, so that the order of arrival differs from the order of the events.
         let children: Vec<_> =
             (0..HOOKS).rev().map(|number| start(&world, &events[number], number)).collect();
         for child in children {

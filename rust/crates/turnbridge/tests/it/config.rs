@@ -1,4 +1,4 @@
-//! `config.toml`: read with care, changed with more.
+//! Reading and changing `config.toml`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn voice(world: &World, arguments: &[&str]) -> Output {
     world.command("turnbridge").arg("voice").args(arguments).output().unwrap()
 }
 
-/// What was said on stderr.
+/// Returns the output on stderr.
 fn errors(world: &World, output: &Output) -> String {
     world.without_paths(&String::from_utf8_lossy(&output.stderr))
 }
@@ -46,7 +46,7 @@ fn a_file_is_made_private_and_then_changed_in_one_place() {
     assert_eq!(world.turnbridge(&["voice", "rate", "150"]), "rate 150 (as before)\n");
 }
 
-/// A slip of the pen, or a paste into the wrong line.
+/// A typing error, or a paste into the wrong line.
 #[test]
 fn a_token_that_stands_for_a_key_is_never_printed() {
     let world = World::with_gate();
@@ -142,7 +142,7 @@ fn a_link_stays_one() {
     fs::create_dir_all(target.parent().unwrap()).unwrap();
     fs::create_dir_all(world.hermetic.config_dir()).unwrap();
     std::os::unix::fs::symlink("../../dotfiles/turnbridge.toml", path(&world)).unwrap();
-    // It may point to what is not there yet.
+    // The link's target may not exist yet.
     for rate in ["200", "300"] {
         world.turnbridge(&["voice", "rate", rate]);
         assert_eq!(fs::read_to_string(&target).unwrap(), format!("[voice]\nrate = {rate}\n"));

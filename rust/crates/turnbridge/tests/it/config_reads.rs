@@ -1,5 +1,5 @@
-//! A hook reads `config.toml` once or not at all, however many questions it has: what it does goes by one text, and
-//! reading again would cost time in each call.
+//! A hook reads `config.toml` at most once: its decisions use one text, and repeated reads would
+//! cost time in each call.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -39,7 +39,7 @@ fn a_hook_opens_the_config_once_and_only_if_it_has_a_question() {
     if !can_trace("how often hooks read the config") {
         return;
     }
-    // Nobody listens there.
+    // No server listens there.
     let world = World::with_gate().with("TURNBRIDGE_SLACK_API_URL", "http://127.0.0.1:9/");
     world.configure(CONFIG);
     let opened_by = |program: &str, event: &str, more: Value| opened(&world, program, event, more);
@@ -48,7 +48,8 @@ fn a_hook_opens_the_config_once_and_only_if_it_has_a_question() {
     assert_eq!(opened_by("turnbridge-status", "PostToolUse", tool.clone()), 0);
     assert_eq!(opened_by("turnbridge-notify", "PermissionRequest", tool), 1);
 
-    // Of a headless agent, the gate asks for both of its switches, and the end of the turn is told.
+    // For a headless agent, the gate reads both of its switches, and the end of the turn makes a
+    // notice.
     let world = world.with("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
     let stop = json!({"stop_hook_active": false, "last_assistant_message": "Done."});
     assert_eq!(opened(&world, "turnbridge-stop-gate", "Stop", stop), 1);

@@ -1,4 +1,4 @@
-//! `turnbridge demo`: what it shows, that it answers, and that nothing is left of it.
+//! `turnbridge demo`: its sessions, its responses, and its complete removal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,11 +15,11 @@ use crate::support::world::World;
 
 const REPLY: &str = "11111111-2222-4333-8444-555555555551";
 
-/// A demo that runs, and its board.
+/// A running demo, and its board.
 struct Demo {
     child: Child,
     site: Site,
-    /// All files of its user, before it began.
+    /// All files of its user before the start.
     before: BTreeMap<PathBuf, Vec<u8>>,
 }
 
@@ -41,7 +41,7 @@ impl Demo {
         self.site.get("/api/sessions").json()["sessions"].as_array().unwrap().clone()
     }
 
-    /// Waits for a session like that, and gives its id.
+    /// Waits for such a session, and returns its id.
     #[track_caller]
     fn wait_for(&self, tool: &str, state: &str, detail: &Value) -> String {
         wait_until(PATIENCE, &format!("a session of {tool}: {state} {detail}"), || {
@@ -57,14 +57,14 @@ impl Demo {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// The folders that demos have made.
+    /// Returns the folders that demos have created.
     fn folders(&self) -> Vec<PathBuf> {
         let temporary = self.site.world.hermetic.root().join("tmp");
         fs::read_dir(temporary).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 }
 
-/// Before its user's home is gone.
+/// Ends the demo before its user's home is removed.
 impl Drop for Demo {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
@@ -105,7 +105,7 @@ fn a_reply_is_answered_by_either_agent_with_its_own_words_and_the_card_stays() {
         let quoted = format!("You wrote:\n\n> {}\n", text.replace('\n', "\n> "));
         let answer = turn["answer"].as_str().unwrap();
         assert!(answer.starts_with(&quoted) && answer.contains("demo agent"), "{answer}");
-        // Its own agent plays no more, but is still there.
+        // Its own agent plays no more, but still lives.
         let card = demo.cards().into_iter().find(|card| card["session_id"] == *session).unwrap();
         assert_eq!((&card["state"], &card["detail"]), (&json!("completed"), &json!("ok")));
     }
@@ -136,7 +136,7 @@ fn nothing_is_left_of_it_and_nothing_of_the_users_has_changed() {
         assert_eq!(processes(&root), BTreeSet::new(), "{signal:?}");
         assert_eq!(demo.folders(), [""; 0].map(PathBuf::from), "{signal:?}");
         assert_eq!(contents(&root), demo.before, "{signal:?}");
-        // What was compared has the user's own config.
+        // The compared files include the user's own config.
         assert_eq!(demo.before.len(), 1);
     }
 }
@@ -188,7 +188,7 @@ fn its_agents_are_nothing_outside_of_it() {
     assert_eq!(world.sessions(), Vec::<Value>::new());
 }
 
-/// Every file below a folder, and what is in it.
+/// Returns every file below a folder, with its content.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -202,8 +202,8 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Those whose environment has this folder in it, as all have that run in a hermetic home or in a
-/// demo there. Nobody can be asked elsewhere than on Linux.
+/// Returns the processes whose environment contains this folder, which includes all in a hermetic
+/// home or in a demo there. Only Linux allows this check.
 fn processes(root: &Path) -> BTreeSet<String> {
     let root = root.to_str().unwrap().as_bytes();
     let mut found = BTreeSet::new();

@@ -1,11 +1,10 @@
-//! The documents: what they point to is there. Whether the commands in them are understood is tested
-//! where they are parsed.
+//! The documents: their links have targets. Another test parses the commands in them.
 
 use std::collections::BTreeMap;
 
 use testkit::{Document, documents, repository};
 
-/// What a link, a picture or a plain mention of a file leads to, as it is written.
+/// Returns the targets of links, pictures and plain mentions of files, unresolved.
 fn targets(document: &Document) -> Vec<String> {
     let prose = document.prose();
     let mut targets = Vec::new();
@@ -18,7 +17,7 @@ fn targets(document: &Document) -> Vec<String> {
     targets
 }
 
-/// Files of the documents that a text names from the top of the repository on.
+/// Returns the documents that a text names from the top of the repository on.
 fn mentions(text: &str) -> Vec<&str> {
     let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
     let words = text.split(|letter| !is_of_name(letter));
@@ -26,7 +25,7 @@ fn mentions(text: &str) -> Vec<&str> {
     words.filter(|word| word.starts_with("docs/") && word.contains('.')).collect()
 }
 
-/// The names by which GitHub lets headings be linked to.
+/// Returns the anchors that GitHub gives to headings.
 fn anchors(document: &Document) -> Vec<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let prose = document.prose();
@@ -44,7 +43,7 @@ fn anchors(document: &Document) -> Vec<String> {
         .collect()
 }
 
-/// `docs/../README.md` is `README.md`.
+/// Resolves `docs/../README.md` to `README.md`.
 fn joined(document: &str, target: &str) -> String {
     let mut parts: Vec<_> = document.split('/').collect();
     parts.pop();
@@ -99,7 +98,7 @@ fn every_document_and_every_schema_can_be_found_from_the_readme() {
             }
         }
     }
-    // What points to a folder of decisions points to each of them.
+    // A link to the folder of decisions covers each of them.
     let is_found = |name: &str| {
         let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
         found.iter().any(|other| other == name || other == folder && folder == "docs/decisions")
@@ -112,16 +111,16 @@ fn every_document_and_every_schema_can_be_found_from_the_readme() {
     assert_eq!(lost, [""; 0]);
 }
 
-/// The tests that the table of `docs/security.md` names.
+/// Returns the tests that the table of `docs/security.md` names.
 fn proofs(text: &str) -> Vec<&str> {
     let rows = text.lines().filter(|line| line.starts_with("| ") && line.contains("` |"));
     let cells = rows.filter_map(|row| row.trim_end_matches(" |").rsplit_once(" | "));
     let names = cells.flat_map(|(_, cell)| cell.split(", ")).map(|name| name.trim_matches('`'));
-    // A test's name is a sentence.
+    // A test's name has many words.
     names.filter(|name| name.matches('_').count() >= 4 && !name.contains(' ')).collect()
 }
 
-/// All Rust files below a folder, one after the other, without what was built or installed.
+/// Appends all Rust files below a folder, without built or installed ones.
 fn sources(folder: &std::path::Path, text: &mut String) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

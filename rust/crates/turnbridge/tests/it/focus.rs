@@ -1,4 +1,5 @@
-//! `turnbridge focus` with a real tmux: to the pane of a session, or to a new window that resumes it.
+//! `turnbridge focus` with a real tmux: to the pane of a session, or to a new window that resumes
+//! it.
 
 use std::fs;
 use std::time::Duration;
@@ -14,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const FIRST: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 const SECOND: &str = "925c8529-ee09-4cb8-8902-dd785b12ca0a";
 
-/// Two windows in each of which an agent has been started, the second in front.
+/// Two windows with one agent each, the second in front.
 struct Desk {
     tmux: Tmux,
     world: World,
@@ -22,7 +23,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// `None`: there is no tmux here.
+    /// Returns `None` without tmux.
     fn new() -> Option<Desk> {
         if std::process::Command::new("tmux").arg("-V").output().is_err() {
             skipped("no tmux");
@@ -56,13 +57,13 @@ impl Desk {
         shown
     }
 
-    /// What is in front.
+    /// Returns the window in front.
     fn front(&self) -> String {
         self.tmux.run(&["display-message", "-p", "#{window_index}"]).trim().to_owned()
     }
 }
 
-/// A program that calls the hook as an agent would, and goes on until it is ended.
+/// Returns a program that calls the hook like an agent, and runs until it is ended.
 fn agent(world: &World, id: &str) -> String {
     let script = world.hermetic.root().join(format!("agent-{id}"));
     let hook = env!("CARGO_BIN_EXE_turnbridge-status");
@@ -92,7 +93,7 @@ fn kt_74_focus_lands_in_the_pane_of_the_session() {
     assert!(desk.claude.calls().is_empty());
 }
 
-/// What the board's "Go to terminal" does.
+/// The function behind the board's "Go to terminal".
 #[test]
 fn kt_74_the_board_lands_in_the_pane_of_the_session() {
     let Some(Desk { tmux, world, claude }) = Desk::new() else { return };
@@ -149,7 +150,7 @@ fn kt_74_where_no_terminal_can_be_told_the_command_is_printed() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// Only one can have a thread open; a second `codex resume` would get in the way of the first.
+/// Only one process can have a thread open; a second `codex resume` would disturb the first.
 #[test]
 fn kt_85_a_codex_that_is_open_in_an_unknown_pane_is_not_resumed_a_second_time() {
     let Some(desk) = Desk::new() else { return };
@@ -161,7 +162,7 @@ fn kt_85_a_codex_that_is_open_in_an_unknown_pane_is_not_resumed_a_second_time() 
         "session_id": thread, "cwd": folder, "hook_event_name": "SessionStart", "source": "startup",
     });
     desk.world.hook("turnbridge-status", &["--tool", "codex"], start.to_string().as_bytes());
-    // In tmux, where a new window could be opened.
+    // In tmux, where a new window would be possible.
     let pane = desk.tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}"]);
     let (socket, pane) = pane.trim().split_once(' ').unwrap();
     let mut command = desk.world.command("turnbridge");
@@ -181,7 +182,7 @@ fn kt_85_a_codex_that_is_open_in_an_unknown_pane_is_not_resumed_a_second_time() 
     assert!(codex.calls().is_empty());
 }
 
-/// `codex resume` in a terminal, where nothing was typed yet: the session has no run that lives.
+/// `codex resume` in a terminal without input yet: the session has no live run.
 #[cfg(not(windows))]
 #[test]
 fn kt_85_a_thread_that_a_codex_has_opened_without_a_turn_is_not_resumed_a_second_time() {
@@ -215,7 +216,7 @@ fn kt_85_a_thread_that_a_codex_has_opened_without_a_turn_is_not_resumed_a_second
     assert_eq!(focus(), ("opened".into(), false.into()));
 }
 
-/// What the board's "Go to terminal" answers then.
+/// The board's response to "Go to terminal" in this case.
 #[test]
 fn where_no_terminal_can_be_told_the_board_gives_the_command() {
     let site = Site::start();

@@ -1,4 +1,5 @@
-//! Folders of ours that others can write to, or own: whoever could put something there must not have it acted on.
+//! State folders that others can write to, or own: Turnbridge must not act on files that others
+//! could have put there.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -15,7 +16,7 @@ use crate::support::world::{SESSION, World, payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A world with a session, a notice that waits for Slack, and a reply in the inbox that nobody sent.
+/// A world with a session, a notice that waits for Slack, and a forged reply in the inbox.
 struct Scene {
     world: World,
     slack: SlackApi,
@@ -64,7 +65,7 @@ impl Scene {
         chmod(&path, 0o600);
     }
 
-    /// Every program refuses, and says so where it can.
+    /// Checks that every program refuses, and reports it where it can.
     #[track_caller]
     fn check_refusals(&self, problem: &str, hint: &str) {
         let before = self.files();
@@ -102,7 +103,7 @@ impl Scene {
         said
     }
 
-    /// Names and lengths of all that lies in the state folder.
+    /// Returns names and lengths of all files in the state folder.
     fn files(&self) -> Vec<(PathBuf, u64)> {
         let mut files = files_in(&self.world.hermetic.state_dir());
         files.sort();
@@ -119,7 +120,7 @@ fn files_in(folder: &Path) -> Vec<(PathBuf, u64)> {
     lengths.collect()
 }
 
-/// A daemon that does not refuse runs for ever.
+/// Returns whether it ends before a timeout: a daemon that does not refuse would run forever.
 fn ends_in_time(mut has_ended: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !has_ended() {
@@ -228,7 +229,7 @@ fn a_daemon_that_runs_delivers_nothing_from_a_folder_that_others_can_write_to_by
         (refusals() > 0 || !scene.slack.threads().is_empty()).then_some(())
     });
     assert!(scene.slack.threads().is_empty(), "{:?}\n{}", scene.slack.threads(), log());
-    // It looks again, and says nothing more.
+    // It checks again, and logs no second line.
     fs::write(&notice, &text).unwrap();
     chmod(&scene.state("outbox"), 0o700);
     fs::write(&notice, &text).unwrap();
@@ -238,7 +239,7 @@ fn a_daemon_that_runs_delivers_nothing_from_a_folder_that_others_can_write_to_by
     assert_eq!(refusals(), 1, "{}", log());
 }
 
-/// A daemon that ends with its test.
+/// A daemon that a drop ends.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -267,7 +268,7 @@ fn a_config_that_others_can_write_to_is_not_followed() {
         assert!(scene.slack.calls().is_empty(), "{:?}", scene.slack.calls());
         fs::set_permissions(&path, before).unwrap();
     }
-    // With nothing wrong, the notice arrives.
+    // With correct folders, the notice arrives.
     scene.world.turnbridge(&["outbox", "retry"]);
     assert_eq!(scene.slack.threads().len(), 1);
 }

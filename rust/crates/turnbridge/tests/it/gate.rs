@@ -1,4 +1,4 @@
-//! The Stop gate: exit codes, texts and order, as Claude meets them.
+//! The Stop gate: exit codes, texts and order, as Claude receives them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 use crate::support::world::{SESSION, World, assert_silent_success, feed, payload};
 
 const ON: &str = r#"{"sandbox":{"enabled":true}}"#;
-/// What Claude Code shows to the person, who sees no stderr of a hook that exits 0.
+/// The text that Claude Code shows to the user, who sees no stderr of a hook that exits 0.
 const SHOWN_NOTE: &str = "{\"systemMessage\":\"ℹ️  CVI is disabled in sandbox mode\"}\n";
 const OFF: &str = r#"{"sandbox":{"enabled":false}}"#;
 const PROMPT: &str = "prompt-1";
 
-/// A turn in the world's own project, called as the plugin is.
+/// A turn in the world's own project, with calls like the plugin's.
 struct Turn<'world> {
     world: &'world World,
     prompt_id: &'static str,
 }
 
 impl<'world> Turn<'world> {
-    /// The user has typed something.
+    /// Begins a turn with the user's prompt.
     fn begin(world: &'world World) -> Turn<'world> {
         Turn::begin_with(world, PROMPT, "fix it")
     }
@@ -61,7 +61,7 @@ impl<'world> Turn<'world> {
     }
 }
 
-/// One Stop of a turn in which nothing was said.
+/// Sends one Stop of a turn without speech.
 fn stop_of(world: &World) -> Output {
     Turn::begin(world).stop()
 }
@@ -105,7 +105,7 @@ impl World {
     }
 }
 
-/// CVI-2, CVI-3, CVI-4 (nothing else is set), CVI-7, CVI-19.
+/// CVI-2, CVI-3, CVI-4 (no other setting), CVI-7, CVI-19.
 #[test]
 fn cvi_t1_with_the_sandbox_on_in_the_local_file_the_check_is_skipped() {
     let world = World::with_gate();
@@ -201,7 +201,7 @@ fn the_project_is_asked_before_the_user_and_its_local_file_first() {
     assert_blocked(&stop_of(&world));
     fs::write(world.project_settings("settings.local.json"), ON).unwrap();
     assert_skipped_for_sandbox(&world, &stop_of(&world));
-    // `cwd` follows every `cd` of the agent; the project is where it was started.
+    // `cwd` follows every `cd` of the agent; the project is the folder of its start.
     let elsewhere = world.hermetic.root().to_str().unwrap().to_owned();
     let world = world.with("CLAUDE_PROJECT_DIR", &elsewhere);
     fs::remove_file(world.user_settings("settings.local.json")).unwrap();
@@ -219,7 +219,7 @@ fn a_settings_folder_of_its_own_is_honoured() {
     assert_skipped_for_sandbox(&world, &stop_of(&world));
 }
 
-/// In a file system of its own: `/etc` is everybody's.
+/// The test uses its own file system, because `/etc` is shared.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_the_administrator_has_set_outweighs_all_other_files() {
@@ -280,7 +280,7 @@ fn the_answer_of_a_blocked_turn_survives_when_the_user_stops_it() {
     assert_eq!(turns[0]["detail"], "interrupted");
     assert_eq!(turns[0]["prompt"], "fix it");
     assert_eq!(turns[0]["earlier_answers"], json!(["All done."]));
-    // The new turn is asked anew.
+    // The new turn is held too.
     assert_blocked(&next.stop());
 }
 
@@ -290,7 +290,7 @@ fn turns(world: &World) -> Vec<Value> {
     shown["turns"].as_array().unwrap().clone()
 }
 
-/// Files beside the record of turns.
+/// Returns files beside the record of turns.
 fn leftovers(world: &World) -> Vec<String> {
     let entries = fs::read_dir(world.hermetic.state_dir().join("turns")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -300,7 +300,7 @@ fn leftovers(world: &World) -> Vec<String> {
 #[test]
 fn x9_at_most_one_block_a_turn_even_when_nothing_can_be_written() {
     let world = World::with_gate();
-    // No folder can be made below a file.
+    // No folder can be created below a file.
     fs::create_dir_all(world.hermetic.state_dir().parent().unwrap()).unwrap();
     fs::write(world.hermetic.state_dir(), "in the way").unwrap();
     let turn = Turn { world: &world, prompt_id: PROMPT };
@@ -330,7 +330,7 @@ fn cvi_17_what_is_spoken_in_the_turn_lets_it_end_by_every_name() {
         turn.tool("PreToolUse", tool, input.clone(), json!({}));
         turn.tool("PostToolUse", tool, input.clone(), json!({"tool_response": "ok"}));
         assert_silent_success(&turn.stop());
-        // In the next turn it is old.
+        // In the next turn it no longer counts.
         let next = Turn::begin_with(&world, "prompt-2", "and now?");
         assert_blocked(&next.stop());
     }
@@ -402,7 +402,7 @@ fn x43_a_cvi_config_that_gives_no_value_lets_the_turn_end() {
         assert_silent_success(&stop_of(&world));
         assert_eq!(world.decisions()[0]["rule"], "off", "{config}");
     }
-    // It is the file that decides: without it the gate is on.
+    // The file decides: without it the gate is on.
     assert_blocked(&stop_of(&World::with_gate()));
 }
 
@@ -493,7 +493,7 @@ mod transcripts {
         SKILL.replace("probe:greet", "cvi:speak")
     }
 
-    /// Only Stop is registered: no other hook has seen the turn.
+    /// Sends Stop. Only this hook is registered: no other one has seen the turn.
     fn stop(world: &World, answer: &str) -> Output {
         let mut payload = payload("Stop", json!({"last_assistant_message": answer}));
         payload["prompt_id"] = json!(SKILL_PROMPT);
@@ -536,7 +536,7 @@ mod transcripts {
     #[test]
     fn a_long_transcript_before_the_turn_is_not_read() {
         let world = World::with_gate();
-        // An hour ago the agent spoke, and said much since.
+        // The speech was an hour ago, with much text since.
         let earlier = spoken().replace(SKILL_PROMPT, "earlier");
         let filler = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"x"}]}}"#;
         let many = format!("{filler}\n").repeat(5_000);

@@ -1,4 +1,4 @@
-//! `turnbridge gate`: the answer to "why was I (not) asked to speak?".
+//! `turnbridge gate`: explains why an agent was (not) asked to speak.
 
 use std::fs;
 
@@ -8,13 +8,13 @@ use turnbridge_core::gate::gate_switches::{Switch, config_switch};
 use crate::support::world::World;
 
 impl World {
-    /// What `turnbridge gate ARGUMENTS` prints, without this test's own folder in it.
+    /// Returns the output of `turnbridge gate ARGUMENTS` without this test's own folder.
     #[track_caller]
     fn gate(&self, arguments: &[&str]) -> String {
         self.without_paths(&self.turnbridge(&[&["gate"], arguments].concat()))
     }
 
-    /// Registers the hooks as `turnbridge hooks apply` does, with or without the gate.
+    /// Registers the hooks by `turnbridge hooks apply`, with or without the gate.
     fn register(&self, options: &[&str]) {
         let apply = ["hooks", "apply", "--form", "exec", "--yes"];
         self.turnbridge(&[&apply, options].concat());
@@ -26,7 +26,7 @@ impl World {
     }
 }
 
-// The managed file lies elsewhere on other systems.
+// The managed file has another path on other systems.
 #[cfg(target_os = "linux")]
 #[test]
 fn explain_shows_who_decides_what_each_file_says_and_what_happened_last() {
@@ -108,7 +108,7 @@ fn a_gate_that_no_hook_asks_is_off() {
     let text = fs::read_to_string(&settings).unwrap();
     fs::write(&settings, text.replacen('{', "{\"disableAllHooks\": true, ", 1)).unwrap();
     insta::assert_snapshot!(world.gate(&[]), @"off: `disableAllHooks` is set in `~/home/.claude/settings.json`");
-    // A session that has the plugin by `--plugin-dir` is the only sign of it.
+    // A session with the plugin by `--plugin-dir` is the only trace of it.
     fs::remove_file(&settings).unwrap();
     assert_eq!(world.explained()["gate"], "off");
     let mut hook = world.command("turnbridge-status");
@@ -156,7 +156,7 @@ fn another_folder_can_be_asked_about_and_what_is_none_is_said() {
     ");
 }
 
-/// The hooks read `config.toml` by a small scanner of their own; here it meets a real parser.
+/// The hooks read `config.toml` by a small scanner; the test compares it with a real parser.
 #[test]
 fn the_hooks_and_the_commands_read_the_same_switch_from_a_config() {
     let values = ["true", "false", "1", "'true'", "[true]", "{ enabled = true }", "2020-01-01"];

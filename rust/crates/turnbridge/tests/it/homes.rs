@@ -42,7 +42,7 @@ fn x13_the_logs_lie_where_the_system_keeps_logs() {
         "windows" => home.join("AppData/Local/turnbridge/logs"),
         _ => home.join(".local/state/turnbridge/logs"),
     };
-    // Windows does not know the variable.
+    // Windows does not use the variable.
     let named = if cfg!(windows) { usual.clone() } else { elsewhere.join("turnbridge/logs") };
     for (variable, folder) in [(None, usual), (Some(elsewhere), named)] {
         let mut command = world.command("turnbridge-status");
@@ -55,8 +55,8 @@ fn x13_the_logs_lie_where_the_system_keeps_logs() {
     }
 }
 
-/// Runs the hook with its state folder on a small file system of its own, which `prepare`
-/// fills or locks. `None` where the machine does not let us mount one.
+/// Runs the hook with its state folder on a small file system, which `prepare` fills or locks.
+/// Returns `None` if the machine does not allow the mount.
 #[cfg(target_os = "linux")]
 fn on_a_file_system(world: &World, prepare: &str) -> Option<std::process::Output> {
     let state = world.hermetic.root().join("mounted");

@@ -1,4 +1,5 @@
-//! `turnbridge hooks` and `turnbridge codex notify`: other people's files, changed and given back.
+//! `turnbridge hooks` and `turnbridge codex notify`: changes other programs' files and restores
+//! them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ impl World {
         feed(command, b"")
     }
 
-    /// What a command says that must fail.
+    /// Returns the output of a command that must fail.
     #[track_caller]
     fn refused(&self, arguments: &[&str]) -> String {
         let output = self.tried(arguments);
@@ -68,10 +69,10 @@ fn kt_9_16_17_t3_x1_hooks_are_applied_once_and_given_back_byte_for_byte() {
         world.turnbridge(&["hooks", "remove", "--yes"]).starts_with("there is nothing of ours")
     );
 
-    // KT-15, X2, SLV-71: nobody else's file is written.
+    // KT-15, X2, SLV-71: no other program's file is written.
     assert_eq!(fs::read_to_string(&local).unwrap(), "{}");
     assert!(!world.hermetic.project().join(".claude").exists());
-    // Codex's config is another matter.
+    // Codex's config stays unchanged.
     assert_eq!(fs::read_to_string(world.codex_config()).unwrap(), "model = 'x'\n");
     assert_eq!(fs::metadata(world.codex_config()).unwrap().modified().unwrap(), codex_before);
 }
@@ -188,7 +189,7 @@ fn x1_an_existing_program_is_left_or_chained_and_comes_back() {
     let status: Value = serde_json::from_str(&status).unwrap();
     assert_eq!(status["notify"], "registered");
     assert_eq!(status["chained"], serde_json::json!(["terminal-notifier", "-x"]));
-    // Somebody else's change in between: the earlier program comes back as it was written.
+    // After another program's change, the earlier program is restored as it was written.
     let text = fs::read_to_string(world.codex_config()).unwrap() + "[theirs]\n";
     fs::write(world.codex_config(), text).unwrap();
     world.turnbridge(&["codex", "notify", "remove", "--yes"]);
@@ -198,7 +199,7 @@ fn x1_an_existing_program_is_left_or_chained_and_comes_back() {
     assert_eq!((&status["notify"], &status["chained"]), (&"foreign".into(), &Value::Null));
 }
 
-/// What stands in it is written anew before anything reads it.
+/// Its content is replaced before any read.
 #[test]
 fn a_damaged_note_of_the_earlier_program_keeps_nobody_from_registering() {
     let world = World::new();
@@ -215,7 +216,7 @@ fn a_damaged_note_of_the_earlier_program_keeps_nobody_from_registering() {
     assert_eq!((&status["notify"], &status["chained"][0]), (&"registered".into(), &"beep".into()));
 }
 
-/// An older one would run our programs without their arguments.
+/// An older one would run the programs without their arguments.
 #[cfg(unix)]
 #[test]
 fn a_claude_code_that_knows_no_args_gets_command_lines() {
@@ -233,7 +234,7 @@ fn a_claude_code_that_knows_no_args_gets_command_lines() {
     assert!(!world.settings().exists());
 }
 
-/// KT-7: who agrees to a diff agrees to that one only.
+/// KT-7: consent to a diff covers only that diff.
 #[cfg(unix)]
 #[test]
 fn a_file_that_changes_while_the_question_is_open_is_left_alone() {

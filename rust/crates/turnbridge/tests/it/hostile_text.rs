@@ -1,5 +1,5 @@
-//! Texts of people, models, projects and other programs that would act on a terminal, planted
-//! wherever one can stand. None of it may reach stdout or stderr as it is.
+//! Texts of users, models, projects and other programs that control a terminal, in every possible
+//! place. None may reach stdout or stderr unescaped.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,7 +19,8 @@ use turnbridge_store::state::{inbox, outbox, routes, turn_store};
 
 use crate::support::world::{SESSION, World, payload};
 
-/// An escape sequence, C1, a tab's and a line's end, direction, what has no width, and a forged line.
+/// An escape sequence, C1 controls, line ends, direction marks, zero-width characters, and a forged
+/// line.
 const HOSTILE: &str = "a\u{1b}]0;x\u{7}\u{9b}31m\u{85}\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{feff}\u{2060}\u{e0041}\u{2028}\r\u{7f}\nhint: forged";
 
 fn hostile_project(world: &World) -> PathBuf {
@@ -74,7 +75,7 @@ fn fill_queues(world: &World) {
     fs::write(paths.daemon_log(), format!("{entry}\n{garbage}\n")).unwrap();
 }
 
-/// Other programs' own files, and ours in the user's hands.
+/// Writes other programs' files, and the files that the user edits.
 fn write_files(world: &World) -> PathBuf {
     let settings = world.hermetic.claude_config_dir().join("settings.json");
     fs::create_dir_all(settings.parent().unwrap()).unwrap();
@@ -163,7 +164,7 @@ fn no_text_of_others_acts_on_a_terminal() {
         let printed = [output.stdout, output.stderr].concat();
         shows_something += usize::from(String::from_utf8_lossy(&printed).contains("\\u202e"));
     }
-    // Else it would have been looked for where it is not.
+    // Otherwise the texts would have been in the wrong places.
     assert!(shows_something > 25, "{shows_something}");
 }
 

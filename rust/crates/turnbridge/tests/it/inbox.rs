@@ -1,5 +1,5 @@
-//! `turnbridge run-reply` and `turnbridge inbox`, with stub agents that write down how they were
-//! called. The stubs are shell scripts, so these tests are for unix.
+//! `turnbridge run-reply` and `turnbridge inbox`, with stub agents that record their calls. The
+//! stubs are shell scripts, so these tests are for unix.
 #![cfg(unix)]
 
 use std::fs;
@@ -19,8 +19,8 @@ use crate::support::world::{SESSION, World, lines_of, payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Writes down its arguments, each ended by a NUL, its folder, the id of the reply and what it
-/// reads; then does what the test says.
+/// Records its arguments, each ended by a NUL, its folder, the id of the reply and its input; then
+/// runs the test's script.
 const STUB: &str = r#"#!/bin/sh
 record="$STUB_RECORD/$$"
 printf '%s\0' "$0" "$@" > "$record.args"
@@ -36,7 +36,7 @@ struct Inbox {
     world: World,
 }
 
-/// How a stub was called.
+/// The call of a stub.
 struct Called {
     program: String,
     arguments: Vec<String>,
@@ -72,7 +72,7 @@ impl Inbox {
         testkit::write_program(&path, STUB);
     }
 
-    /// What the stubs do after they have written everything down.
+    /// Sets the script that the stubs run after the recording.
     fn behave(&self, script: &str) {
         fs::write(self.record().join("behaviour"), script).unwrap();
     }
@@ -85,7 +85,7 @@ impl Inbox {
         self.folder().join(format!("{id}.{extension}"))
     }
 
-    /// A reply as the daemon writes it.
+    /// Writes a reply like the daemon.
     fn add(&self, id: &str, text: &str, more: Value) {
         let mut reply = json!({
             "version": 1, "id": id, "source": "slack", "channel": "D1",
@@ -117,7 +117,7 @@ impl Inbox {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// Runs it and gives its result.
+    /// Runs it and returns its result.
     #[track_caller]
     fn result(&self, id: &str) -> Value {
         let output = self.run(id);
@@ -136,7 +136,7 @@ impl Inbox {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The one call that there was.
+    /// Returns the only call.
     #[track_caller]
     fn called(&self) -> Called {
         let files = fs::read_dir(self.record()).unwrap().map(|file| file.unwrap().path());
@@ -170,7 +170,7 @@ impl Inbox {
         list["replies"].as_array().unwrap().clone()
     }
 
-    /// A session as its hooks have left it.
+    /// Creates a session by its hooks.
     fn add_session(&self, variables: &[(&str, &str)], more: Value) {
         let mut command = self.world.command("turnbridge-status");
         command.args(["--origin", "plugin"]).envs(variables.iter().copied());
@@ -193,7 +193,7 @@ fn slv_51_54_83_claude_gets_the_prompt_by_stdin_in_the_sessions_folder() {
     inbox.add("r1", text, json!({}));
     let result = inbox.result("r1");
     assert_eq!(result["outcome"], "done");
-    // No hook has seen a turn end: what it printed is all that there is to tell.
+    // No hook has seen a turn end: the output is the only result.
     assert_eq!(result["output"], "answer\n");
     let called = inbox.called();
     assert!(called.program.ends_with("/bin/claude"), "{}", called.program);
@@ -240,11 +240,11 @@ fn slv_52_literal_newlines_are_two_characters() {
     assert_eq!(called.stdin, "one\\ntwo three\\n");
 }
 
-/// Everybody on the machine can read them.
+/// Every user of the machine can read arguments.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_word_of_a_reply_is_in_the_arguments_of_any_process() {
-    // Nobody else's, should the tests run twice on this machine.
+    // A unique text, in case the tests run twice on this machine.
     let needle = format!("needle-{}", std::process::id());
     for (agent, text) in [
         ("claude", format!("a short {needle}")),
@@ -265,7 +265,7 @@ fn no_word_of_a_reply_is_in_the_arguments_of_any_process() {
     }
 }
 
-/// The command lines of all processes that have these words in them.
+/// Returns the command lines of all processes that contain these words.
 #[cfg(target_os = "linux")]
 fn processes_with(words: &str) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -292,10 +292,10 @@ fn slv_50_codex_gets_the_prompt_on_stdin_and_its_options_before_resume() {
     assert_eq!(called.stdin, text);
 }
 
-/// A Codex that finds its thread open elsewhere.
+/// A Codex whose thread is open in another process.
 const HELD: &str = "echo \"thread x already has an active writer (code -32600)\" >&2\nexit 1\n";
 
-/// `codex queue` where an interface begins at once what is queued.
+/// A `codex queue` whose message an interface starts immediately.
 const QUEUE_BEGINS: &str = r#"if [ "$1" = queue ]; then
     at=$(date -u +%Y-%m-%dT%H:%M:%S.999Z)
     record() { printf '{"timestamp":"%s","type":"event_msg","payload":%s}\n' "$at" "$1" >>"$rollout"; }
@@ -308,7 +308,7 @@ const QUEUE_BEGINS: &str = r#"if [ "$1" = queue ]; then
 fi
 "#;
 
-/// `codex queue` where nobody begins it.
+/// A `codex queue` whose message no process starts.
 const QUEUE_KEEPS: &str =
     "[ \"$1\" = queue ] && echo \"Queued message q for thread t.\" && exit 0\n";
 
@@ -317,7 +317,7 @@ fn turn_started(trigger: &str) -> Value {
 }
 
 impl Inbox {
-    /// The rollout of the thread, with these events in it.
+    /// Writes the thread's rollout with these events.
     fn codex_thread(&self, events: &[Value]) {
         let folder = self.world.hermetic.codex_home().join("sessions/2026/11/18");
         fs::create_dir_all(&folder).unwrap();
@@ -329,7 +329,7 @@ impl Inbox {
         fs::write(path, events.iter().map(line).collect::<String>()).unwrap();
     }
 
-    /// As a Codex holds it that has the thread open.
+    /// Holds the lock as a Codex with the open thread.
     fn hold_codex_thread(&self) -> fs::File {
         let folder = self.world.hermetic.codex_home().join("thread-writer-locks");
         fs::create_dir_all(&folder).unwrap();
@@ -339,7 +339,7 @@ impl Inbox {
     }
 }
 
-/// `codex queue` says that it has a message, and so it does; that is no turn yet.
+/// `codex queue` reports a queued message, which is true, but is no turn yet.
 #[test]
 fn a_reply_that_codex_has_queued_and_not_begun_is_not_said_to_be_handed_over() {
     let inbox = Inbox::new();
@@ -363,7 +363,7 @@ fn nothing_is_queued_for_a_codex_exec_or_after_an_interruption_and_the_reply_sta
         assert_eq!(inbox.runs(), Vec::<String>::new(), "{events:?}");
         let shown = &inbox.list()[0];
         assert_eq!((&shown["state"], &shown["result"]), (&json!("waiting"), &Value::Null));
-        // The terminal has been left: nobody is in the way.
+        // The terminal was closed, so no process holds the thread.
         drop(lock);
         inbox.behave("exit 0\n");
         assert_eq!(inbox.result("r1")["outcome"], "done", "{events:?}");
@@ -387,7 +387,7 @@ fn a_thread_that_another_codex_has_open_gets_the_reply_through_its_queue() {
     assert!(calls.len() == 1 && calls[0].ends_with(&expected), "{calls:?}");
 }
 
-/// `codex queue` takes a message as an argument only.
+/// `codex queue` accepts a message only as an argument.
 #[test]
 fn slv_53_a_reply_that_is_too_long_for_an_argument_is_an_error_and_goes_no_other_way() {
     let inbox = Inbox::new();
@@ -400,7 +400,8 @@ fn slv_53_a_reply_that_is_too_long_for_an_argument_is_an_error_and_goes_no_other
     assert_eq!(inbox.runs(), Vec::<String>::new());
 }
 
-/// Whoever had it open has gone before the second try: nobody would read what is queued.
+/// The process that had it open is gone before the second try: no process would read a queued
+/// message.
 #[test]
 fn a_thread_that_was_open_for_a_moment_only_is_run_and_nothing_is_queued() {
     let inbox = Inbox::new();
@@ -412,7 +413,7 @@ fn a_thread_that_was_open_for_a_moment_only_is_run_and_nothing_is_queued() {
     assert_eq!(inbox.runs().len(), 2, "one try, and one more");
 }
 
-/// Claude Code removes what it has unpacked when its run ends.
+/// Claude Code removes the unpacked archive when its run ends.
 #[test]
 fn a_plugin_that_came_in_a_zip_is_loaded_again_from_where_we_lie() {
     let inbox = Inbox::new();
@@ -605,7 +606,7 @@ fn the_hooks_acknowledge_the_reply_and_then_the_output_is_nobodys() {
     let acknowledged = fs::read_to_string(inbox.file("r1", "ack")).unwrap();
     let events: Vec<_> = acknowledged.lines().filter(|line| !line.starts_with("by ")).collect();
     assert_eq!(events, ["UserPromptSubmit", "Stop"]);
-    // Codex's hooks do the same; an id that nobody waits for, or that is no name, does nothing.
+    // Codex's hooks do the same; an id without a waiting runner, or an invalid one, has no effect.
     let inbox = Inbox::new();
     inbox.add("r2", "go on", json!({"tool": "codex"}));
     for id in ["r2", "other", "../r3", ""] {
@@ -679,7 +680,7 @@ fn the_inbox_lists_what_waits_and_drops_it() {
     assert!(String::from_utf8_lossy(&ambiguous.stderr).contains("no reply `nothing` waits"));
 }
 
-/// X12: the runner is killed at some moment; whoever comes next starts it again.
+/// X12: the runner is killed at random points; the next process starts it again.
 #[test]
 fn killed_at_any_moment_a_reply_runs_at_most_once_and_its_files_tell() {
     let rounds = if testkit::is_slow() { 60 } else { 10 };
@@ -705,7 +706,7 @@ fn killed_at_any_moment_a_reply_runs_at_most_once_and_its_files_tell() {
         let runs = inbox.runs().iter().filter(|run| **run == id).count();
         match (own["state"].as_str().unwrap(), runs) {
             ("ended", 1) => once += 1,
-            // Claimed, and nobody lives: the plan has its prompt looked for, and tells.
+            // Claimed, but no process lives: the plan looks for its prompt, and informs the thread.
             ("lost", 0 | 1) => never += 1,
             other => panic!("{other:?}: {own}"),
         }
@@ -714,7 +715,7 @@ fn killed_at_any_moment_a_reply_runs_at_most_once_and_its_files_tell() {
     assert!(once > 0, "no run came to its end");
 }
 
-/// Does what the daemon does with the plan, without Slack: what would be said is kept in `said`.
+/// Executes the plan like the daemon, without Slack: the messages are stored in `said`.
 struct Driver<'a> {
     inbox: &'a Inbox,
     paths: StatePaths,
@@ -723,7 +724,7 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// One look at the files, and everything that follows from it. `false`: nothing is left.
+    /// Reads the files once and executes the steps. Returns `false` if there are none.
     fn step(&mut self) -> bool {
         self.launched.retain_mut(|(_, runner)| runner.try_wait().unwrap().is_none());
         let entries = store::entries(&self.paths).unwrap();
@@ -767,7 +768,7 @@ fn whoever_is_killed_every_reply_runs_at_most_once_and_every_one_ran_or_was_told
     let is_slow = testkit::is_slow();
     let (replies, kills) = if is_slow { (100, 30) } else { (30, 10) };
     let inbox = Inbox::new();
-    // Of two agents one has hooks that acknowledge.
+    // One of the two agents has hooks that acknowledge.
     let acknowledge = "echo UserPromptSubmit >> \"$INBOX/$TURNBRIDGE_REPLY_ID.ack\"";
     let folder = inbox.folder();
     let behaviour = format!(
@@ -798,7 +799,7 @@ fn whoever_is_killed_every_reply_runs_at_most_once_and_every_one_ran_or_was_told
             killed += 1;
         }
         if seed % 11 == 0 {
-            // Another daemon, which has started nobody.
+            // Another daemon, which has started no runner.
             forgotten.append(&mut driver.launched);
         }
     }

@@ -1,5 +1,5 @@
-//! One style in every Japanese text: one word for one thing, the same colons, brackets and blanks.
-//! Texts that the requirements fix to the letter are as they are.
+//! Checks the style of every Japanese text: one word for one concept, the same colons, brackets and
+//! spaces. Texts that the requirements fix exactly are exempt.
 
 use turnbridge_core::board::sign_in_texts::SignInText;
 use turnbridge_core::replies::thread_message::ThreadMessage;
@@ -8,19 +8,19 @@ use turnbridge_core::text::texts::{Language, Text};
 
 const BOARD: &str = include_str!("../../../turnbridge-daemon/src/board/page/texts.js");
 
-/// Fixed to the letter (SLV-12, 30, 59, 72).
+/// Texts fixed exactly (SLV-12, 30, 59, 72).
 const FIXED: [Text; 4] =
     [Text::TestPrompt, Text::PromptMissing, Text::LogLocation, Text::AnswerMissing];
 
-/// Fixed to the letter (SLV-84 to 86).
+/// Texts fixed exactly (SLV-84 to 86).
 const FIXED_MESSAGES: [ThreadMessage; 3] =
     [ThreadMessage::Receipt, ThreadMessage::NoRoute, ThreadMessage::Failed];
 
-/// Words that have another one, and that one.
+/// Forbidden words and their replacements.
 const WORDS: [(&str, &str); 2] =
     [("端末", "ターミナル"), ("お待ちしています", "受信を待っています")];
 
-/// What is wrong with a text, in words; nothing, if all is well.
+/// Returns the style errors of a text.
 fn faults(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     for (word, better) in WORDS {
@@ -28,7 +28,7 @@ fn faults(text: &str) -> Vec<String> {
             faults.push(format!("`{word}` instead of `{better}`"));
         }
     }
-    // A line that is indented is a command.
+    // An indented line is a command.
     for line in text.lines().filter(|line| !line.starts_with("    ")) {
         let prose: Vec<char> = without_code(line).chars().collect();
         for letter in &prose {
@@ -56,7 +56,7 @@ fn faults(text: &str) -> Vec<String> {
     faults
 }
 
-/// With an `x` for each `` `code` `` and each place of a value.
+/// Returns the line with an `x` for each `` `code` `` and each placeholder.
 fn without_code(line: &str) -> String {
     let mut prose = String::new();
     for (number, piece) in line.split('`').enumerate() {

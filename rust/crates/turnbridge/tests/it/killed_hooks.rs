@@ -1,5 +1,5 @@
-//! Hooks that are killed, or whose session's lock another process holds: the turn is told once and
-//! recorded once all the same, as soon as anybody looks.
+//! Hooks that are killed, or whose session's lock another process holds: the turn still makes one
+//! notice and one record, as soon as any process recovers it.
 
 use std::fs;
 use std::process::Output;
@@ -12,7 +12,7 @@ use crate::support::world::{SESSION, World, assert_silent_success, feed, lines_o
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Every place at which a Stop hook may be killed after it has written anything, in this order.
+/// Every point at which a Stop hook may be killed after its first write, in order.
 const PLACES: [&str; 11] = [
     "announced",
     "judged",
@@ -36,10 +36,10 @@ target_user_id = \"U0OWNER\"
 enabled = false
 ";
 
-/// A world whose turns are to be told, and in which nobody delivers them.
+/// A world whose turns make notices, which no process delivers.
 struct Killing {
     world: World,
-    /// Hooks believe that a daemon lives, and start nobody.
+    /// Hooks see a running daemon, and start no notifier.
     _daemon: FileLock,
 }
 
@@ -73,7 +73,7 @@ impl Killing {
         assert_ne!(output.status.code(), Some(0), "not killed at `{place}`");
     }
 
-    /// Prompts and answers of the notices that wait.
+    /// Returns prompts and answers of the waiting notices.
     fn notices(&self) -> Vec<Value> {
         let list = self.world.turnbridge(&["outbox", "--json"]);
         let list: Value = serde_json::from_str(&list).unwrap();
@@ -145,7 +145,7 @@ fn the_other_registration_of_a_killed_hook_adds_nothing() {
     }
 }
 
-/// The agent takes a hook that was killed for a yes: the turn has ended.
+/// The agent treats a killed hook as a yes: the turn has ended.
 #[test]
 fn a_gate_that_was_killed_before_it_could_hold_the_turn_has_not_held_it() {
     for place in ["announced", "judged", "locked", "saved", "woken"] {
@@ -172,7 +172,7 @@ fn a_session_lock_that_is_held_costs_neither_the_notice_nor_the_record() {
     killing.assert_told_and_recorded_once("the lock is free");
 }
 
-/// Otherwise the next Stop would be taken for one that was told before.
+/// Otherwise the next Stop would look like one whose notice was sent before.
 #[test]
 fn a_turn_that_cannot_be_noted_as_held_is_not_held() {
     let killing = Killing::new();
@@ -214,7 +214,7 @@ fn a_whole_notice_that_is_not_in_its_place_is_adopted_and_half_of_one_is_not() {
     let mut files = fs::read_dir(&outbox).unwrap().map(|file| file.unwrap().path());
     let notice = files.find(|path| path.extension().is_some_and(|end| end == "json")).unwrap();
     let bytes = fs::read(&notice).unwrap();
-    // As a writer leaves it that was killed before it could link the file.
+    // The state of a writer that was killed before it could link the file.
     fs::rename(&notice, notice.with_extension("123.new")).unwrap();
     fs::write(outbox.join("claude-half.124.new"), &bytes[..bytes.len() / 2]).unwrap();
     assert_eq!(killing.notices().len(), 0);
@@ -223,7 +223,7 @@ fn a_whole_notice_that_is_not_in_its_place_is_adopted_and_half_of_one_is_not() {
     assert!(outbox.join("claude-half.124.new").exists());
 }
 
-/// Nothing is written before that, and nobody but the agent's transcript knows of the end.
+/// No file is written before that point, and only the agent's transcript contains the end.
 #[test]
 fn a_hook_killed_before_it_could_write_anything_leaves_the_session_at_work() {
     let killing = Killing::new();

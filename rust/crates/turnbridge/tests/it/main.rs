@@ -1,4 +1,4 @@
-//! The executables as their callers see them: Claude's hooks on one side, people on the other.
+//! The executables from their callers' side: Claude's hooks, and users.
 
 mod bad_input;
 #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! The plugin's manifests and the code agree.
+//! The plugin's manifests agree with the code.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn hooks_json_registers_exactly_the_events_that_the_code_knows_x5() {
     let known: BTreeSet<&str> =
         HookEventName::of(Agent::Claude).map(HookEventName::as_str).collect();
     assert_eq!(registered, known);
-    // A hook on it would have to make the worktree.
+    // A hook for it would have to create the worktree.
     assert!(!registered.contains("WorktreeCreate"));
     for (event, rules) in hooks {
         let mut programs = Vec::new();
@@ -47,12 +47,12 @@ fn hooks_json_registers_exactly_the_events_that_the_code_knows_x5() {
     }
 }
 
-/// Codex runs a command by a shell. The path is the shell's own variable, so that whatever stands in
-/// it is no shell's business; `${…}` would be put into the text before.
+/// Codex runs a command by a shell. The path is the shell's own variable, so that its content needs
+/// no quoting; `${…}` would be expanded in the text before.
 #[test]
 fn codex_json_registers_exactly_the_events_that_the_code_knows_and_no_gate() {
     let manifest = read("hooks/codex.json");
-    // Any other key, and Codex takes nothing of the file.
+    // With any other key Codex ignores the whole file.
     assert_eq!(manifest.as_object().unwrap().keys().collect::<Vec<_>>(), ["hooks"]);
     let hooks = manifest["hooks"].as_object().unwrap();
     let registered: BTreeSet<&str> = hooks.keys().map(String::as_str).collect();
@@ -87,7 +87,7 @@ fn codex_json_registers_exactly_the_events_that_the_code_knows_and_no_gate() {
     }
 }
 
-/// What an event means for the state of its session.
+/// The effect of an event on its session's state.
 #[test]
 fn the_page_of_states_speaks_of_every_event_that_the_code_knows() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/states.md");

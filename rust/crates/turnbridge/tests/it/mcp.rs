@@ -1,4 +1,4 @@
-//! `turnbridge mcp`, as an agent's client talks to it.
+//! `turnbridge mcp` with requests like an agent's client.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -34,7 +34,7 @@ impl Server {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The result of a request, which must have one.
+    /// Returns the result of a request, which must have one.
     #[track_caller]
     fn ask(&mut self, method: &str, parameters: Value) -> Value {
         let request = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": parameters});
@@ -50,7 +50,7 @@ impl Server {
         self.ask("tools/call", json!({"name": "speak", "arguments": {"text": text}}))
     }
 
-    /// Ends with its input, and has said nothing more.
+    /// Ends the input, and asserts that there is no more output.
     #[track_caller]
     fn end(mut self) {
         drop(self.stdin);
@@ -82,7 +82,7 @@ fn a_client_finds_one_tool() {
     server.end();
 }
 
-/// Claude makes the tool's name of the plugin's, the server's and our own.
+/// Claude builds the tool's name from those of the plugin, the server and the tool.
 #[test]
 fn the_plugin_and_its_skill_name_this_tool() {
     let read = |path: &str| {

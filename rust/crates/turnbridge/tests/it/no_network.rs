@@ -1,6 +1,6 @@
-//! A hook opens no network socket, whatever it is told and whoever wants to be told: the system calls of
-//! every hook are watched while it gets what real agents have sent. The notifier, which a hook starts
-//! and leaves alone, is the one that may, and shows that the watching works.
+//! A hook opens no network socket, whatever its input and sinks: the test traces the system calls
+//! of every hook with payloads of real agents. The notifier, which a hook starts without waiting,
+//! may open one, and shows that the trace works.
 #![cfg(target_os = "linux")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Which calls the agent may make without asking: the speak of the plugin that called us, and nothing else.
+//! The calls that the agent may make without asking: the calling plugin's speak, and no other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ struct Scene {
     root: PathBuf,
     /// The user's home as the system knows it.
     home: PathBuf,
-    /// Who has brought the server, as Claude Code tells since 2.1.326.
+    /// The origin of the server, as Claude Code reports since 2.1.326.
     server: Option<String>,
 }
 
 impl Scene {
-    /// The plugin as Claude Code installs it, with its executable at `place` below `bin/`.
+    /// Installs the plugin as Claude Code does, with its executable at `place` below `bin/`.
     fn new(place: &str) -> Scene {
         let world = World::with_gate();
         let root = world.hermetic.root().join("plugin");
@@ -47,7 +47,7 @@ impl Scene {
         self.root.join(place)
     }
 
-    /// What the hook prints.
+    /// Returns the hook's output.
     #[track_caller]
     fn ask(
         &self,
@@ -70,15 +70,15 @@ impl Scene {
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 
-    /// As the plugin's own registration does.
+    /// Calls the hook like the plugin's own registration.
     #[track_caller]
     fn ask_plugin(&self, place: &str, call: (&str, Value)) -> String {
         self.ask(&self.program(place), Some(&self.root), &["--origin", "plugin"], call)
     }
 }
 
-/// By another process on Unix: a child that another test starts meanwhile would hold our file open for writing, and it
-/// could not be run ("Text file busy").
+/// Copies in another process on Unix: a child of a concurrent test would hold the file open for
+/// writing, and it could not be run ("Text file busy").
 fn copy(from: &Path, to: &Path) {
     if cfg!(unix) {
         assert!(Command::new("cp").args([from, to]).status().unwrap().success());
@@ -114,7 +114,7 @@ fn the_plugins_own_speak_is_allowed_without_asking_and_nothing_else_is() {
     }
 }
 
-/// There is no plugin then, and whoever has the name is somebody else.
+/// There is no plugin then, and the name belongs to another server.
 #[test]
 fn without_the_plugin_a_server_by_the_name_of_ours_is_not_approved() {
     let place = place("bin/");
@@ -123,7 +123,8 @@ fn without_the_plugin_a_server_by_the_name_of_ours_is_not_approved() {
     let elsewhere = PathBuf::from(scene.world.command("turnbridge-status").get_program());
     let root = Some(scene.root.as_path());
     let plugin = &["--origin", "plugin"][..];
-    // As `turnbridge hooks apply` registers it, also from a checkout, whatever the project's environment says.
+    // As `turnbridge hooks apply` registers it, also from a checkout, whatever the project's
+    // environment contains.
     for settings in [&["--origin", "settings"][..], &[]] {
         assert_eq!(scene.ask(&ours, None, settings, speak()), "");
         assert_eq!(scene.ask(&ours, root, settings, speak()), "");
@@ -178,7 +179,8 @@ fn beside_the_plugin_a_project_that_takes_our_names_gets_no_approval() {
     assert_eq!(scene.ask_plugin(&place, speak()), ALLOWED);
 }
 
-/// A skill's name is what its frontmatter says, wherever it lies, and it may allow itself every tool.
+/// A skill's name is that in its frontmatter, whatever its folder, and it may allow itself every
+/// tool.
 #[test]
 fn a_skill_is_never_approved_since_a_project_may_give_its_own_any_name() {
     let place = place("bin/");
@@ -197,7 +199,7 @@ fn a_skill_is_never_approved_since_a_project_may_give_its_own_any_name() {
     }
 }
 
-/// The home is above many projects, and its settings are the user's.
+/// The home contains many projects, and its settings are the user's.
 #[test]
 fn the_users_own_settings_may_name_our_plugin() {
     let place = place("bin/");

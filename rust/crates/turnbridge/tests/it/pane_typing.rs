@@ -1,6 +1,6 @@
-//! `resume.live = "pane"`: a reply is typed into the terminal of an open Claude, and nobody else ever
-//! gets it: neither the shell behind a suspended Claude nor an editor that it has opened. With a real
-//! tmux and a real shell; Claude is a script that calls the hooks and reads lines.
+//! `resume.live = "pane"`: a reply is typed into the terminal of an open Claude, and never into
+//! another program: neither the shell behind a suspended Claude nor an editor that it has opened.
+//! With a real tmux and a real shell; Claude is a script that calls the hooks and reads lines.
 #![cfg(unix)]
 
 use std::fs;
@@ -29,7 +29,7 @@ impl Desk {
         Desk::start_with("claude")
     }
 
-    /// `line` is what the shell is told.
+    /// Starts it. `line` is the shell's command.
     fn start_with(line: &str) -> Option<Desk> {
         if Command::new("tmux").arg("-V").output().is_err()
             || Command::new("bash").arg("--version").output().is_err()
@@ -63,8 +63,8 @@ impl Desk {
         fs::read_to_string(self.file(name)).unwrap_or_default()
     }
 
-    /// Ctrl-Z. The terminal is then as a real Claude leaves it: Ctrl-S, which is pressed before a reply
-    /// is pasted, stops the shell's output and nothing else.
+    /// Presses Ctrl-Z. The terminal is then as a real Claude leaves it: Ctrl-S, which is pressed
+    /// before a reply is pasted, only stops the shell's output.
     fn suspend(&self) {
         self.tmux.send_key("C-z");
         self.tmux.wait_for("Stopped", PATIENCE);
@@ -73,8 +73,8 @@ impl Desk {
         wait_until(PATIENCE, "the shell", || self.file("suspended").exists().then_some(()));
     }
 
-    /// Gives the shell a command of its own, which it runs behind whatever was typed before. Ctrl-Q first
-    /// lets it go on if Ctrl-S has stopped its output.
+    /// Types a command for the shell, which it runs behind earlier input. Ctrl-Q first resumes an
+    /// output that Ctrl-S has stopped.
     fn ask_shell(&self, command: &str) {
         self.tmux.send_key("C-q");
         self.tmux.send_text(&format!("{command}; touch asked"));
@@ -87,12 +87,12 @@ impl Desk {
         self.world.hermetic.root().join("bin")
     }
 
-    /// What tmux knows of the agent's pane.
+    /// Returns tmux's data about the agent's pane.
     fn tmux_says(&self, format: &str) -> String {
         self.tmux.run(&["display-message", "-p", format]).trim().to_owned()
     }
 
-    /// Waits until the runner has asked `terminal` so often that it would have typed the reply.
+    /// Waits until the runner has queried `terminal` so often that it would have typed the reply.
     fn wait_until_asked(&self, terminal: &StandIn, word: &str) {
         wait_until(PATIENCE, "the runner's questions", || {
             let calls = terminal.calls();
@@ -101,7 +101,7 @@ impl Desk {
         });
     }
 
-    /// Replies, and waits until the runner has looked at the screen so often that it would have typed.
+    /// Replies, and waits until the runner has read the screen so often that it would have typed.
     fn wait_while_it_looks(&self, text: &str) {
         let program = tmux_program();
         let asked = StandIn::new(&self.bin(), "tmux", &format!("exec '{program}' \"$@\""));
@@ -110,7 +110,7 @@ impl Desk {
         assert_ne!(self.shown()["state"], "finished", "{}", self.tmux.screen());
     }
 
-    /// As the board does.
+    /// Sends a reply like the board.
     fn reply(&self, text: &str) {
         let reply = json!({
             "version": 1, "id": REPLY, "source": "board", "ts": "1700000001.000200", "text": text,
@@ -129,11 +129,11 @@ impl Desk {
         list["replies"][0].clone()
     }
 
-    /// Waits until the daemon has said that the reply waits for the terminal.
+    /// Waits until the daemon has reported that the reply waits for the terminal.
     fn wait_until_held(&self) {
         wait_until(PATIENCE, "the word that it waits", || {
             let shown = self.shown();
-            // What has gone wrong is told by the assertions of the test.
+            // The test's assertions report errors.
             let is_over = shown["state"] == "finished";
             let told = shown["told"].as_array().is_some_and(|told| told.contains(&json!("held")));
             (told || is_over).then_some(())
@@ -162,9 +162,9 @@ fn tmux_program() -> String {
     String::from_utf8(found.stdout).unwrap().trim().to_owned()
 }
 
-/// Draws an input line as Claude does, reads prompts and tells its hooks of each. `edit` opens an editor,
-/// which reads a line of its own; behind `!` a line is given to a shell, behind `menu` the next line
-/// chooses something, and behind `agents` it begins another session.
+/// Draws an input line like Claude, reads prompts and calls its hooks for each. `edit` opens an
+/// editor, which reads its own line; behind `!` a shell gets the line, behind `menu` the next line
+/// selects an entry, and behind `agents` it begins another session.
 fn agent(world: &World) -> String {
     let project = world.hermetic.project();
     let hook = |event: &str, more: Value| {
@@ -226,7 +226,7 @@ fn a_reply_is_not_typed_into_the_shell_behind_a_suspended_agent() {
     desk.suspend();
     desk.reply("touch pwned");
     desk.wait_until_held();
-    // X40: it is told that it goes into the terminal.
+    // X40: the thread is informed that it goes into the terminal.
     assert_eq!(desk.shown()["told"], json!(["terminal_receipt", "held"]));
     desk.ask_shell("true");
     assert!(!desk.file("pwned").exists(), "{}", desk.tmux.screen());
@@ -243,7 +243,7 @@ fn a_reply_is_not_typed_into_the_shell_behind_a_suspended_agent() {
     assert!(!desk.file("pwned").exists());
 }
 
-/// In the background it has not left its terminal for good.
+/// In the background it has not left its terminal permanently.
 #[test]
 fn a_reply_is_not_typed_while_the_agent_is_in_the_background() {
     let Some(desk) = Desk::start() else { return };
@@ -273,7 +273,7 @@ fn a_reply_is_not_typed_into_an_editor_that_the_agent_has_opened() {
     assert_eq!(desk.read("prompts"), "not for the editor\n");
 }
 
-/// What is typed there is a command, though the agent alone reads its terminal.
+/// Input there is a command, though the agent alone reads its terminal.
 #[test]
 fn a_reply_is_not_typed_into_the_shell_mode_of_the_agent() {
     let Some(desk) = Desk::start() else { return };
@@ -289,7 +289,7 @@ fn a_reply_is_not_typed_into_the_shell_mode_of_the_agent() {
     assert!(!desk.file("pwned").exists());
 }
 
-/// Enter would choose what stands first.
+/// Enter would select the first entry.
 #[test]
 fn a_reply_is_not_typed_into_a_menu_of_the_agent() {
     let Some(desk) = Desk::start() else { return };
@@ -318,8 +318,8 @@ fn a_reply_is_not_typed_into_the_list_of_agents() {
     assert_eq!(texts, ("by hand\n".into(), "hello\n".into()));
 }
 
-/// As after `←` in Claude Code 2.1.326: the session goes on in the background by another id, and the
-/// terminal shows whatever the user opens. The process calls no hook, and keeps the old id.
+/// As after `←` in Claude Code 2.1.326: the session continues in the background by another id, and
+/// the terminal shows whatever the user opens. The process calls no hook, and keeps the old id.
 #[test]
 fn a_reply_is_not_typed_into_a_terminal_that_shows_another_session() {
     let Some(desk) = Desk::start() else { return };
@@ -343,7 +343,7 @@ fn a_reply_is_not_typed_into_a_terminal_that_shows_another_session() {
     assert_eq!(desk.read("prompts"), "hello\n");
 }
 
-/// tmux would give the keys to every pane of the window.
+/// tmux would send the keys to every pane of the window.
 #[test]
 fn a_reply_waits_while_tmux_types_into_all_panes_at_once() {
     let Some(desk) = Desk::start() else { return };
@@ -364,7 +364,7 @@ fn a_reply_waits_while_tmux_types_into_all_panes_at_once() {
     desk.wait_until_asked(&asked, "display-message");
     let (state, prompts) = (desk.shown()["state"].clone(), desk.read("prompts"));
     desk.tmux.run(&["set-window-option", "synchronize-panes", "off"]);
-    // Ctrl-Q lets a shell go on that Ctrl-S has stopped; Ctrl-U removes what was typed.
+    // Ctrl-Q resumes a shell that Ctrl-S has stopped; Ctrl-U removes the typed text.
     type_there(&["C-q", "C-u", "touch asked", "Enter"]);
     wait_until(PATIENCE, "the neighbour", || desk.file("asked").exists().then_some(()));
     assert!(!desk.file("unsent").exists(), "the neighbour has run what was typed there");
@@ -400,8 +400,8 @@ fn a_reply_is_not_typed_into_a_window_of_kitty_that_shows_other_programs() {
     check_owner(&desk, "kitty", "ls", [list(1), list(pid)]);
 }
 
-/// The terminal's program types what it is given into the agent's pane, and says first that the pane is
-/// another's, then that it is the agent's.
+/// Checks a program of the terminal that types into the agent's pane. It first reports that the
+/// pane is another's, then that it is the agent's.
 fn check_owner(desk: &Desk, program: &str, word: &str, [others, agents]: [Value; 2]) {
     let answer = |list: Value| {
         fs::write(desk.file("new"), list.to_string()).unwrap();
@@ -429,7 +429,7 @@ fn check_owner(desk: &Desk, program: &str, word: &str, [others, agents]: [Value;
     assert_eq!(desk.read("prompts"), "hello\n");
 }
 
-/// Its process has ended, so that it is run as everywhere else.
+/// Its process has ended, so that the reply runs normally.
 #[test]
 fn a_held_reply_is_run_when_the_suspended_agent_has_ended() {
     let Some(desk) = Desk::start() else { return };

@@ -1,4 +1,4 @@
-//! `turnbridge pane`: which session is shown in which pane, as hooks, shells and hosts tell it.
+//! `turnbridge pane`: the session in each pane, from reports of hooks, shells and hosts.
 
 use std::fs;
 use std::io::Write;
@@ -22,7 +22,7 @@ impl World {
             .clone()
     }
 
-    /// `pane session state` of every line.
+    /// Returns `pane session state` of every line.
     fn shown(&self) -> Vec<String> {
         let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
         let row = |pane: &Value| ["pane", "session_id", "state"].map(|key| text(&pane[key]));
@@ -74,7 +74,7 @@ fn kt_44_56_73_claudes_pane_is_known_from_its_hooks_until_it_is_left() {
         assert_eq!(world.shown(), [format!("kawaii:p1 {SESSION} working")]);
         world.turnbridge(&["pane", leaving, "--pane", "kawaii:p2"]);
         assert_eq!(world.state(SESSION), "working");
-        // By the terminal's own name for it, and by none, in the pane itself.
+        // By the terminal's own name for it, and without a name in the pane itself.
         let here = ["pane", leaving];
         let named = ["pane", leaving, "--pane", "p1"];
         world.turnbridge(if leaving == "prompt" { &here } else { &named });
@@ -201,7 +201,7 @@ fn kt_82_it_is_noted_that_the_output_of_a_pane_has_stopped_and_goes_on() {
     assert!(world.shown().is_empty(), "the pane is closed");
 }
 
-/// A process that does not outlive its test.
+/// A process that a drop ends.
 struct Ended(Child);
 
 impl Drop for Ended {

@@ -1,5 +1,5 @@
-//! The plugin's folder as it is installed, with the real Claude Code, on every system. More of it is in
-//! `tests/e2e`, which needs tmux.
+//! The installed folder of the plugin, with the real Claude Code, on every system. More tests are
+//! in `tests/e2e`, which needs tmux.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ use testkit::{Claude, MessagesApi, Reply, skipped};
 
 use crate::support::world::{PROGRAMS, World};
 
-/// hooks.json names the executables without `.exe`. On Windows the marketplace's folder has both: a
-/// script for the other systems, and beside it what is meant.
+/// hooks.json names the executables without `.exe`. On Windows the marketplace's folder contains
+/// both: a script for the other systems, and the executable beside it.
 #[test]
 fn a_hook_that_is_registered_without_exe_runs() {
     let Some(claude) = Claude::find() else {

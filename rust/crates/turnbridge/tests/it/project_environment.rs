@@ -1,5 +1,6 @@
-//! A project that sets variables for its agent, as Claude Code lets it by `env` in `.claude/settings.json`: they are in
-//! the environment of every hook and MCP server, but not in the one that the agent was started with.
+//! A project that sets variables for its agent by `env` in `.claude/settings.json` of Claude Code:
+//! they are in the environment of every hook and MCP server, but not in the one that the agent was
+//! started with.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::support::world::{World, payload};
 #[cfg(target_os = "linux")]
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder in the project, full of what a project would like us to use.
+/// A folder in the project with files that the project tries to inject.
 struct Project {
     world: World,
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "it listens"))]
@@ -41,7 +42,7 @@ impl Project {
         self.world.hermetic.project().join("theirs")
     }
 
-    /// What the project sets, as lines of a shell script.
+    /// Returns the project's variables, as lines of a shell script.
     fn variables(&self) -> String {
         let theirs = self.folder();
         let (theirs, url) = (theirs.display(), self.attacker.base_url());
@@ -53,7 +54,8 @@ impl Project {
         )
     }
 
-    /// An agent that was started in the world's environment, has set the project's variables since, and does this.
+    /// Returns an agent that was started in the world's environment, has set the project's
+    /// variables since, and runs this.
     fn agent(&self, script: &str) -> Command {
         let folder = self.world.hermetic.root().join("agent");
         let agent = StandIn::new(&folder, "claude", &format!("{}{script}", self.variables()));
@@ -62,13 +64,13 @@ impl Project {
         command
     }
 
-    /// What the project has got, but for what it had.
+    /// Returns the files that the project has obtained.
     fn taken(&self) -> Vec<PathBuf> {
         let config = self.folder().join("config/turnbridge/config.toml");
         files_in(&self.folder()).into_iter().filter(|file| *file != config).collect()
     }
 
-    /// The log's word on what was ignored.
+    /// Returns the log entries about ignored variables.
     #[cfg(target_os = "linux")]
     fn ignored(&self) -> Vec<Value> {
         let is_about = |entry: &Value| entry["variables"].is_array();
@@ -90,7 +92,7 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
 }
 
-/// A line of a shell script that calls a hook.
+/// Returns a line of a shell script that calls a hook.
 fn hook(program: &str, event: &str, more: Value) -> String {
     let path = match program {
         "status" => env!("CARGO_BIN_EXE_turnbridge-status"),
@@ -132,7 +134,8 @@ fn a_project_cannot_redirect_a_token_or_move_our_folders_by_its_agents_environme
     assert_eq!(project.ignored(), [names.clone(), names]);
 }
 
-/// The inner agent is started with the project's environment, so that its start says nothing of the user.
+/// The inner agent is started with the project's environment, so that its start does not show the
+/// user's.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_agent_that_a_project_starts_in_its_own_environment_does_not_move_our_folders() {
@@ -147,12 +150,12 @@ fn an_agent_that_a_project_starts_in_its_own_environment_does_not_move_our_folde
     assert!(project.attacker.calls().is_empty(), "{:?}", project.attacker.calls());
 }
 
-/// It moves no folder, and would have us trust whoever is on the way to Slack.
+/// It moves no folder, but would make Turnbridge trust a man in the middle.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_agent_that_a_project_starts_does_not_choose_whom_we_trust() {
     let project = Project::new();
-    // Certificates that cannot be read are an error, if they are looked for at all.
+    // Unreadable certificates are an error, if they are read at all.
     let config = "[slack]\nbot_token = \"xoxb-loopback-bot\"\napi_url = \"https://127.0.0.1:9/\"\n\
                   [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n[gate]\nenabled = false\n";
     project.world.configure(config);
@@ -174,7 +177,7 @@ fn an_agent_that_a_project_starts_does_not_choose_whom_we_trust() {
     assert_eq!(project.ignored(), [json!(["SSL_CERT_FILE"]), json!(["SSL_CERT_FILE"])]);
 }
 
-/// Nothing above it is an agent: whoever started it has ended.
+/// No process above it is an agent: its starter has ended.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_agent_without_another_above_it_does_not_move_our_folders_into_the_project() {
@@ -198,7 +201,7 @@ fn an_agent_without_another_above_it_does_not_move_our_folders_into_the_project(
 #[test]
 fn a_program_between_the_agent_and_its_hook_does_not_choose_the_environment() {
     let project = Project::new();
-    // It is no shell by its name, and sets the project's variables before it starts the next one.
+    // Its name is not a shell's, and it sets the project's variables before it starts the next one.
     let folder = project.world.hermetic.root().join("between");
     let last = StandIn::new(&folder, "wrapper", &a_turn());
     run(project.agent(&format!("'{}'\n:\n", last.program().display())));
@@ -207,7 +210,7 @@ fn a_program_between_the_agent_and_its_hook_does_not_choose_the_environment() {
     assert!(project.attacker.calls().is_empty(), "{:?}", project.attacker.calls());
 }
 
-/// As on Windows; here because nothing that looks like an environment is in the agent's memory.
+/// As on Windows; here because the agent's memory contains nothing like an environment.
 #[test]
 fn where_nobody_tells_the_agents_start_no_folder_of_ours_lies_in_the_project() {
     let project = Project::new();
@@ -259,7 +262,7 @@ fn a_project_cannot_choose_the_program_that_speaks() {
 fn a_command_in_an_agents_shell_trusts_no_certificates_of_the_project() {
     let project = Project::new();
     let turnbridge = env!("CARGO_BIN_EXE_turnbridge");
-    // Certificates that cannot be read are an error, if they are looked for at all.
+    // Unreadable certificates are an error, if they are read at all.
     project.world.configure(
         "[slack]\nbot_token = \"xoxb-loopback-bot\"\napi_url = \"https://127.0.0.1:9/\"\n\
          [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n",
@@ -274,7 +277,7 @@ fn a_command_in_an_agents_shell_trusts_no_certificates_of_the_project() {
     assert!(said.contains("slack") && !said.contains("no certificate was found"), "{said}");
 }
 
-/// The agent of a reply may start another one, which has its environment.
+/// The agent of a reply may start another one, which inherits its environment.
 #[test]
 fn a_turn_of_another_session_does_not_acknowledge_a_reply() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Old files go without anybody waiting for it, and `sessions` does not read them.
+//! Old files are deleted in the background, and `sessions` does not read them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::support::world::{World, payload};
 const PATIENCE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A session that ended `days` ago, with a file as its hooks have left it.
+/// Creates a session that ended `days` ago, with its file from hooks.
 fn stale_session(world: &World, id: &str, days: u32) -> PathBuf {
     let of = |event: &str, more| {
         let mut payload = payload(event, more);
@@ -28,7 +28,7 @@ fn stale_session(world: &World, id: &str, days: u32) -> PathBuf {
     path
 }
 
-/// As one has it who uses Turnbridge every day.
+/// Sets up daily use of Turnbridge.
 fn look_daily(world: &World) {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     let now = Timestamp::from_millis(since_1970.as_millis() as i64);
@@ -42,7 +42,7 @@ fn a_session_that_starts_waits_for_no_pruning_and_another_process_does_it() {
     let old = stale_session(&world, "old", 40);
     let young = stale_session(&world, "young", 20);
     look_daily(&world);
-    // Nobody can prune now, so that whatever the hook removed it would have removed itself.
+    // The lock blocks the pruner, so that the hook itself would have removed any missing file.
     let lock = world.hermetic.state_dir().join("prune.lock");
     let held = FileLock::acquire(&lock, PATIENCE).unwrap();
     world.status(&payload("SessionStart", json!({"source": "startup"})));

@@ -84,7 +84,7 @@ fn a_turn_without_a_prompt_of_its_own_is_not_recorded_under_the_last_one() {
         payload("Stop", json!({"last_assistant_message": answer, "stop_hook_active": active}))
     };
     world.status(&stop("one", false));
-    // Some Stop hook sent the model back; then `!ls` made it answer once more.
+    // Another Stop hook continued the turn; then `!ls` made it answer once more.
     world.status(&stop("one, continued", true));
     world.status(&stop("of the command", false));
     let shown = world.turnbridge(&["sessions", "show", crate::support::world::SESSION, "--json"]);

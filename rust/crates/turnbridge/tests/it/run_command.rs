@@ -1,4 +1,4 @@
-//! `turnbridge run`: an agent in this terminal, with what Turnbridge needs to know it again.
+//! `turnbridge run`: an agent in this terminal, with the data by which Turnbridge recognises it.
 
 use std::fs;
 use std::path::Path;
@@ -93,7 +93,7 @@ fn tv_9_10_11_30_x34_claude_is_told_where_its_status_goes() {
     assert_eq!(new, expected(&claude.calls()[0][1]));
     let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
     assert_eq!(told(&["--", "claude", "-r", id]), expected(id));
-    // Claude chooses the session; hooks take its id.
+    // Claude chooses the session; hooks report its id.
     assert_eq!(told(&["--", "claude", "-c"]), expected(""));
     assert_eq!(told(&["--", "claude", "mcp", "list"]), "||");
     let below = world.hermetic.project().join("deep");

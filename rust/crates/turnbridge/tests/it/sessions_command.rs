@@ -1,10 +1,10 @@
-//! `turnbridge sessions`, as people and programs see it.
+//! `turnbridge sessions`, for users and programs.
 
 use serde_json::{Value, json};
 
 use crate::support::world::{SESSION, World, payload};
 
-/// Three sessions, as old as their names say, seen at a fixed time.
+/// Creates three sessions with the ages of their names, at a fixed time.
 fn three_sessions() -> World {
     let world = World::new().with("COLUMNS", "80");
     let call = |world: &World, id: &str, seconds_ago: i64, event: &str, more: Value| {
@@ -79,7 +79,7 @@ fn no_session_at_all_is_said_plainly() {
 
 #[test]
 fn the_json_keeps_to_its_schema() {
-    // Whoever asks for it has it checked.
+    // The query checks the schema.
     let sessions = three_sessions().sessions();
     let ids: Vec<_> = sessions.iter().map(|session| session["session_id"].clone()).collect();
     assert_eq!(ids, ["old", "alpha", "beta", "gamma"]);
@@ -129,7 +129,7 @@ fn a_session_whose_process_was_killed_is_stopped_without_anybody_writing_it() {
     let world = World::new();
     world.status(&payload("UserPromptSubmit", json!({"prompt": "x"})));
     assert_eq!(world.sessions()[0]["state"], "working");
-    // The caller of the hook is the agent; give the run a process that never was.
+    // The hook's caller counts as the agent; give the run a process that never existed.
     let path = world.session_file(SESSION);
     let text = std::fs::read_to_string(&path).unwrap();
     let pid = format!("\"pid\":{}", std::process::id());
@@ -148,7 +148,8 @@ fn completion_scripts_are_printed() {
     }
 }
 
-/// A session in the middle of a turn, and where Claude would note its process.
+/// Creates a session in the middle of a turn. Returns also the path where Claude would note its
+/// process.
 fn working_session() -> (World, std::path::PathBuf, Value) {
     let world = World::new();
     let transcript = world.hermetic.root().join("transcript.jsonl");

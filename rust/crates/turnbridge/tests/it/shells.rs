@@ -1,5 +1,6 @@
-//! `turnbridge shell-init` in real shells, each in a real terminal: what it tells of agents, what it
-//! leaves as it was, and what it costs. A shell that is not installed is skipped, with a word.
+//! `turnbridge shell-init` in real shells, each in a real terminal: its reports of agents, its
+//! preservation of the user's setup, and its cost. A shell that is not installed is skipped with a
+//! message.
 
 use std::fs;
 use std::path::PathBuf;
@@ -41,14 +42,14 @@ impl Shell {
         is_here
     }
 
-    /// Starts it in a terminal, with the user's start-up file `before` and ours after it.
+    /// Starts it in a terminal, with the user's start-up file `before` followed by Turnbridge's.
     fn start(self, world: &World, before: &str, script: &str) -> Tmux {
         let root = world.hermetic.root();
         let startup = root.join("startup");
         fs::create_dir_all(&startup).unwrap();
         let ours = startup.join("ours");
         fs::write(&ours, script).unwrap();
-        // Twice: whoever reloads the file must not have it twice.
+        // Twice: a reload must not install it twice.
         let source = match self {
             Shell::Fish => format!("cat '{}' | source\n", ours.display()),
             _ => format!("eval \"$(cat '{}')\"\n", ours.display()),
@@ -92,8 +93,8 @@ fn script(world: &World, shell: Shell) -> String {
     world.turnbridge(&["shell-init", shell.name()])
 }
 
-/// A Codex that begins a thread as the real one does, has our hook told of it, and waits for what is
-/// typed. The hook finds no pane around it: what is bound is bound by the launch.
+/// Installs a Codex that begins a thread like the real one, calls the hook, and waits for input.
+/// The hook finds no pane: only the launch binds it.
 fn be_codex(hermetic: &Hermetic) {
     let answer = r#"
 thread=$2
@@ -147,7 +148,7 @@ fn state(world: &World, thread: &str) -> Value {
     session.map_or(Value::Null, |session| session["state"].clone())
 }
 
-/// The pid of the Codex that is on the screen.
+/// Returns the pid of the Codex on the screen.
 fn codex_pid(tmux: &Tmux, is_other: impl Fn(&str) -> bool) -> String {
     let found = |screen: &str| {
         let pids = screen.split("codex-").filter_map(|rest| Some(rest.split_once("-runs")?.0));
@@ -195,7 +196,7 @@ fn agents_are_bound_and_stopped(shell: Shell) {
     enter(&tmux, "exit");
     wait_for_nothing(&world, thread);
 
-    // The terminal is closed around it.
+    // Its terminal is closed.
     let thread = "a25c8529-ee09-4cb8-8902-000000000003";
     enter(&tmux, "codex");
     codex_pid(&tmux, is_new(seen.clone()));
@@ -223,7 +224,7 @@ fn kill(pid: &str) {
     assert!(Command::new("kill").args(["-9", pid]).status().unwrap().success());
 }
 
-/// What a shell runs in front.
+/// Returns the foreground process of a shell.
 fn child_of(parent: u32) -> String {
     let listed = Command::new("ps").args(["-axo", "ppid=,pid="]).output().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
@@ -264,15 +265,16 @@ fn kt_69_the_real_codex_is_bound_to_the_pane_that_it_was_launched_in() {
         Some(panes(&world)).filter(|panes| panes.iter().any(|(_, id)| *id == thread))
     });
     assert_eq!(shown.len(), 1, "{shown:?}");
-    // Not by typing: Codex takes what comes fast for pasted text, and a line end in it for one.
+    // Not by typing: Codex treats fast input as pasted text, and its line break too.
     kill(&child_of(tmux.pid()));
     wait_until(PATIENCE, "an empty registry", || panes(&world).is_empty().then_some(()));
-    // Its news, which the loopback proxy refused.
+    // Its update check, which the loopback proxy refused.
     let is_stray = |stray: &String| *stray != "CONNECT raw.githubusercontent.com:443";
     assert_eq!(api.strays().into_iter().find(is_stray), None);
 }
 
-/// With a stand-in for us: an ordinary prompt starts no process, and all that the user had goes on.
+/// Uses a stand-in for Turnbridge: an ordinary prompt starts no process, and the user's own hooks
+/// still run.
 fn users_own_hooks_go_on(shell: Shell, before: &str, alias: &str) {
     if !shell.is_here() {
         return;
@@ -303,7 +305,7 @@ fn users_own_hooks_go_on(shell: Shell, before: &str, alias: &str) {
         let told = tmux.run(&["display-message", "-p", "#{pane_path}"]);
         told.trim().ends_with("/project/d%20%C3%A9%25x").then_some(())
     });
-    // An agent, by another name where the shell tells what it stands for.
+    // An agent by another name, in shells that resolve aliases.
     enter(&tmux, alias);
     tmux.wait_for("codex-ran", PATIENCE);
     tmux.wait_for("user-prompt 3", PATIENCE);

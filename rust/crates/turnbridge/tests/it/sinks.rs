@@ -1,4 +1,4 @@
-//! What tvine and Kawaii Terminal get to read.
+//! The data that tvine and Kawaii Terminal get.
 
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ fn kawaii_gets_a_line_for_its_six_events_and_for_every_change_kt_32_to_41_x39() 
     StopFailure completed server_error
     SessionEnd stopped
     ");
-    // KT-30: what came in, as it came in.
+    // KT-30: the raw input.
     assert_eq!(lines_of(&std::fs::read_to_string(debug).unwrap()), turn());
 }
 
@@ -139,7 +139,7 @@ fn tvine_gets_a_file_and_the_same_line_on_its_socket_tv_21_22_x4() {
     StopFailure Idle
     SessionEnd Idle
     ");
-    // TV-26: the app is gone, the file goes on.
+    // TV-26: the app is gone, and the file is still written.
     drop(listener);
     world.status(&payload("UserPromptSubmit", json!({"prompt": "alone"})));
     let file: Value = serde_json::from_slice(&std::fs::read(&status_file).unwrap()).unwrap();
@@ -176,7 +176,7 @@ fn a_sub_agent_of_an_unknown_session_tells_nobody_that_it_stopped() {
     world.status(&payload("SubagentStop", json!({"agent_id": "a"})));
     assert!(!path.exists());
     assert!(world.sessions().is_empty());
-    // After its end, too, it is silent.
+    // After its end there is no output either.
     world.status(&payload("SessionStart", json!({"source": "startup"})));
     world.status(&payload("SessionEnd", json!({"reason": "other"})));
     world.status(&payload("SubagentStop", json!({"agent_id": "a"})));

@@ -1,4 +1,4 @@
-//! `turnbridge speak`, with engines that only take notes and with one that really speaks.
+//! `turnbridge speak`, with engines that only record and with one that really speaks.
 
 use std::path::Path;
 use std::process::Output;
@@ -18,7 +18,7 @@ mod stub {
         notes_path, pids, wait_for_end, with_time_to_fail, world_with,
     };
 
-    /// Speaks for a minute, through another process.
+    /// Speaks for a minute, in another process.
     const LONG: &str = "sleep 60 & wait";
 
     #[test]
@@ -45,7 +45,7 @@ mod stub {
         let world = world_with("espeak-ng", LONG);
         let mut command = world.command("turnbridge");
         command.args(["speak", "--json"]);
-        // Returns when nobody holds the command's stdout and stderr any more.
+        // Returns when no process holds the command's stdout and stderr any more.
         let output = feed(command, b"A long speech");
         insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap(), @r#"{"engine":"espeak-ng","muted":false,"out":null,"seconds":null,"utterances":[{"language":"en","text":"A long speech."}],"version":1}"#);
         let pids = pids(&world);
@@ -66,7 +66,7 @@ mod stub {
         cut_off(&world);
         wait_for_end(pids);
         wait_for_end((child, child));
-        // Nothing of the second language was said.
+        // The text in the second language was not spoken.
         insta::assert_snapshot!(fs::read_to_string(notes_path(&world)).unwrap(), @"[-v] [en] [--stdin] One.");
     }
 
@@ -92,7 +92,7 @@ mod stub {
         assert!(!mark(&world).exists());
     }
 
-    /// speech-dispatcher speaks on when its client has gone.
+    /// speech-dispatcher continues to speak after its client's end.
     #[test]
     fn a_speech_of_speech_dispatcher_is_cancelled() {
         let world = world_with("spd-say", "[ \"$1\" = --cancel ] || sleep 60");
@@ -292,7 +292,7 @@ fn the_written_sound_is_as_long_as_the_text_and_not_silent() {
     assert!((both - english - japanese).abs() < 0.5, "{both} s of {english} s and {japanese} s");
 }
 
-/// Checks the file by its own reading of the format: 22,050 samples a second, mono, 16 bit.
+/// Checks the file by an independent parser of the format: 22,050 samples a second, mono, 16 bit.
 #[track_caller]
 fn written_seconds(world: &World, text: &str) -> f64 {
     let path = world.hermetic.root().join("speech.wav");

@@ -1,4 +1,4 @@
-//! `turnbridge uninstall`: what set-up did is undone, byte for byte, and only --purge forgets.
+//! `turnbridge uninstall`: reverts the set-up, byte for byte, and deletes state only with --purge.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::support::world::{World, feed, payload};
 const SETTINGS: &str = "{\r\n\t\"model\": \"opus\"\r\n}";
 const CODEX: &str = "# mine\nnotify = ['mine', '-x'] # y\n";
 
-/// A home in which the hooks and a chained notify are registered, and a hook has run.
+/// Creates a home with registered hooks and a chained notify, where a hook has run.
 fn set_up() -> World {
     let world = World::new();
     fs::write(settings(&world), SETTINGS).unwrap();
@@ -28,7 +28,7 @@ fn codex_config(world: &World) -> PathBuf {
     world.hermetic.codex_home().join("config.toml")
 }
 
-/// Every file below a folder, with what is in it.
+/// Returns every file below a folder, with its content.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {

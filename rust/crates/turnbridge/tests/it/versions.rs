@@ -1,5 +1,5 @@
-//! Executables of two versions on one state folder: what an older one has written goes on, what a
-//! newer one has written is left alone and that is said.
+//! Executables of two versions on one state folder: an older one's files stay usable, a newer one's
+//! stay untouched with a message.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::support::world::{PROGRAMS, SESSION, World, lines_of, payload};
 const NEWER: &str = "written by a newer version of Turnbridge, and left as it is";
 
 impl World {
-    /// Puts a file into the state folder; gives its path.
+    /// Writes a file into the state folder; returns its path.
     fn keep(&self, name: &str, text: &str) -> PathBuf {
         let path = self.hermetic.state_dir().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -25,7 +25,7 @@ impl World {
         lines_of(&fs::read_to_string(path).unwrap_or_default())
     }
 
-    /// What a command says that fails.
+    /// Returns the output of a command that fails.
     #[track_caller]
     fn fails(&self, arguments: &[&str]) -> String {
         let output = self.command("turnbridge").args(arguments).output().unwrap();
@@ -81,7 +81,7 @@ fn a_session_of_a_newer_version_is_left_alone_and_hosts_are_told_all_the_same() 
     let log = world.hooks_log();
     assert_eq!(log.len(), 2, "{log:#?}");
     assert!(log.iter().all(|entry| entry.to_string().contains(NEWER)), "{log:#?}");
-    // Others in the same folder are seen as ever.
+    // Other files in the same folder are read as before.
     world.status(&payload("UserPromptSubmit", json!({"prompt": "x", "session_id": "other"})));
     assert_eq!(world.sessions().len(), 1);
 }
@@ -157,8 +157,8 @@ fn what_is_unknown_in_a_file_of_this_version_is_skipped() {
     assert_eq!(world.hooks_log(), Vec::<Value>::new());
 }
 
-/// A state folder as 0.1.0 has left it: one session in its second turn, a notice, a reply, routes
-/// and panes. Every later version goes on with it.
+/// A state folder of 0.1.0: one session in its second turn, a notice, a reply, routes and panes.
+/// Every later version must read and continue it.
 #[test]
 fn the_files_of_0_1_0_are_read_and_gone_on_with() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! `turnbridge voice`, and what `speak` makes of it.
+//! `turnbridge voice`, and its effect on `speak`.
 // The engines of Linux; macOS looks for others.
 #![cfg(all(unix, not(target_os = "macos")))]
 
@@ -11,7 +11,7 @@ use crate::support::engines::{
 };
 use crate::support::world::World;
 
-/// Both streams, with the folders of the test as names.
+/// Returns both streams, with placeholders for the folders of the test.
 #[track_caller]
 fn voice(world: &World, arguments: &[&str]) -> String {
     let output = world.command("turnbridge").arg("voice").args(arguments).output().unwrap();
@@ -88,7 +88,7 @@ fn muted_it_says_nothing_and_that_is_no_failure() {
     let world = world_with("espeak-ng", "sleep 60");
     world.turnbridge(&["speak", "One."]);
     let pids = pids(&world);
-    // Who mutes does not want to hear the rest.
+    // Muting also ends the current speech.
     insta::assert_snapshot!(voice(&world, &["mute"]), @"muted");
     wait_for_end(pids);
     fs::remove_file(notes_path(&world)).unwrap();
@@ -153,7 +153,7 @@ fn the_voices_of_the_real_engine_are_listed_and_can_be_chosen() {
     assert_eq!(voice(&world, &["set", "en", name.trim()]), format!("en {}\n", name.trim()));
     let unknown = voice(&world, &["set", "en", "Nobody"]);
     assert!(unknown.starts_with("note: `espeak-ng` does not list `Nobody`"), "{unknown}");
-    // The engine takes every name that it lists.
+    // The engine accepts every name that it lists.
     voice(&world, &["set", "en", name.trim()]);
     let out = world.hermetic.root().join("x.wav");
     world.turnbridge(&["speak", "--out", out.to_str().unwrap(), "Hello"]);

@@ -1,4 +1,4 @@
-//! What is different on Windows: paths and line ends, files that somebody has open, consoles.
+//! The differences of Windows: paths and line ends, open files, consoles.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read;
@@ -21,7 +21,8 @@ use crate::support::world::{SESSION, World, payload};
 const PATIENCE: Duration = Duration::from_secs(60);
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 const FILE_SHARE_READ: u32 = 1;
-/// Set under wine, which has consoles in terminals only: scripts/check-platforms presses Ctrl-C in one.
+/// Set under wine, which has consoles in terminals only: scripts/check-platforms presses Ctrl-C in
+/// one.
 const NO_CONSOLE: &str = "TURNBRIDGE_TEST_NO_CONSOLE";
 
 fn prompt(text: &str) -> Value {
@@ -52,7 +53,7 @@ fn a_payload_with_backslashes_and_crlf_is_read() {
     assert_eq!(world.hooks_log(), Vec::<Value>::new());
 }
 
-/// Starts a hook and gives it its event.
+/// Starts a hook and sends it its event.
 fn begin(world: &World, event: &Value) -> Child {
     let mut command = world.command("turnbridge-status");
     command.args(["--origin", "plugin"]).stdin(Stdio::piped());
@@ -79,7 +80,7 @@ fn a_hook_waits_for_the_lock_that_another_process_holds() {
     assert_eq!(world.hooks_log(), Vec::<Value>::new());
 }
 
-/// As virus scanners and indexers do: they open what has just changed, and let nobody write meanwhile.
+/// Like virus scanners and indexers, which open a changed file and block writers meanwhile.
 #[test]
 fn a_file_is_replaced_while_others_read_it_again_and_again() {
     let world = World::new();
@@ -115,14 +116,14 @@ fn a_file_is_replaced_while_others_read_it_again_and_again() {
     assert_eq!(left, 2, "the file and its lock");
 }
 
-/// What Ctrl-C and a closed console do.
+/// The effect of Ctrl-C and of a closed console.
 #[test]
 fn the_daemon_ends_in_good_order_when_its_console_says_so() {
     if std::env::var_os(NO_CONSOLE).is_some() {
         return skipped(&format!("{NO_CONSOLE} is set"));
     }
     let world = World::new();
-    // Fails where there is one already.
+    // Fails if there is a console already.
     // SAFETY: it has no arguments.
     unsafe { AllocConsole() };
     let mut command = world.command("turnbridge");

@@ -1,5 +1,5 @@
-//! WSL from both sides. A stand-in plays `wsl.exe`, folders of the test play the distributions: the
-//! commands are the real ones.
+//! WSL from both sides. A stand-in replaces `wsl.exe`, folders of the test replace the
+//! distributions: the commands are the real ones.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -15,8 +15,8 @@ const SETTINGS: &str = "{\r\n\t\"model\": \"opus\"\r\n}";
 const OURS: [&str; 4] =
     ["turnbridge", "turnbridge-status", "turnbridge-stop-gate", "turnbridge-notify"];
 
-/// Plays `wsl.exe`: `LIST` and `RUNNING` are files with what it prints, `FILES` is the folder of
-/// the distributions.
+/// The stand-in for `wsl.exe`: `LIST` and `RUNNING` are files with its output, `FILES` is the
+/// folder of the distributions.
 const WSL: &str = r#"
 case "$*" in
 '-l -q') exec cat 'LIST' ;;
@@ -46,7 +46,8 @@ fn utf16(text: &str) -> Vec<u8> {
 }
 
 impl Windows {
-    /// `Ubuntu` runs, `日本語` does not, and a program for containers has one of its own.
+    /// Creates a Windows: `Ubuntu` runs, `日本語` does not, and a program for containers has its own
+    /// distribution.
     fn new() -> Windows {
         let world = World::new();
         let root = world.hermetic.root().to_owned();
@@ -91,7 +92,7 @@ impl Windows {
         self.file(distribution, "/home/kim/.claude/settings.json")
     }
 
-    /// A program in both distributions that tells its version.
+    /// Installs a program in both distributions that prints its version.
     fn install(&self, folder: &str, name: &str, version: &str) {
         for distribution in ["Ubuntu", "日本語"] {
             let folder = self.file(distribution, folder);
@@ -119,7 +120,7 @@ impl Windows {
         serde_json::from_str(&self.world.turnbridge(arguments)).unwrap()
     }
 
-    /// Whether anything has been run inside a distribution.
+    /// Returns whether a command has run inside a distribution.
     fn has_been_asked(&self, distribution: &str) -> bool {
         self.wsl.calls().iter().any(|call| call[0] == "-d" && call[1] == distribution)
     }
@@ -156,7 +157,7 @@ fn kt_19_distributions_are_shown_and_none_is_started_for_it() {
     assert_eq!(shown["distributions"][0]["codex_home"], "/home/kim/.codex");
     assert_eq!(shown["distributions"][1], json!({"name": "日本語", "running": false}));
 
-    // That none runs is a failure of `wsl.exe`, and not ours.
+    // `wsl.exe` fails if none runs, which is no error of Turnbridge.
     fs::write(windows.world.hermetic.root().join("running"), "").unwrap();
     let shown = windows.json(&["wsl", "--json"]);
     assert_eq!(shown["distributions"][0], json!({"name": "Ubuntu", "running": false}));
@@ -189,12 +190,12 @@ fn kt_19_kt_t1_hooks_are_applied_in_a_distribution_and_given_back_byte_for_byte(
     hooks(&["restore", "--yes"]);
     assert_eq!(fs::read_to_string(windows.settings("日本語")).unwrap(), SETTINGS);
 
-    // Nobody else's settings were touched.
+    // No other settings were touched.
     assert_eq!(fs::read_to_string(windows.settings("Ubuntu")).unwrap(), SETTINGS);
     assert!(!windows.world.hermetic.claude_config_dir().join("settings.json").exists());
 }
 
-/// Windows makes files there that all may read.
+/// Files that Windows creates there are readable by all users.
 #[test]
 fn a_file_of_a_distribution_gets_its_mode_from_inside() {
     let windows = Windows::new().with_turnbridge();
@@ -212,7 +213,7 @@ fn a_file_of_a_distribution_gets_its_mode_from_inside() {
     assert!(later.iter().all(|call| !call.contains(&"chmod".to_owned())), "{later:?}");
 }
 
-/// Windows cannot follow a link that names a path of Linux.
+/// Windows cannot follow a link to a path of Linux.
 #[test]
 fn a_link_in_a_distribution_is_followed_from_inside_and_stays_one() {
     let windows = Windows::new().with_turnbridge();
@@ -235,12 +236,12 @@ fn without_our_linux_programs_nothing_is_registered_in_a_distribution() {
     error: there is no Turnbridge for Linux in `Ubuntu`
     hint: inside `Ubuntu`, put the four programs of the Linux release into `~/.local/bin`, then run this again; a program of Windows cannot serve an agent of Linux
     ");
-    // Those of Windows do not count, under whatever name; nor does half of them.
+    // Executables of Windows do not count, under any name; an incomplete set does not count either.
     for program in OURS {
         windows.install("/home/kim/bin", &format!("{program}.exe"), "turnbridge 0.1.0");
         let folder = windows.file("Ubuntu", "/opt/tools");
         fs::create_dir_all(&folder).unwrap();
-        // It would even run.
+        // This file could even be executed.
         write_program(&folder.join(program), "MZ=1; echo 'turnbridge 0.1.0'\n");
     }
     windows.install("/home/kim/.local/bin", "turnbridge-status", "turnbridge 0.1.0");
@@ -249,7 +250,7 @@ fn without_our_linux_programs_nothing_is_registered_in_a_distribution() {
     assert_eq!(fs::read_to_string(windows.settings("Ubuntu")).unwrap(), SETTINGS);
     assert!(!windows.file("Ubuntu", "/home/kim/.codex").exists());
 
-    // Elsewhere on the PATH of the distribution they are found.
+    // The programs are found elsewhere on the distribution's PATH.
     OURS.iter().for_each(|program| windows.install("/opt/tools", program, "turnbridge 9.8.7"));
     let output = windows.tried(&apply);
     let notes = String::from_utf8_lossy(&output.stderr);
@@ -282,7 +283,7 @@ fn slv_64_codex_of_a_distribution_calls_the_turnbridge_there_and_the_one_behind_
         fs::read_to_string(&config).unwrap(),
         "notify = [\"/home/kim/.local/bin/turnbridge\", \"notify\", \"--tool\", \"codex\"] # mine\n"
     );
-    // Where the Turnbridge of the distribution looks for it, and nobody else of that distribution.
+    // The file is where the distribution's Turnbridge looks for it, and closed to its other users.
     let state = windows.file("Ubuntu", "/home/kim/.local/state/turnbridge");
     let chain: Value =
         serde_json::from_slice(&fs::read(state.join("codex-notify.json")).unwrap()).unwrap();
@@ -353,7 +354,7 @@ fn a_name_that_could_lead_elsewhere_reaches_no_program_and_no_path() {
     error: `docker-desktop` belongs to a program for containers
     hint: name the distribution that you work in; `turnbridge wsl` lists them
     ");
-    // What `wsl.exe` lists is not trusted either.
+    // The output of `wsl.exe` is not trusted either.
     fs::write(windows.world.hermetic.root().join("list"), utf16("..\r\nUbuntu\r\n")).unwrap();
     let output = windows.tried(&["wsl"]);
     assert!(output.status.success());
@@ -393,7 +394,7 @@ fn a_wsl_exe_that_hangs_fails_or_is_missing_is_told() {
     }
 }
 
-/// A distribution that does not start tells nothing.
+/// A distribution that does not start gives no data.
 #[test]
 fn a_distribution_that_does_not_answer_does_not_hide_the_others() {
     let windows = Windows::new().with_turnbridge();
@@ -405,7 +406,7 @@ fn a_distribution_that_does_not_answer_does_not_hide_the_others() {
     assert_eq!(shown["distributions"][1]["home"], "/home/kim");
 }
 
-/// A world inside a distribution whose files lie in a folder of the test.
+/// Creates a world inside a distribution whose files are in a folder of the test.
 fn inside(wsl_conf: &str) -> (World, PathBuf) {
     let world = World::new();
     let root = world.hermetic.root().join("distribution");
@@ -478,7 +479,7 @@ fn other_distributions_are_for_windows_to_reach() {
     ");
 }
 
-/// `WSLENV` has made `/mnt/c/…` of `C:\…` when a hook sees it (KT-20): a path like any other.
+/// `WSLENV` has changed `C:\…` to `/mnt/c/…` before a hook reads it (KT-20): a path like any other.
 #[test]
 fn kt_t4_a_path_that_wslenv_has_changed_is_appended_to() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! The clients of Socket Mode that are compared: ours, and Slack's own where they are installed.
+//! The compared clients of Socket Mode: Turnbridge's, and Slack's own if they are installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ target_user_id = \"U0OWNER\"
 reply_resume = true
 ";
 
-/// Acks whatever comes, as the SDK's own examples do.
+/// Acks every event, like the SDK's own examples.
 const NODE: &str = r#"
 const { SocketModeClient } = require(process.env.SDK);
 const client = new SocketModeClient({
@@ -47,7 +47,8 @@ client.connect()
 threading.Event().wait()
 "#;
 
-/// Where a Python with `slack_sdk` is, if not the first on the PATH.
+/// The environment variable with the path of a Python with `slack_sdk`, if not the first on the
+/// PATH.
 const PYTHON_VARIABLE: &str = "TURNBRIDGE_BENCH_PYTHON";
 
 pub struct Client {
@@ -63,7 +64,7 @@ pub fn daemon(program: &Path) -> Client {
     Client { name: "turnbridge", is_ours: true, program, script: None, sdk: None }
 }
 
-/// Slack's client for Node, or why there is none.
+/// Returns Slack's client for Node, or the reason why it is missing.
 pub fn node() -> Result<Client> {
     let sdk = repository().join("tests/slack-sdk/node_modules/@slack/socket-mode");
     let sdk = sdk.canonicalize().context("`@slack/socket-mode` (npm ci in tests/slack-sdk)")?;
@@ -71,7 +72,7 @@ pub fn node() -> Result<Client> {
     Ok(Client { name: "Node", is_ours: false, program, script: Some(NODE), sdk: Some(sdk) })
 }
 
-/// Slack's client for Python, or why there is none.
+/// Returns Slack's client for Python, or the reason why it is missing.
 pub fn python() -> Result<Client> {
     let chosen = std::env::var_os(PYTHON_VARIABLE).map(PathBuf::from);
     let found = chosen.or_else(|| super::super::alternatives::find_program("python3"));
@@ -113,7 +114,7 @@ impl Client {
     }
 }
 
-/// Where a client's complaints are.
+/// Returns the file of a client's error output.
 fn said_file(hermetic: &Hermetic) -> PathBuf {
     hermetic.root().join("said")
 }
@@ -126,7 +127,7 @@ pub fn configure(hermetic: &Hermetic, config: &str) -> Result<()> {
     Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o600))?)
 }
 
-/// A client that runs, with a Slack of its own. Killed when dropped.
+/// A running client with a Slack of its own. A drop kills it.
 pub struct Launched {
     pub slack: SlackApi,
     pub spawned: Instant,
@@ -135,7 +136,7 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// Waits until a socket was opened after `since`. Gives how long after.
+    /// Waits until a socket was opened after `since`. Returns the delay.
     pub fn back(&self, since: Instant, patience: Duration) -> Result<f64> {
         let deadline = Instant::now() + patience;
         loop {
@@ -164,7 +165,7 @@ impl Drop for Launched {
     }
 }
 
-/// Resident memory in MB (of a million bytes).
+/// Returns the resident memory in MB (of a million bytes).
 pub fn memory_of(process: u32) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))
         .context("memory is known on Linux only")?;

@@ -1,5 +1,5 @@
-//! What the daemon costs and how it comes back, beside Slack's own clients in the same run against
-//! the same loopback Slack; and that old rollouts cost nothing.
+//! The costs and reconnects of the daemon, beside Slack's own clients in the same run against the
+//! same loopback Slack; and a check that old rollouts cost nothing.
 
 pub mod client;
 mod rollouts;
@@ -15,7 +15,7 @@ use sockets::Figures;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Without what takes minutes: half-open connections, cycles, old rollouts.
+    /// Without the slow parts: half-open connections, cycles, old rollouts.
     Quick,
     Full,
 }
@@ -60,7 +60,7 @@ pub fn run(extent: Extent) -> Result<String> {
     let mut figures = sockets::starts_and_acks(&clients)?;
     figures[0].extend(sockets::tls_memory(&clients[0])?);
     figures[0].extend(sockets::kept_acks(&clients[0])?);
-    // Ours alone; the others, who mostly wait, together.
+    // Turnbridge's client runs alone; the others, which mostly wait, run in parallel.
     figures[0].extend(sockets::losses(&clients[0], extent)?);
     let others = thread::scope(|scope| {
         let losses = |client| scope.spawn(move || sockets::losses(client, extent));

@@ -1,5 +1,6 @@
-//! The daemon among ten thousand old rollouts: when it is ready, what it takes, and what one new
-//! line costs it there, in a huge rollout, and in a small one alone. Taken in turn, round after round.
+//! The daemon among ten thousand old rollouts: its start time, its memory, and the cost of one new
+//! line there, in a huge rollout, and in a small one alone. The places take turns, round after
+//! round.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -38,7 +39,7 @@ pub fn run(program: &Path) -> Result<String> {
     };
     judge("ready for the first time, s", many.start()?, READY);
     let mut starts = Vec::new();
-    // Other turns than those below.
+    // The turns differ from those below.
     for round in 1_000..1_005 {
         many.stop();
         let before = many.seen();
@@ -73,7 +74,7 @@ pub fn run(program: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Old files, over as many days as there would be. They have holes: 2 GB that take no room.
+/// Creates old files, spread over realistic days. They are sparse: 2 GB without disk space.
 fn fill(home: &Path) -> Result<()> {
     let old = SystemTime::now() - MONTH;
     for number in 0..FILES {
@@ -94,7 +95,7 @@ fn fill(home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A home with a thread at work, and a daemon in it.
+/// A home with a working thread and a daemon.
 struct Place {
     hermetic: Hermetic,
     program: PathBuf,
@@ -103,7 +104,7 @@ struct Place {
     daemon: Option<Child>,
 }
 
-/// What tells one version of a file from another.
+/// The fields that distinguish versions of a file.
 type Seen = Option<(u64, i64, i64)>;
 
 impl Place {
@@ -115,7 +116,7 @@ impl Place {
         Ok(Place { hermetic, program: program.to_owned(), rollout, session, daemon: None })
     }
 
-    /// Gives how long it took until the daemon said how it is.
+    /// Starts the daemon. Returns the time until it has written its status.
     fn start(&mut self) -> Result<f64> {
         let status = self.hermetic.state_dir().join("daemon.json");
         let _ = fs::remove_file(&status);
@@ -166,7 +167,7 @@ impl Place {
         Ok(OpenOptions::new().append(true).open(&self.rollout)?.write_all(lines.as_bytes())?)
     }
 
-    /// From the line's arrival to the session's change, in seconds.
+    /// Returns the seconds from the line's arrival to the session's change.
     fn new_line(&self, round: usize) -> Result<f64> {
         let lines = lines(round)?;
         let before = self.seen();
@@ -175,7 +176,7 @@ impl Place {
         file.write_all(lines.as_bytes())?;
         self.wait(before)?;
         let time = began.elapsed().as_secs_f64();
-        // What else the daemon does about it is not the next one's.
+        // The daemon's remaining work must not affect the next measurement.
         thread::sleep(Duration::from_millis(30));
         Ok(time)
     }
@@ -187,7 +188,7 @@ impl Drop for Place {
     }
 }
 
-/// A turn begins, or ends, in turn.
+/// Returns the lines that begin or end a turn, alternately.
 fn lines(round: usize) -> Result<String> {
     let now = Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%S.%3NZ"]).output()?;
     let now = String::from_utf8(now.stdout)?;

@@ -1,5 +1,5 @@
-//! How a client of Socket Mode starts, answers, and comes back. Times are taken by the loopback
-//! Slack, from the moment it breaks a connection to the moment it says hello to a new one.
+//! The start, the acks and the reconnects of a client of Socket Mode. The loopback Slack measures
+//! the times, from its break of a connection to its hello on a new one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ pub struct Figure {
     pub worst: Option<f64>,
 }
 
-/// How a connection is lost.
+/// A way to lose a connection.
 type Way = fn(&SlackApi) -> usize;
 
 pub type Figures = BTreeMap<&'static str, Figure>;
@@ -35,7 +35,7 @@ fn one(value: f64) -> Figure {
     Figure { value, worst: None }
 }
 
-/// Others use the machine too: the lower quartile says what the client costs.
+/// Takes the lower quartile, because other processes use the machine too.
 fn several(mut values: Vec<f64>) -> Figure {
     values.sort_by(f64::total_cmp);
     Figure { value: share(&values, 0.25), worst: values.last().copied() }
@@ -48,7 +48,7 @@ fn share(sorted: &[f64], share: f64) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// Patient, and with Slack's own times: the second retry comes after a minute.
+/// Long timeouts, and Slack's own delays: the second retry comes after a minute.
 fn setup() -> SlackSetup {
     SlackSetup {
         retry_after: [1, 60, 300].map(Duration::from_secs),
@@ -57,7 +57,7 @@ fn setup() -> SlackSetup {
     }
 }
 
-/// In turn, round after round, so that all see the same machine.
+/// Measures starts and acks. The clients take turns, so that all get the same conditions.
 pub fn starts_and_acks(clients: &[Client]) -> Result<Vec<Figures>> {
     let mut measured: Vec<BTreeMap<&'static str, Vec<f64>>> = vec![BTreeMap::new(); clients.len()];
     for _ in 0..STARTS {
@@ -80,7 +80,7 @@ pub fn starts_and_acks(clients: &[Client]) -> Result<Vec<Figures>> {
     Ok(measured.into_iter().map(summarise).collect())
 }
 
-/// What it takes at rest, and how it answers four hundred messages.
+/// Measures a client's memory at rest, and its acks of four hundred messages.
 fn talk(client: &Client) -> Result<[(&'static str, f64); 3]> {
     let launched = client.start(setup())?;
     launched.back(launched.spawned, PATIENCE)?;
@@ -94,7 +94,7 @@ fn talk(client: &Client) -> Result<[(&'static str, f64); 3]> {
     Ok([("rss", memory), ("ack p50", share(&times, 0.5)), ("ack p99", share(&times, 0.99))])
 }
 
-/// Milliseconds from an envelope to its ack, sorted.
+/// Returns the milliseconds from an envelope to its ack, sorted.
 fn ack_times(slack: &SlackApi) -> Vec<f64> {
     slack.wait_for_all_acked(PATIENCE);
     let deliveries = slack.deliveries();
@@ -106,7 +106,7 @@ fn ack_times(slack: &SlackApi) -> Vec<f64> {
     times
 }
 
-/// As with the real Slack: over TLS, with all the roots of the system.
+/// Measures the memory as with the real Slack: over TLS, with all root certificates of the system.
 pub fn tls_memory(client: &Client) -> Result<Figures> {
     let folder = tempfile::tempdir()?;
     let slack = SlackApi::start_tls(setup());
@@ -124,7 +124,7 @@ pub fn tls_memory(client: &Client) -> Result<Figures> {
     Ok(BTreeMap::from([("rss tls", one(launched.memory()?))]))
 }
 
-/// A reply is on the disk before its ack.
+/// Measures acks of replies, each of which is on the disk before its ack.
 pub fn kept_acks(client: &Client) -> Result<Figures> {
     let launched = client.start(setup())?;
     launched.back(launched.spawned, PATIENCE)?;
@@ -136,7 +136,7 @@ pub fn kept_acks(client: &Client) -> Result<Figures> {
     Ok(BTreeMap::from([("kept p50", one(share(&ack_times(&launched.slack), 0.5)))]))
 }
 
-/// Connections that are lost in every way.
+/// Measures the reconnects after every kind of loss.
 pub fn losses(client: &Client, extent: Extent) -> Result<Figures> {
     let tries = if client.is_ours { 8 } else { 2 };
     let launched = client.start(setup())?;
@@ -167,7 +167,7 @@ pub fn losses(client: &Client, extent: Extent) -> Result<Figures> {
     Ok(figures)
 }
 
-/// Half of the connections reset, half refreshed, while twenty messages a second come.
+/// Resets half of the connections and refreshes the other half, with twenty messages a second.
 fn cycles(launched: &Launched) -> Result<Figures> {
     let slack = &launched.slack;
     launched.back(launched.spawned, PATIENCE)?;
@@ -198,10 +198,10 @@ fn cycles(launched: &Launched) -> Result<Figures> {
     });
     cycled?;
     let seconds = began.elapsed().as_secs_f64();
-    // The first retry of the last ones.
+    // Waits for the first retry of the last events.
     thread::sleep(Duration::from_secs(5));
     let events = slack.events();
-    // What was never acked counts too. Slack itself gives up after six minutes, longer than this takes.
+    // Events without an ack count too. Slack gives up after six minutes, longer than this takes.
     let is_late = |attempt: Option<u32>| attempt.is_none_or(|attempt| attempt > 1);
     let late = events.iter().filter(|event| is_late(event.acked_attempt)).count();
     Ok(BTreeMap::from([

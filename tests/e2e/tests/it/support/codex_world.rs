@@ -1,6 +1,6 @@
-//! A test with the real codex: a scripted model and, where it is wanted, the plugin, installed from
-//! the marketplace's tree as a user installs it. Its hooks run untrusted, by the flag for that: trust
-//! is given in the terminal only.
+//! A test with the real codex: a scripted model and optionally the plugin, installed from the
+//! marketplace's tree like by a user. Its hooks run untrusted, by the flag for that: only the
+//! terminal can grant trust.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,8 +15,8 @@ use testkit::{Codex, Hermetic, ResponsesApi, Script};
 use crate::support::packages;
 use crate::support::scene::{Scene, stdout_of};
 
-/// Its default models write code instead of calling tools by name, and only they have sub-agents
-/// of the present kind.
+/// Codex's default models write code instead of calling tools by name, and only they have the
+/// current kind of sub-agents.
 pub const CODE_MODEL: [&str; 2] = ["--model", "gpt-6.1-sol"];
 
 pub struct CodexWorld {
@@ -27,7 +27,7 @@ pub struct CodexWorld {
 }
 
 impl CodexWorld {
-    /// Without the plugin.
+    /// Creates a world without the plugin.
     #[track_caller]
     pub fn bare(codex: Codex, script: impl Into<Script>) -> CodexWorld {
         let scene = Scene::new(Hermetic::new());
@@ -52,14 +52,15 @@ impl CodexWorld {
         world
     }
 
-    /// From a marketplace that is a folder, with what a release holds.
+    /// Installs the plugin from a local marketplace with a release's content.
     #[track_caller]
     pub fn install_plugin(&mut self) {
         let marketplace = packages::tree(self.hermetic.root());
         self.install_plugin_from(&[marketplace]);
     }
 
-    /// `marketplace` is what stands behind `codex plugin marketplace add`.
+    /// Installs the plugin. `marketplace` contains the arguments after `codex plugin marketplace
+    /// add`.
     #[track_caller]
     pub fn install_plugin_from(&mut self, marketplace: &[impl AsRef<OsStr>]) {
         self.has_plugin = true;
@@ -69,7 +70,7 @@ impl CodexWorld {
         stdout_of(&run(command.args(["plugin", "add", "turnbridge@turnbridge"])));
     }
 
-    /// Codex, started by both host applications at once.
+    /// Returns Codex as started by both host applications.
     #[track_caller]
     pub fn codex(&self) -> Command {
         let mut command = self.codex_without_hosts();
@@ -90,7 +91,7 @@ impl CodexWorld {
         command
     }
 
-    /// `codex exec` with its events as JSON lines on standard output, and nothing to read.
+    /// Returns `codex exec` with its events as JSON lines on standard output, and empty input.
     #[track_caller]
     pub fn exec(&self, prompt: &str) -> Command {
         self.exec_with(&[prompt])
@@ -104,18 +105,18 @@ impl CodexWorld {
         command
     }
 
-    /// `turnbridge codex state --json` of a thread or a file.
+    /// Returns `turnbridge codex state --json` of a thread or a file.
     #[track_caller]
     pub fn state(&self, thread: &str) -> Value {
         self.turnbridge(&["codex", "state", thread, "--json"])
     }
 
-    /// The files of all threads, oldest first.
+    /// Returns the files of all threads, oldest first.
     pub fn rollouts(&self) -> Vec<PathBuf> {
         self.codex.rollouts(&self.hermetic)
     }
 
-    /// The id of the only thread that has a file, which is written before the first answer.
+    /// Returns the id of the only thread with a file, which is written before the first answer.
     #[track_caller]
     pub fn only_thread(&self) -> String {
         match self.rollouts().as_slice() {
@@ -124,7 +125,7 @@ impl CodexWorld {
         }
     }
 
-    /// Codex's own settings: their bytes, and when they were written.
+    /// Returns Codex's own settings: their bytes, and their modification time.
     #[track_caller]
     pub fn codex_config(&self) -> (Vec<u8>, SystemTime) {
         let path = self.hermetic.codex_home().join("config.toml");
@@ -147,7 +148,7 @@ pub fn run(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|error| panic!("run codex: {error}"))
 }
 
-/// What `codex exec` told on standard output, by type.
+/// Returns the events of a type from `codex exec`'s standard output.
 #[track_caller]
 pub fn told(output: &Output, kind: &str) -> Vec<Value> {
     let text = String::from_utf8_lossy(&output.stdout);
@@ -155,7 +156,7 @@ pub fn told(output: &Output, kind: &str) -> Vec<Value> {
     events.filter(|event: &Value| event["type"] == kind).collect()
 }
 
-/// The thread of a `codex exec`, by its own word.
+/// Returns the thread of a `codex exec` from its own events.
 #[track_caller]
 pub fn thread_told(output: &Output) -> String {
     match told(output, "thread.started").as_slice() {
@@ -164,7 +165,7 @@ pub fn thread_told(output: &Output) -> String {
     }
 }
 
-/// The name of a rollout file ends in its thread's id.
+/// Returns the thread's id from the end of a rollout's file name.
 #[track_caller]
 pub fn thread_of(rollout: &Path) -> String {
     const LENGTH_OF_A_UUID: usize = 36;

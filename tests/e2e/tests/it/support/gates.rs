@@ -1,4 +1,5 @@
-//! Which tests run: those with agents wherever the agents are, the slow ones only when asked for.
+//! Selects the tests that run: those with agents wherever the agents exist, slow ones only on
+//! request.
 
 use std::process::Command;
 
@@ -46,9 +47,9 @@ impl Agent for Codex {
     }
 }
 
-/// The agent that the caller's world takes. `None`: the caller has to skip its test, and that has
-/// been said. A machine that merely lacks the agent or tmux fails: a skip that nobody asked for
-/// looks like success.
+/// Returns the agent for the caller's world, or `None` if the caller must skip its test, which was
+/// reported. A machine that merely lacks the agent or tmux fails: an unrequested skip looks like
+/// success.
 #[track_caller]
 pub fn fast<A: Agent>() -> Option<A> {
     if is_set(NO_AGENTS) {
@@ -83,7 +84,7 @@ pub fn slow<A: Agent>() -> Option<A> {
     fast()
 }
 
-/// A browser, for tests that need no agent.
+/// Returns a browser, for tests that need no agent.
 #[track_caller]
 pub fn browser() -> Option<Browser> {
     if is_set(NO_BROWSER) {
@@ -101,12 +102,12 @@ fn say(reason: &str) {
     testkit::skipped(&format!("{}: {reason}", test_name()));
 }
 
-/// As the harness names the thread in which it runs a test.
+/// Returns the test's name, which the harness gives to its thread.
 fn test_name() -> String {
     std::thread::current().name().unwrap_or("a test").to_owned()
 }
 
-/// For whoever runs the tests with `--nocapture`.
+/// Prints a note for runs with `--nocapture`.
 #[expect(clippy::print_stderr, reason = "the harness has no word for skipped tests and figures")]
 pub fn note(text: &str) {
     eprintln!("{text}");

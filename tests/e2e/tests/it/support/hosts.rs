@@ -1,5 +1,5 @@
-//! The two applications that want to know what an agent is doing, as far as a hook sees them:
-//! tvine, which names a folder and listens on a socket, and Kawaii Terminal, which names a file.
+//! The two host applications as a hook sees them: tvine, which names a folder and listens on a
+//! socket, and Kawaii Terminal, which names a file.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -46,7 +46,7 @@ impl Tvine {
             .env("TVINE_SOCKET_PATH", &self.socket);
     }
 
-    /// Everything the socket got, a message per line.
+    /// Returns all messages of the socket, one per line.
     #[track_caller]
     pub fn messages(&self) -> Vec<Value> {
         self.messages.lock().expect("the listener's messages").clone()
@@ -61,7 +61,7 @@ impl Tvine {
 impl Drop for Tvine {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
-        // `accept` cannot be interrupted by anything but a connection.
+        // Only a connection interrupts `accept`.
         let _ = UnixStream::connect(&self.socket);
         if let Some(listener) = self.listener.take() {
             let _ = listener.join();
@@ -75,7 +75,7 @@ fn collect_lines(listener: &UnixListener, messages: &Mutex<Vec<Value>>, stopped:
             return;
         }
         for line in BufReader::new(connection).lines().map_while(Result::ok) {
-            // What is no JSON is kept for the test to stumble over.
+            // Invalid JSON is kept as a string, so that tests fail on it.
             let message = serde_json::from_str(&line).unwrap_or(Value::String(line));
             messages.lock().expect("the listener's messages").push(message);
         }
@@ -98,7 +98,7 @@ impl Kawaii {
             .env("KAWAII_TERMINAL_INSTANCE_ID", INSTANCE);
     }
 
-    /// Every line of the file so far.
+    /// Returns every line of the file so far.
     #[track_caller]
     pub fn lines(&self) -> Vec<Value> {
         let text = fs::read_to_string(&self.path).unwrap_or_default();
@@ -116,7 +116,7 @@ fn read_json(path: &Path) -> Value {
     })
 }
 
-/// `"word word"` per message: the values of the two fields. What a test compares.
+/// Returns `"word word"` per message, the values of the two fields, for comparisons.
 #[track_caller]
 pub fn pairs(messages: &[Value], first: &str, second: &str) -> Vec<String> {
     let text = |message: &Value, name: &str| match &message[name] {

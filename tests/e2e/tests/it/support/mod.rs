@@ -1,4 +1,5 @@
-//! What several of these tests stand on: agents, their worlds and terminals, packages, and what old agents cannot do.
+//! The support of several tests: agents, their worlds and terminals, packages, and the gaps of old
+//! agents.
 
 pub mod codex_world;
 pub mod gates;

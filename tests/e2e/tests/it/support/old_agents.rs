@@ -1,9 +1,9 @@
-//! What an older agent cannot do that a test needs. With the oldest that is supported
-//! (`TURNBRIDGE_TEST_CLAUDE=oldest`) these tests are skipped, and say why.
+//! The features that a test needs and an older agent lacks. With the oldest supported agent
+//! (`TURNBRIDGE_TEST_CLAUDE=oldest`) these tests are skipped with the reason.
 
 type Version = [u32; 3];
 
-/// A test by its name, the first version that it passes with, and what older ones lack.
+/// A test by its name, the first version that it passes with, and the gap of older ones.
 type Need = (&'static str, Version, &'static str);
 
 const CLAUDE: [Need; 16] = [
@@ -77,17 +77,17 @@ const CLAUDE: [Need; 16] = [
     ),
 ];
 
-/// The oldest with which these were seen to pass; in between it was not looked.
+/// The oldest version with which these tests passed; versions in between were not tried.
 const NOTED: Version = [2, 1, 197];
 const NO_NOTE: &str = "it does not note whether it works, waits or is idle (`sessions/PID.json`)";
 const NO_BACKGROUND: &str = "its sub-agents do not work in the background";
 
 const CODEX: [Need; 0] = [];
 
-/// Why this version of the agent cannot pass the test. `None` if it can.
+/// Returns why this version of the agent cannot pass the test, or `None` if it can.
 pub fn lack(agent: &str, version: impl Fn() -> Version, test: &str) -> Option<String> {
     let needs = if agent == "claude" { &CLAUDE[..] } else { &CODEX[..] };
-    // Asking the agent takes its time, and most tests need not.
+    // The version query takes time, and most tests do not need it.
     let (_, first, why) = needs.iter().find(|(name, ..)| *name == test)?;
     if version() >= *first {
         return None;

@@ -1,5 +1,6 @@
-//! The plugin as it is shipped: the marketplace's tree, and an unpacked release archive. Both are made of the
-//! executables in `bin/`; `TURNBRIDGE_TEST_ARCHIVE` names an archive of cargo-dist to test instead.
+//! The shipped plugin: the marketplace's tree, and an unpacked release archive. Both are made of
+//! the executables in `bin/`; `TURNBRIDGE_TEST_ARCHIVE` names an archive of cargo-dist to test
+//! instead.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,10 @@ pub const NAMES: [&str; 4] =
 
 const ARCHIVE_VARIABLE: &str = "TURNBRIDGE_TEST_ARCHIVE";
 
-/// What a careless shell script trips over.
+/// A folder name that breaks careless shell scripts.
 pub const AWKWARD: &str = "it's a $HOME \"of\" plugins";
 
-/// The tree of the branch `plugin` with the executables of this machine only.
+/// Creates the tree of the branch `plugin` with the executables of this machine only.
 #[track_caller]
 pub fn tree(folder: &Path) -> PathBuf {
     let tree = folder.join(AWKWARD);
@@ -26,7 +27,7 @@ pub fn tree(folder: &Path) -> PathBuf {
     tree
 }
 
-/// The same with the executables of another machine only.
+/// Creates the same with the executables of another machine only.
 #[track_caller]
 pub fn tree_of_another_machine(folder: &Path) -> PathBuf {
     let tree = tree(folder);
@@ -35,7 +36,7 @@ pub fn tree_of_another_machine(folder: &Path) -> PathBuf {
     tree
 }
 
-/// Where the executables lie in a tree of one target.
+/// Returns the folder of the executables in a tree of one target.
 #[track_caller]
 pub fn executables_in(tree: &Path) -> PathBuf {
     let entries = fs::read_dir(tree.join("bin")).expect("read `bin/`");
@@ -52,7 +53,7 @@ pub fn package_plugin(tree: &Path) -> Command {
     command
 }
 
-/// A release archive, unpacked.
+/// Returns an unpacked release archive.
 #[track_caller]
 pub fn archive(folder: &Path) -> PathBuf {
     let unpacked = folder.join(AWKWARD);
@@ -72,8 +73,8 @@ pub fn archive(folder: &Path) -> PathBuf {
     unpacked
 }
 
-/// A stand-in for GitHub, by git's own settings in this home: our address leads to a repository that has the marketplace
-/// on its main branch and a release on the other.
+/// Replaces GitHub by git's own settings in this home: the project's address leads to a repository
+/// with the marketplace on its main branch and a release on the other.
 #[track_caller]
 pub fn serve_as_github(hermetic: &Hermetic) {
     let root = hermetic.root().join("github");
@@ -103,7 +104,7 @@ pub fn serve_as_github(hermetic: &Hermetic) {
     }
 }
 
-/// Whether these programs are here; if not, that the test is skipped has been said.
+/// Returns whether these programs exist. If not, it has reported that the test is skipped.
 pub fn has(programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there =

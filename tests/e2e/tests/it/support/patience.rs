@@ -1,14 +1,14 @@
-//! Waiting for what another process does, with the reason of the last refusal when it never comes.
+//! Waits for another process, and reports the last error after the timeout.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Long enough for a machine with other things to do; nothing here should take it.
+/// The timeout, long enough for a busy machine; no test should need it.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Like `testkit::wait_until`, for probes that can tell what they saw instead.
+/// Like `testkit::wait_until`, for probes that return a description of the current state as error.
 #[track_caller]
 pub fn wait_for<T>(what: &str, mut probe: impl FnMut() -> Result<T, String>) -> T {
     let deadline = Instant::now() + PATIENCE;

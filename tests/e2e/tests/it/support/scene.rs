@@ -1,6 +1,6 @@
-//! What a test has whatever the agent in it: a home of its own, the two host applications, and
-//! Turnbridge's own word on what is going on. The tests run one after another, because they
-//! measure times and an agent alone keeps a core busy while it starts.
+//! The parts of a test that do not depend on the agent: a separate home, the two host applications,
+//! and Turnbridge's own output. The tests run one after another, because they measure times and a
+//! starting agent occupies a core.
 
 use std::fmt::Write;
 use std::fs;
@@ -27,7 +27,7 @@ impl Scene {
     #[track_caller]
     pub fn new(hermetic: Hermetic) -> Scene {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-        // A test that failed has poisoned it; that says nothing about the next one.
+        // A failed test poisons the lock, which does not affect the next one.
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let program = executable("turnbridge");
         assert!(program.is_file(), "`{}` is missing\nhint: run `scripts/test`", program.display());
@@ -39,7 +39,7 @@ impl Scene {
         }
     }
 
-    /// Makes this the whole `config.toml`, which may hold tokens.
+    /// Replaces the whole `config.toml`, which may contain tokens.
     #[track_caller]
     pub fn configure(&self, config: &str) {
         let folder = self.hermetic.config_dir();
@@ -49,7 +49,7 @@ impl Scene {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("make it private");
     }
 
-    /// `turnbridge sessions --json`, and `--all` when wanted.
+    /// Runs `turnbridge sessions --json`, optionally with `--all`.
     #[track_caller]
     pub fn sessions(&self, which: Which) -> Vec<Value> {
         let mut arguments = vec!["sessions", "--json"];
@@ -61,7 +61,7 @@ impl Scene {
         list["sessions"].as_array().unwrap_or_else(|| panic!("no sessions in {list}")).clone()
     }
 
-    /// The one session there is.
+    /// Returns the only session.
     #[track_caller]
     pub fn only_session(&self, which: Which) -> Value {
         let sessions = self.sessions(which);
@@ -69,19 +69,19 @@ impl Scene {
         sessions[0].clone()
     }
 
-    /// `turnbridge sessions show ID --json`: the session, its runs and its turns.
+    /// Runs `turnbridge sessions show ID --json`: the session, its runs and its turns.
     #[track_caller]
     pub fn show(&self, id: &str) -> Value {
         self.turnbridge(&["sessions", "show", id, "--json"])
     }
 
-    /// The only turn record of a session.
+    /// Returns the only turn record of a session.
     #[track_caller]
     pub fn only_turn(&self, session: &Value) -> Value {
         self.only_of(session, "turns")
     }
 
-    /// The only run of a session.
+    /// Returns the only run of a session.
     #[track_caller]
     pub fn only_run(&self, session: &Value) -> Value {
         self.only_of(session, "runs")
@@ -96,7 +96,7 @@ impl Scene {
         }
     }
 
-    /// Notices that have not arrived.
+    /// Returns the notices that have not arrived.
     #[track_caller]
     pub fn outbox(&self) -> Vec<Value> {
         self.turnbridge(&["outbox", "--json"])["notices"].as_array().expect("notices").clone()
@@ -107,7 +107,7 @@ impl Scene {
         self.turnbridge(&["routes", "--json"])["routes"].as_array().expect("routes").clone()
     }
 
-    /// What a hook could not do stands in its log; in these tests there is nothing.
+    /// Asserts that the hooks' log contains no problem.
     #[track_caller]
     pub fn assert_no_problems(&self) {
         let is_problem = |entry: &&Value| entry["level"] != "info";
@@ -116,14 +116,14 @@ impl Scene {
         assert!(problems.is_empty(), "the hooks had problems: {problems:#?}");
     }
 
-    /// The rules by which the Stop gate has decided, in order.
+    /// Returns the rules by which the Stop gate has decided, in order.
     #[track_caller]
     pub fn decisions(&self) -> Vec<String> {
         let rule = |entry: Value| entry["rule"].as_str().map(str::to_owned);
         self.hooks_log().into_iter().filter_map(rule).collect()
     }
 
-    /// A decision is logged a moment after the session shows it.
+    /// Waits for the decisions: each is logged a moment after the session shows it.
     #[track_caller]
     pub fn wait_for_decisions(&self, expected: &[&str]) {
         wait_for(&format!("the decisions {expected:?}"), || match self.decisions() {
@@ -142,7 +142,7 @@ impl Scene {
     }
 
     /// Waits until the only live session has this state (`working`) or state and detail
-    /// (`completed/ok`), and gives it. The agent runs in `tmux`.
+    /// (`completed/ok`), and returns it. The agent runs in `tmux`.
     #[track_caller]
     pub fn wait_for_state(&self, tmux: &Tmux, state: &str) -> Value {
         wait_for(&format!("a session that is {state}"), || {
@@ -153,7 +153,7 @@ impl Scene {
         })
     }
 
-    /// What can be seen of these sessions, for the message of a test that fails.
+    /// Describes these sessions for the message of a failed test.
     pub fn describe(&self, sessions: &[Value], tmux: &Tmux) -> String {
         let mut text = String::new();
         for session in sessions {
@@ -172,7 +172,7 @@ impl Scene {
         text
     }
 
-    /// What a command of `turnbridge` prints as JSON.
+    /// Returns the JSON output of a `turnbridge` command.
     #[track_caller]
     pub fn turnbridge(&self, arguments: &[&str]) -> Value {
         let mut command = self.hermetic.command(executable("turnbridge"));
@@ -188,7 +188,7 @@ pub enum Which {
     All,
 }
 
-/// The top of the repository, which is the plugin.
+/// Returns the top of the repository, which is the plugin.
 pub fn repository() -> PathBuf {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     top.canonicalize().unwrap_or_else(|error| panic!("resolve `{}`: {error}", top.display()))
@@ -198,7 +198,7 @@ pub fn executable(name: &str) -> PathBuf {
     repository().join("bin").join(name)
 }
 
-/// The texts of a finished process; fails when the process did.
+/// Returns the output of a finished process; panics if the process failed.
 #[track_caller]
 pub fn stdout_of(output: &Output) -> String {
     assert!(output.status.success(), "{output:?}");

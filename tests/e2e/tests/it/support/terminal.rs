@@ -1,4 +1,4 @@
-//! The interactive claude in a tmux pane, driven by keys, watched through what Turnbridge says.
+//! The interactive claude in a tmux pane, controlled by keys, observed through Turnbridge's output.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use testkit::Tmux;
 use crate::support::patience::{PATIENCE, wait_for};
 use crate::support::world::{Which, World};
 
-/// Claude drops keys for a moment after a dialog has appeared, so that nobody answers it by accident.
+/// Claude ignores keys for a moment after a dialog has appeared, to prevent accidental answers.
 const DIALOG_GUARD: Duration = Duration::from_millis(1_500);
 
 pub struct Terminal<'world> {
@@ -18,7 +18,7 @@ pub struct Terminal<'world> {
 }
 
 impl<'world> Terminal<'world> {
-    /// Starts claude with the plugin and waits until it takes input.
+    /// Starts claude with the plugin and waits until it accepts input.
     #[track_caller]
     pub fn start(world: &'world World) -> Terminal<'world> {
         Terminal::start_command(world, &world.claude())
@@ -34,7 +34,7 @@ impl<'world> Terminal<'world> {
         terminal
     }
 
-    /// The line below the input says what can be done, in a way for each mode.
+    /// Waits for the line below the input, which differs by mode.
     #[track_caller]
     fn wait_for_input_line(&self) {
         self.tmux.wait_for_screen(PATIENCE, "the input line", |screen| {
@@ -42,8 +42,8 @@ impl<'world> Terminal<'world> {
         });
     }
 
-    /// Types a prompt and sends it off, in two steps: a line that comes with its Enter in one
-    /// piece is taken for a paste.
+    /// Types and sends a prompt in two steps: claude treats a line together with its Enter as a
+    /// paste.
     #[track_caller]
     pub fn submit(&self, prompt: &str) {
         self.type_in(prompt);
@@ -77,7 +77,7 @@ impl<'world> Terminal<'world> {
     pub fn wait_for_dialog(&self) -> Value {
         self.tmux.wait_for("Do you want to proceed?", PATIENCE);
         self.wait_for_state("waiting_user");
-        // Claude's own note of the process may tell of the dialog before the hook names the tool.
+        // Claude's own note of the process may report the dialog before the hook names the tool.
         let waiting = wait_for("the tool of the dialog", || {
             let session = self.world.only_session(Which::Live);
             match session["waiting_for"].as_array().is_some_and(|tools| !tools.is_empty()) {
@@ -89,20 +89,20 @@ impl<'world> Terminal<'world> {
         waiting
     }
 
-    /// Waits until a dialog that has appeared takes keys. Nothing on the screen tells.
+    /// Waits until a new dialog accepts keys, which the screen does not show.
     pub fn wait_for_keys(&self) {
         std::thread::sleep(DIALOG_GUARD);
     }
 
     /// Waits until the only live session has this state (`working`) or state and detail
-    /// (`completed/ok`), and gives it.
+    /// (`completed/ok`), and returns it.
     #[track_caller]
     pub fn wait_for_state(&self, state: &str) -> Value {
         self.world.wait_for_state(&self.tmux, state)
     }
 
-    /// Presses a key and tells how long after it the sessions first had this state: from before
-    /// the key was sent to the moment when the call began that showed it.
+    /// Presses a key and returns the time until the sessions had this state: from before the key
+    /// was sent to the start of the call that showed it.
     #[track_caller]
     pub fn press_and_time(&self, key: &str, state: &str) -> Duration {
         let pressed = Instant::now();
@@ -116,7 +116,7 @@ impl<'world> Terminal<'world> {
         })
     }
 
-    /// The only live session has this state, whenever one looks during the next second or so.
+    /// Asserts that the only live session keeps this state during the next second or so.
     #[track_caller]
     pub fn assert_stays(&self, state: &str) {
         let begun = Instant::now();
@@ -127,7 +127,7 @@ impl<'world> Terminal<'world> {
         }
     }
 
-    /// Leaves by `/exit` and waits for the end of the process.
+    /// Exits by `/exit` and waits for the end of the process.
     #[track_caller]
     pub fn exit(&self) {
         self.submit("/exit");
@@ -138,7 +138,7 @@ impl<'world> Terminal<'world> {
     }
 }
 
-/// `state`, or `state/detail` when there is one.
+/// Returns `state`, or `state/detail` if there is one.
 pub fn state_of(session: &Value) -> String {
     let state = session["state"].as_str().unwrap_or_default();
     match session["detail"].as_str() {

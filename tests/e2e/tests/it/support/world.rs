@@ -15,7 +15,7 @@ pub struct World {
 }
 
 impl World {
-    /// The Stop gate is off in it: most tests are about something else.
+    /// Creates a world without the Stop gate, for tests of other features.
     #[track_caller]
     pub fn new(claude: Claude, script: impl Into<Script>) -> World {
         let world = World::with_gate(claude, script);
@@ -23,14 +23,14 @@ impl World {
         world
     }
 
-    /// As a user has it who has set nothing.
+    /// Creates a world with the default settings.
     #[track_caller]
     pub fn with_gate(claude: Claude, script: impl Into<Script>) -> World {
         let scene = Scene::new(Hermetic::new());
         World { api: MessagesApi::start(script), claude, scene }
     }
 
-    /// Claude with the plugin, started by both host applications at once.
+    /// Returns Claude with the plugin, as started by both host applications.
     pub fn claude(&self) -> Command {
         let mut command = self.claude_without_plugin();
         command.arg("--plugin-dir").arg(repository());

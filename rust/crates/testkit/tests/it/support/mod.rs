@@ -1,3 +1,3 @@
-//! What these tests stand on.
+//! The support of these tests.
 
 pub mod slack_client;

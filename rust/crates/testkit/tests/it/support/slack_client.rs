@@ -1,4 +1,4 @@
-//! A client of the loopback Slack with nothing between the test and the bytes.
+//! A client of the loopback Slack that gives tests direct access to the bytes.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -84,7 +84,7 @@ impl<S: Read + Write> Client<S> {
     }
 }
 
-/// A request to be changed before it is sent.
+/// A request that tests can change before it is sent.
 #[derive(Clone)]
 pub struct Request {
     pub http_method: &'static str,
@@ -133,7 +133,7 @@ impl Request {
         Request { content_type: Some(content_type.to_owned()), ..self }
     }
 
-    /// Over a connection of its own.
+    /// Sends over a new connection.
     #[track_caller]
     pub fn send(&self, api: &SlackApi) -> Response {
         Client::connect(api).and_then(|mut client| client.ask(self)).unwrap()
@@ -144,7 +144,7 @@ impl Request {
         self.send(api).json()
     }
 
-    /// The error it is refused with.
+    /// Returns the error of a refused request.
     #[track_caller]
     pub fn error(&self, api: &SlackApi) -> String {
         let answer = self.answer(api);

@@ -1,12 +1,12 @@
-//! As much of HTTP/1.1 as the board needs: one request of a connection, whole, within limits; and the
-//! answer to it. No chunked bodies, no keep-alive: on one's own machine a connection costs nothing.
+//! The part of HTTP/1.1 that the board needs: one whole request per connection within limits, and
+//! its response. It has no chunked bodies and no keep-alive: a local connection costs little.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Longer than any browser's.
+/// The limit of a head. No browser sends a longer one.
 pub const LONGEST_HEAD: usize = 16 << 10;
 pub const LONGEST_BODY: usize = 256 << 10;
 const MOST_HEADERS: usize = 64;
@@ -15,15 +15,15 @@ const MOST_HEADERS: usize = 64;
 pub struct Head {
     pub method: String,
     pub path: String,
-    /// What follows the `?`, as it came.
+    /// The text after the `?`, unparsed.
     pub query: String,
     headers: Vec<(String, String)>,
 }
 
-/// Why there is no request.
+/// The reason why there is no request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Nobody is there to be told.
+    /// The client has disconnected: no response is possible.
     Gone,
     Status(u16),
 }
@@ -31,7 +31,7 @@ pub enum Refused {
 impl From<io::Error> for Refused {
     fn from(error: io::Error) -> Refused {
         match error.kind() {
-            // Which of the two it is depends on the system.
+            // The kind depends on the operating system.
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refused::Status(408),
             _ => Refused::Gone,
         }
@@ -39,7 +39,8 @@ impl From<io::Error> for Refused {
 }
 
 impl Head {
-    /// `None` also when it is there more than once: two readers might take another one each.
+    /// Returns a header's only value. Returns `None` also for several values, because two parsers
+    /// might use different ones.
     pub fn only(&self, name: &str) -> Option<&str> {
         let mut values = self.values(name);
         values.next().filter(|_| values.next().is_none())
@@ -54,21 +55,21 @@ impl Head {
         self.headers.iter().filter(is_it).map(|(_, value)| value.as_str())
     }
 
-    /// A number in the query.
+    /// Returns a number in the query.
     pub fn number(&self, name: &str) -> Option<usize> {
         let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.filter(|(key, _)| *key == name).find_map(|(_, value)| value.parse().ok())
     }
 }
 
-/// The head, and what has come of the body with it.
+/// Reads the head. Also returns the part of the body that was read with it.
 pub fn read_head(input: &mut impl Read) -> Result<(Head, Vec<u8>), Refused> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4_096];
     loop {
         let count = match input.read(&mut chunk) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // A connection that a browser has opened ahead of need.
+            // A browser opened this connection ahead of need.
             Err(_) if bytes.is_empty() => return Err(Refused::Gone),
             count => count?,
         };
@@ -86,7 +87,7 @@ pub fn read_head(input: &mut impl Read) -> Result<(Head, Vec<u8>), Refused> {
     }
 }
 
-/// `None`: it goes on.
+/// Parses the head. Returns `None` if it is incomplete.
 fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, Refused> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
@@ -116,7 +117,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, Refused> {
     Ok(Some((head, length)))
 }
 
-/// The body, of which `begun` has come already.
+/// Reads the body, of which `begun` was read already.
 pub fn read_body(head: &Head, begun: Vec<u8>, input: &mut impl Read) -> Result<Vec<u8>, Refused> {
     if head.has("transfer-encoding") {
         return Err(Refused::Status(411));
@@ -138,7 +139,7 @@ pub fn read_body(head: &Head, begun: Vec<u8>, input: &mut impl Read) -> Result<V
     if more < missing { Err(Refused::Gone) } else { Ok(body) }
 }
 
-/// Reads until a moment that was set beforehand, however slowly the other side sends.
+/// A reader with one deadline for all reads, however slowly the client sends.
 pub struct Deadline<'a> {
     pub stream: &'a TcpStream,
     pub until: Instant,
@@ -163,7 +164,8 @@ pub struct Response {
     pub body: Cow<'static, [u8]>,
 }
 
-/// No other origin reads, frames or runs anything of it, and nothing of it is kept.
+/// The headers that prevent other origins from reading, framing or running the response, and caches
+/// from storing it.
 const SAFE: &str = "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; \
                     connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; \
                     frame-ancestors 'none'\r\n\
@@ -179,7 +181,7 @@ impl Response {
         Response { status, content_type: "application/json", body }
     }
 
-    /// With what it is all about, for people and for the page.
+    /// Returns an error response with a text for users and the page.
     pub fn error(status: u16, error: &str) -> Response {
         Response::json(status, &serde_json::json!({ "error": error }))
     }
@@ -196,7 +198,7 @@ impl Response {
     }
 }
 
-/// The head of an answer that goes on until somebody leaves.
+/// Returns the head of a response without an end.
 pub fn stream_head() -> String {
     head_of(200, "text/event-stream", "")
 }
@@ -209,7 +211,8 @@ fn head_of(status: u16, content_type: &str, more: &str) -> String {
     )
 }
 
-/// Lets the other side read the answer: what it still sends would make the system throw it away.
+/// Closes after the client has read the response: data unread by the server would make the system
+/// discard it.
 pub fn close(stream: &TcpStream, patience: Duration) {
     let _ = stream.shutdown(Shutdown::Write);
     let mut rest = Deadline { stream, until: Instant::now() + patience };

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Gives a request in pieces of `size` bytes.
+/// Returns a request in pieces of `size` bytes.
 struct Pieces<'a> {
     bytes: &'a [u8],
     size: usize,

@@ -1,4 +1,4 @@
-// The board: what is told by the daemon reaches the list and the open thread, keys reach both.
+// The board: passes the daemon's events to the list and the open thread, and keys to both.
 
 import { Cards, keyOf } from "/cards.js";
 import { listen, takeToken } from "/connection.js";
@@ -22,7 +22,7 @@ const signIn = new SignIn(byId("sign-in"), () => {
   connection.again();
 });
 let state = "connecting";
-/** A daemon that is started anew is often there again by then. */
+/** The delay before the notice of a lost connection: a restarted daemon is often back by then. */
 const LOST_AFTER = 1_500;
 let lostTimer = null;
 
@@ -136,7 +136,7 @@ document.addEventListener("keydown", pressed);
 byId("filter").addEventListener("input", (event) => cards.setFilter(event.target.value));
 byId("open-settings").addEventListener("click", () => settings.open());
 const connection = listen(heard, showState);
-// Somebody has pasted a new address over the old one.
+// The user has pasted a new address over the old one.
 addEventListener("hashchange", async () => {
   if (await takeToken()) connection.again();
 });

@@ -1,19 +1,19 @@
-// The list of sessions: those that wait for somebody first, stopped ones folded away as long as there are
-// others (KT-76..82, X27).
-// Nodes are kept and changed in place, so that focus, reading position and blinking stay.
+// The list of sessions: those that wait for the user come first, stopped ones are folded if there are others
+// (KT-76..82, X27).
+// Nodes are kept and changed in place, so that focus, scroll position and blinking stay.
 
 import { element, span, text } from "/texts.js";
 
 const GROUPS = ["waiting_user", "working", "completed", "stopped"];
 
-/** What stands in an empty list, by how the page is connected. */
+/** The text of an empty list, by the state of the connection. */
 const NONE = { connecting: "connecting", refused: "none_refused", lost: "none_lost" };
 
 const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 export const keyOf = (session) => `${session.tool}/${session.session_id}`;
 
-/** KT-77..82: a dot of the state, the stop mark while somebody is waited for, a ring without a pane. */
+/** KT-77..82: a dot of the state, the stop mark while a dialog waits, a ring without a pane. */
 export function dot(session) {
   const state = text(`state_${session.state}`);
   const label = session.has_pane || session.state === "stopped" ? state : `${state}, ${text("without_pane")}`;
@@ -23,7 +23,7 @@ export function dot(session) {
   return element("span", { class: classes.join(" "), role: "img", "aria-label": label, title: label });
 }
 
-/** What the dot does not say. */
+/** The notes beside the dot: facts that it does not show. */
 export function notes(session) {
   const made = [];
   const note = (kind, words) => made.push(element("span", { class: `note ${kind}` }, words));
@@ -37,7 +37,7 @@ export function notes(session) {
 }
 
 export class Cards {
-  /** `open` is called with the key of a session that somebody has chosen. */
+  /** Calls `open` with the key of the chosen session. */
   constructor(place, open) {
     this.place = place;
     this.open = open;
@@ -45,10 +45,10 @@ export class Cards {
     this.nodes = new Map();
     this.lists = new Map();
     this.filter = "";
-    /** How the page is connected, until the daemon has told which sessions there are. */
+    /** The state of the connection, until the daemon has sent the sessions. */
     this.standing = "connecting";
     this.chosen = null;
-    // Whether the stopped ones are folded away, once somebody has said so.
+    // Whether the stopped sessions are folded, once the user has chosen.
     this.isFolded = null;
     this.empty = element("p", { class: "empty" });
     this.buildGroups();
@@ -79,7 +79,7 @@ export class Cards {
     this.place.append(keys);
   }
 
-  /** In another language. */
+  /** Builds the list again in another language. */
   rebuild() {
     this.buildGroups();
     this.render();
@@ -91,9 +91,9 @@ export class Cards {
     this.render();
   }
 
-  /** That there are none is known only once the daemon has told. */
+  /** An empty list is certain only after the daemon's snapshot. */
   setStanding(standing) {
-    // The list follows at once.
+    // The snapshot follows immediately.
     if (standing === "connected") return;
     this.standing = standing;
     this.render();
@@ -109,7 +109,7 @@ export class Cards {
     this.renderSoon();
   }
 
-  /** What comes together is shown together. */
+  /** Merges the changes of one burst into one render. */
   renderSoon() {
     if (this.isDue) return;
     this.isDue = true;
@@ -161,7 +161,7 @@ export class Cards {
       group.hidden = sessions.length === 0;
       count.textContent = String(sessions.length);
       shown += sessions.length;
-      // What is folded away need not be there.
+      // Folded sessions need no nodes.
       const visible = state === "stopped" && isFolded ? [] : sessions;
       let before = null;
       for (const session of visible) {
@@ -183,7 +183,7 @@ export class Cards {
     this.empty.textContent = this.sessions.size === 0 ? text(NONE[this.standing] ?? "none") : text("none_match");
   }
 
-  /** Moving a node takes the focus from it. */
+  /** Moves a node. The move would drop its focus. */
   move(list, node, before) {
     const hadFocus = node.button === document.activeElement;
     list.insertBefore(node.item, before);
@@ -206,7 +206,7 @@ export class Cards {
   }
 
   read(key) {
-    // What somebody reads does not fold away when another session starts.
+    // The session being read must not fold when another session starts.
     if (this.sessions.get(key)?.state === "stopped") this.isFolded = false;
     this.open(key);
   }
@@ -238,7 +238,7 @@ export class Cards {
     for (const node of this.nodes.values()) this.renderAge(node);
   }
 
-  /** Moves the focus by so many cards. */
+  /** Moves the focus by this many cards. */
   step(by) {
     const buttons = [...this.place.querySelectorAll(".card")];
     if (buttons.length === 0) return;

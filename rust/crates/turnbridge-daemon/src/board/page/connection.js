@@ -1,13 +1,13 @@
-// The daemon: what it is asked with the token, and what it tells as it happens.
-// The token comes in the fragment of the address, or for a ticket there; it is emptied at once.
+// The connection to the daemon: requests with the token, and the stream of events.
+// The token, or a ticket for it, is in the fragment of the address, which is emptied immediately.
 
 const KEPT = "turnbridge-token";
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 10_000;
-/** It says something every 15 seconds; without that, nobody is there. */
+/** The timeout of the stream: the daemon writes at least every 15 seconds. */
 const SILENCE = 40_000;
 
-/** Whether there is a new one. A browser that `turnbridge board --open` has started has a ticket for it. */
+/** Returns whether there is a new token. A browser started by `turnbridge board --open` has a ticket for it. */
 export async function takeToken() {
   const [, ticket, token] = /^#(?:ticket=([0-9a-f]{64})|([0-9a-f]{64}))$/.exec(location.hash) ?? [];
   if (!ticket && !token) return false;
@@ -22,7 +22,7 @@ async function exchange(ticket) {
   return given.token;
 }
 
-/** Gets the token for a code that somebody has typed; throws a `Refusal` with its `reason`. */
+/** Gets the token for a typed code; throws a `Refusal` with its `reason`. */
 export async function signIn(code) {
   const { token } = await tell("/enter", { code });
   sessionStorage.setItem(KEPT, token);
@@ -56,7 +56,7 @@ export async function tell(path, order) {
   return answer(await request(path, { method: "POST", headers, body: JSON.stringify(order) }));
 }
 
-/** Calls `onEvent(name, data)` for ever, and `onState` with `connecting`, `connected`, `lost` or `refused`. */
+/** Calls `onEvent(name, data)` forever, and `onState` with `connecting`, `connected`, `lost` or `refused`. */
 export function listen(onEvent, onState) {
   let pause = FIRST_PAUSE;
   let current = null;
@@ -120,7 +120,7 @@ export function listen(onEvent, onState) {
   addEventListener("online", hurry);
   document.addEventListener("visibilitychange", hurry);
   return {
-    /** With a token that has just come. */
+    /** Reconnects with a new token. */
     again() {
       current?.abort();
       pause = FIRST_PAUSE;

@@ -1,14 +1,14 @@
-// Markdown as nodes. Answers are written by models from whatever they have read, so that nothing of
-// them is ever markup: every text becomes a text node, and only http and https links are links.
-// What is not understood stays as it was typed. All searches are bounded, so that no text is slow.
+// Renders Markdown as nodes. Models write answers from untrusted input, so that no text ever becomes markup: every
+// text is a text node, and only http and https links are links.
+// Unknown syntax stays as it was typed. All searches are bounded, so that no text is slow.
 
 import { element, fill } from "/texts.js";
 
 const DEEPEST = 8;
-/** How far the end of an emphasis or a link is looked for. */
+/** The limit of the search for the end of an emphasis or a link. */
 const FAR = 4_000;
 
-/** A text that cannot be rendered is shown as it was typed: one answer hides no other. */
+/** Renders a text. A text that fails is shown as it was typed, and does not affect other answers. */
 export function render(source) {
   try {
     return rendered(source);
@@ -43,7 +43,7 @@ function block(lines, at, depth) {
   if (fence) return code(lines, at, fence);
   const heading = /^ {0,3}(#{1,6})(?=\s|$)/.exec(line);
   if (heading) {
-    // The page has headings of its own above these.
+    // The page has headings above these.
     const level = Math.min(6, heading[1].length + 2);
     const title = line.slice(heading[0].length).trim();
     return [element(`h${level}`, {}, inline(title, 0)), at + 1];
@@ -78,7 +78,7 @@ function quote(lines, at, depth) {
   return [element("blockquote", {}, blocks(inner, depth + 1)), end];
 }
 
-/** `- `, `* `, `+ `, `1. ` or `1) ` and what stands before the text. */
+/** Parses `- `, `* `, `+ `, `1. ` or `1) ` and the space before the text. */
 function marker(line) {
   const found = /^(\s*)([-*+]|(\d{1,9})[.)])(\s+|$)/.exec(line);
   if (!found || found[1].length > 3) return null;
@@ -117,7 +117,7 @@ function item(inner, depth) {
   const task = /^\[([ xX])\]\s+/.exec(inner[0]);
   if (task) inner[0] = `${task[1] === " " ? "☐" : "☑"} ${inner[0].slice(task[0].length)}`;
   const nodes = blocks(inner, depth + 1);
-  // A single paragraph is no paragraph of its own.
+  // A single paragraph needs no paragraph element.
   const flat = nodes.flatMap((node, index) =>
     node.nodeName === "P" && index === 0 ? [...node.childNodes] : [node],
   );
@@ -167,7 +167,7 @@ function paragraph(lines, at) {
   return [made, end];
 }
 
-/** The nodes of a text without blocks. */
+/** Returns the nodes of a text without blocks. */
 function inline(source, depth) {
   const made = [];
   let plain = "";
@@ -194,7 +194,7 @@ function inline(source, depth) {
   return made;
 }
 
-/** What begins at a place, when it is more than a letter. */
+/** Returns the inline element that begins at a position, or null for a plain letter. */
 function span(source, at, depth) {
   switch (source[at]) {
     case "\\":
@@ -319,7 +319,7 @@ function bare(source, at) {
   return address ? { node: anchor(address, [shown]), end: at + shown.length } : null;
 }
 
-/** `javascript:` and its like are no addresses. */
+/** Returns the address, or null for `javascript:` and similar schemes. */
 function safe(address) {
   try {
     const parsed = new URL(address);

@@ -1,5 +1,5 @@
-// The settings (KT-83): the hooks in Claude Code's own settings. What the command says is shown as it
-// says it, a failure with what can be done about it (KT-84).
+// The settings (KT-83): the hooks in Claude Code's own settings. The command's output is shown unchanged, a failure
+// with its hint (KT-84).
 
 import { ask, tell } from "/connection.js";
 import { element, text } from "/texts.js";
@@ -52,7 +52,7 @@ export class Settings {
     );
   }
 
-  /** Who else uses the Slack app, and what that means for replies. */
+  /** Shows the other users of the Slack app, and their effect on replies. */
   showListeners(replies) {
     if (!replies || (replies.machines.length < 2 && replies.listeners < 2 && !replies.too_many_listeners)) return;
     const names = replies.machines.map((machine) => machine.name).join(", ");
@@ -70,7 +70,7 @@ export class Settings {
     this.problem.hidden = false;
   }
 
-  /** What `turnbridge hooks status` says. */
+  /** Shows the output of `turnbridge hooks status`. */
   show(hooks) {
     this.toggle.disabled = false;
     this.apply.disabled = false;

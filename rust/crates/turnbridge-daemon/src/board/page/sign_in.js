@@ -1,5 +1,5 @@
-// The form for a code, which `turnbridge board` shows in the terminal. It is there whenever the page has
-// no token, or one that the daemon does not know.
+// The form for a code, which `turnbridge board` shows in the terminal. It is visible while the page has no token, or
+// one that the daemon does not accept.
 
 import { Refusal, hasToken, signIn } from "/connection.js";
 import { around, element, text } from "/texts.js";
@@ -60,7 +60,7 @@ export class SignIn {
     return !this.section.hidden;
   }
 
-  /** Says it in the language that is chosen now. */
+  /** Shows the error in the current language. */
   showError() {
     this.problem.hidden = this.error === null;
     this.problem.textContent = this.error === null ? "" : text(...this.error);
@@ -87,7 +87,7 @@ export class SignIn {
   }
 }
 
-/** A key of the texts, with its values. */
+/** Returns a key of the texts, with its values. */
 function words(error) {
   if (!(error instanceof Refusal)) return ["code_lost"];
   const left = error.reason?.wrong_code;

@@ -1,4 +1,4 @@
-// Every sentence of the page, in both languages. `{0}` is the first argument.
+// Every text of the page, in both languages. `{0}` is the first argument.
 
 const TEXTS = {
   en: {
@@ -239,7 +239,7 @@ const TEXTS = {
 
 let language = navigator.language.startsWith("ja") ? "ja" : "en";
 
-/** Whether it is another one than before. */
+/** Sets the language. Returns whether it has changed. */
 export function setLanguage(wanted) {
   if (!(wanted in TEXTS) || wanted === language) return false;
   language = wanted;
@@ -253,16 +253,16 @@ export function text(key, ...values) {
   return found.replace(/\{(\d)\}/g, (_, index) => String(values[index] ?? ""));
 }
 
-/** What stands before and after the `{0}` of a text, for a value that is an element. */
+/** Returns the text before and after the `{0}`, for a value that is an element. */
 export const around = (key) => (TEXTS[language][key] ?? key).split("{0}");
 
-/** A text whose places are filled with commands. */
+/** Returns a text whose placeholders are filled with commands. */
 export function withCommands(key, ...commands) {
   const parts = (TEXTS[language][key] ?? key).split(/\{(\d)\}/);
   return parts.map((part, index) => (index % 2 === 0 ? part : element("code", {}, commands[Number(part)])));
 }
 
-/** A command with a button that copies it. */
+/** Returns a command with a button that copies it. */
 export function copyable(command) {
   const code = element("code", { tabindex: "0" }, command);
   const button = element("button", { type: "button", class: "copy" }, text("copy"));
@@ -280,7 +280,7 @@ export function copyable(command) {
 
 export const hasText = (key) => key in TEXTS[language];
 
-/** `5s`, `3m`, `2h`, `1d`. */
+/** Formats a duration: `5s`, `3m`, `2h`, `1d`. */
 export function span(milliseconds) {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   if (seconds < 60) return text("seconds", seconds);
@@ -289,7 +289,7 @@ export function span(milliseconds) {
   return text("days", Math.floor(seconds / 86400));
 }
 
-/** An element with attributes and children, or lists of them; a text is always a text. */
+/** Creates an element with attributes and children, or lists of them; a text always stays a text. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -301,7 +301,9 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Appends them one by one: an answer may be more nodes than a call can have arguments. Lists are gone into. */
+/**
+ * Appends children one by one, since an answer may have more nodes than a call allows arguments. Lists are flattened.
+ */
 export function fill(parent, children) {
   for (const child of children) {
     if (Array.isArray(child)) fill(parent, child);

@@ -1,11 +1,11 @@
-// One session as a thread: every turn, every reply and how it stands, and the box for the next one.
+// One session as a thread: every turn, every reply with its progress, and the box for the next reply.
 
 import { ask, Refusal, tell } from "/connection.js";
 import { dot, keyOf, notes } from "/cards.js";
 import { render as markdown } from "/markdown.js";
 import { copyable, element, hasText, span, text } from "/texts.js";
 
-/** Nothing is left to say of them once their turn is there. */
+/** States that need no text once the reply's turn is there. */
 const WELL = ["running", "done", "handed_over"];
 
 export class Thread {
@@ -14,9 +14,12 @@ export class Thread {
     this.close = close;
     this.announce = announce;
     this.key = null;
-    /** What was typed and not sent, by session: whoever looks elsewhere finds it again. */
+    /** Drafts by session, so that they survive a change of the session. */
     this.drafts = new Map();
-    /** A reply that may have arrived keeps its id, so that sending it again is no second one. */
+    /**
+     * The id of an unsent reply by session. It may have arrived, so that a retry uses the same id and is
+     * deduplicated.
+     */
     this.unsent = new Map();
     this.showNothing();
   }
@@ -49,7 +52,7 @@ export class Thread {
 
   build() {
     this.head = element("header", { class: "thread-head" });
-    /** The command that resumes the session, where no pane can be gone to. */
+    /** The command that resumes the session if there is no pane to go to. */
     this.command = element("div", { class: "command", role: "status", hidden: true });
     this.timeline = element("div", { class: "timeline", role: "img" });
     this.older = element("button", { type: "button", class: "older", hidden: true, onclick: () => this.loadOlder() });
@@ -144,7 +147,7 @@ export class Thread {
     this.first = page.first;
     const height = this.scroller.scrollHeight;
     this.render();
-    // What was in sight stays there.
+    // Keeps the scroll position.
     this.scroller.scrollTop += this.scroller.scrollHeight - height;
     if (this.first === 0) this.scroller.focus();
   }
@@ -155,7 +158,7 @@ export class Thread {
     this.problem.hidden = false;
   }
 
-  /** What the daemon tells of the session that is open. */
+  /** Applies the daemon's changes of the open session. */
   changed(session) {
     if (keyOf(session) !== this.key) return;
     const before = this.session;
@@ -192,7 +195,7 @@ export class Thread {
     this.renderTurns();
   }
 
-  /** Turns and replies in the order of time; nodes that are the same stay. */
+  /** Renders turns and replies in the order of time; unchanged nodes stay. */
   renderTurns() {
     const entries = this.turns.map((turn) => ({
       id: `turn ${turn.ended_at} ${turn.turn_id}`,
@@ -224,7 +227,7 @@ export class Thread {
     this.list.replaceChildren(...[...nodes.values()].map(({ node }) => node));
   }
 
-  /** A reply that has become a turn is seen there. */
+  /** Returns whether the reply has become a turn, which shows it. */
   isTurn(reply) {
     if (!WELL.includes(reply.state) || reply.output) return false;
     const isOld = this.first > 0 && reply.received_at < (this.turns[0]?.ended_at ?? "");
@@ -233,7 +236,7 @@ export class Thread {
     return isOld || this.turns.some(isIt);
   }
 
-  /** Short and long spans side by side: their roots are drawn, not they. */
+  /** Renders short and long spans side by side. Widths use square roots of the durations. */
   renderTimeline() {
     const parts = [];
     const add = (state, from, to) => {
@@ -360,7 +363,7 @@ function replyState(reply) {
   return text(`reply_${reply.state}`, reason ?? "?");
 }
 
-/** What a person has typed is shown as it was typed. */
+/** Renders a user's text as it was typed. */
 function prompt(words, at, from, more) {
   const line = element("p", { class: "byline" }, text("you"), from, at ? time(at) : null);
   return element("div", { class: "said" }, line, element("p", { class: "words" }, words), more);

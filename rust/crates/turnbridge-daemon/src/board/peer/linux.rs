@@ -1,5 +1,5 @@
-//! Linux: the kernel is asked for the one socket. Where it cannot be asked, `/proc/net/tcp` and
-//! `/proc/net/tcp6` list the sockets of all users; reading them takes longer the more there are.
+//! Linux: queries the kernel for the one socket. If that fails, it reads `/proc/net/tcp` and
+//! `/proc/net/tcp6`, which list the sockets of all users and take longer the more there are.
 
 mod sock_diag;
 
@@ -22,8 +22,8 @@ pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> Owner {
     }
 }
 
-/// Looks in the tables that `read` reads. A table that is there and cannot be read, such as when this
-/// process has too many files open, does not let anybody in.
+/// Searches the tables that `read` returns. A table that exists and cannot be read, for example
+/// because of too many open files, refuses the connection.
 fn in_tables(
     read: impl Fn(&str) -> io::Result<Vec<u8>>,
     theirs: SocketAddr,
@@ -41,7 +41,7 @@ fn in_tables(
                     return Owner::User(user);
                 }
             }
-            // Without IPv6 there is no second table.
+            // A system without IPv6 has no second table.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if family == Family::V4 || theirs.is_ipv6() {
                     owner = Owner::Unknown;
@@ -53,8 +53,8 @@ fn in_tables(
     owner
 }
 
-/// Whether connections of another machine come in at 127.0.0.1: WSL with mirrored networking brings
-/// those of Windows by this interface, and they are in no table of ours.
+/// Returns whether connections of another machine arrive at 127.0.0.1: WSL with mirrored networking
+/// uses this interface for those of Windows, and no local table lists them.
 fn is_loopback_shared() -> bool {
     Path::new("/sys/class/net/loopback0").exists()
 }

@@ -1,4 +1,4 @@
-//! macOS: the list that `netstat` reads, which names the user of every socket.
+//! macOS: reads the list that `netstat` uses, which contains the user of every socket.
 
 use std::ffi::CStr;
 use std::net::SocketAddr;
@@ -12,8 +12,8 @@ pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// One that is not in the list is let in, unlike on Linux: whether the list is always whole for users
-/// other than root is not documented.
+/// Returns the user of a socket. A missing one is accepted, unlike on Linux: no documentation
+/// guarantees that users other than root get the whole list.
 pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> Owner {
     let user = read().and_then(|list| macos_user(&list, theirs, ours));
     user.map_or(Owner::Unknown, Owner::User)
@@ -21,14 +21,14 @@ pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> Owner {
 
 fn read() -> Option<Vec<u8>> {
     let mut length = 0;
-    // SAFETY: without a buffer it only says how long the list is.
+    // SAFETY: without a buffer the call only returns the list's length.
     let asked = unsafe {
         libc::sysctlbyname(LIST.as_ptr(), ptr::null_mut(), &mut length, ptr::null_mut(), 0)
     };
-    // Some more, for connections that come meanwhile.
+    // The extra space is for connections that open meanwhile.
     let mut list = vec![0_u8; length + length / 4 + 4_096];
     length = list.len();
-    // SAFETY: the buffer is `length` bytes long, and that is what it is told.
+    // SAFETY: the buffer is `length` bytes long, and the call gets this length.
     let read = unsafe {
         let buffer = list.as_mut_ptr().cast();
         libc::sysctlbyname(LIST.as_ptr(), buffer, &mut length, ptr::null_mut(), 0)

@@ -1,6 +1,6 @@
-//! Whose process is at the other end of a connection. The board is its user's own: other users of the
-//! machine can connect to it too, and are refused before a byte of theirs is read, where the system
-//! tells who they are. Where it does not, the token alone protects.
+//! Finds the user at the other end of a connection. The board belongs to one user: other users of
+//! the machine can connect too, and are refused before a byte is read, if the system reports their
+//! user. Where it does not, only the token protects.
 
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
@@ -11,12 +11,12 @@ use std::net::{SocketAddr, TcpStream};
 
 use turnbridge_core::board::tcp_table::Owner;
 
-/// Returns why the other end is refused, if it is.
+/// Returns the reason to refuse the connection, or `None` to accept it.
 pub fn refusal(stream: &TcpStream) -> Option<Refusal> {
     let (Ok(theirs), Ok(ours)) = (stream.peer_addr(), stream.local_addr()) else {
         return Some(Refusal::Gone);
     };
-    // An address of IPv4 that came through IPv6 is the one of IPv4.
+    // Maps an IPv4 address that came through IPv6 to plain IPv4.
     let plain = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
     let owner = system::owner(plain(theirs), plain(ours));
     match owner {
@@ -31,9 +31,9 @@ pub fn refusal(stream: &TcpStream) -> Option<Refusal> {
 pub enum Refusal {
     /// A process of this other user.
     Stranger(u32),
-    /// It has closed its end, or the system knows nothing of it.
+    /// It has closed its end, or the system does not know the connection.
     Gone,
-    /// The system would tell whose it is, and asking it failed.
+    /// The system could report the user, but the query failed.
     Unreadable,
 }
 
@@ -49,7 +49,7 @@ mod tests {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (server, _) = listener.accept().unwrap();
             assert_eq!(refusal(&server), None, "{address}");
-            // It has said all it has to say, and still reads.
+            // It has sent everything, and still reads.
             client.shutdown(std::net::Shutdown::Write).unwrap();
             assert_eq!(refusal(&server), None, "{address}");
             drop(client);
@@ -59,7 +59,7 @@ mod tests {
         }
     }
 
-    /// A program may use IPv6 for an address of IPv4, and is in the other table then.
+    /// A program may use IPv6 for an IPv4 address, and is then in the other table.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_client_of_ipv6_with_an_address_of_ipv4_is_found() {

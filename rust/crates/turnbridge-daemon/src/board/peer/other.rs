@@ -1,5 +1,5 @@
-//! Systems that do not tell. Windows lists the processes that have a connection, but does not let one
-//! ask for the user of a process that is another user's, so that a stranger looks like a service.
+//! Systems that do not report the user. Windows lists the processes with a connection, but does not
+//! return the user of another user's process, so that a stranger looks like a service.
 
 use std::net::SocketAddr;
 

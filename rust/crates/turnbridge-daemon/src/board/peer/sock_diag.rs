@@ -1,5 +1,5 @@
-//! Asks the kernel for one socket, by a netlink socket of its own for each connection: an answer that
-//! comes late is never taken for that of another, and nothing has to be shared between threads.
+//! Queries the kernel for one socket, by a new netlink socket for each connection. A late response
+//! is therefore never taken for another connection's, and threads share no state.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -14,17 +14,17 @@ use rustix::net::{
 use turnbridge_core::board::sock_diag::{Found, read_answer, request};
 use turnbridge_core::board::tcp_table::Owner;
 
-/// The kernel answers before `send` returns.
+/// The timeout. The kernel normally responds before `send` returns.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Returns `None` if the kernel cannot be asked: a container or a sandbox may forbid it, and a kernel
-/// may be built without it.
+/// Returns the owner of a socket. Returns `None` if the kernel cannot be queried: a container or a
+/// sandbox may forbid it, and a kernel may be built without it.
 pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> Option<Owner> {
     match ask_all(theirs, ours) {
         Ok(Found::User(user)) => Some(Owner::User(user)),
         Ok(Found::Nobody) => Some(Owner::Nobody),
         Ok(Found::NotFound | Found::Failed) => None,
-        // Not now. Whoever causes this does not get us to read the whole table besides.
+        // A temporary failure. Its cause must not also make this process read the whole table.
         Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::AGAIN) => {
             Some(Owner::Unreadable)
         }
@@ -38,8 +38,9 @@ fn ask_all(theirs: SocketAddr, ours: SocketAddr) -> Result<Found> {
     if found != Found::NotFound {
         return Ok(found);
     }
-    // The kernel says the same when it cannot look. Our listener is there for certain; our own end of
-    // the connection is not, because the other end can reset it.
+    // The kernel returns the same error if it cannot search. The listener certainly exists, so a
+    // second query tells the cases apart. This end of the connection may not exist, because the
+    // other end can reset it.
     let nowhere: IpAddr = match ours {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -50,7 +51,7 @@ fn ask_all(theirs: SocketAddr, ours: SocketAddr) -> Result<Found> {
     })
 }
 
-/// Connected to the kernel, so that nobody else can answer.
+/// Opens a socket connected to the kernel, so that no process can forge a response.
 fn open() -> Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC;
     let netlink = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(SOCK_DIAG))?;

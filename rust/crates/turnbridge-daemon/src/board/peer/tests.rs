@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
 
-/// What both ways say of the other end of the connection, by addresses as `refusal` hands them over.
+/// Returns the results of both methods for the other end, with addresses like `refusal` passes
+/// them.
 fn both(server: &TcpStream, theirs: SocketAddr) -> (Option<Owner>, Owner) {
     let plain = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
     let (theirs, ours) = (plain(theirs), plain(server.local_addr().unwrap()));
@@ -29,7 +30,7 @@ fn the_kernel_and_the_tables_say_the_same_of_one_socket() {
                 return testkit::skipped("the kernel cannot be asked for a socket here");
             };
             assert_eq!((asked, listed), (own, own), "{address}");
-            // A reset takes our own end away, too.
+            // A reset removes the local end, too.
             let linger = is_reset.then_some(std::time::Duration::ZERO);
             set_socket_linger(&client, linger).unwrap();
             drop(client);

@@ -1,5 +1,5 @@
-//! A way in for a browser that cannot read the state folder: a person types the code that the
-//! terminal shows. It can be guessed more easily than a ticket, so that only a few guesses are taken.
+//! Sign-in for a browser that cannot read the state folder: the user types the code that the
+//! terminal shows. A code is easier to guess than a ticket, so that only a few tries are allowed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -23,14 +23,14 @@ pub struct Code {
 }
 
 impl Code {
-    /// The one before is good no more.
+    /// Makes a code. The previous one becomes invalid.
     pub fn make(paths: &StatePaths) -> io::Result<Code> {
         let code = Code { paths: paths.clone(), secret: code_of(random::bytes()?) };
         write(paths, &CodeFile { version: 1, code: code.secret.clone(), wrong: 0 })?;
         Ok(code)
     }
 
-    /// As people see it.
+    /// Returns the code as the user sees it.
     pub fn shown(&self) -> String {
         shown_code(&self.secret)
     }
@@ -54,20 +54,20 @@ impl Drop for Code {
     }
 }
 
-/// Why a code is not taken.
+/// The reason why a code is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// None is good at present.
+    /// No code is valid at present.
     NoCode,
     Wrong {
         tries_left: u32,
     },
-    /// Too many wrong ones have been tried.
+    /// There were too many wrong tries.
     Void,
 }
 
 impl Refusal {
-    /// As the page reads it.
+    /// Returns the value that the page reads.
     pub fn reason(&self) -> Value {
         match self {
             Refusal::NoCode => json!("no_code"),
@@ -77,14 +77,14 @@ impl Refusal {
     }
 }
 
-/// `Ok` once for each code. A try is counted before it is looked at, so that one that cannot be
-/// counted (a full disk) is none.
+/// Redeems a code, once. A try is counted before the comparison, so that a try that cannot be
+/// counted (a full disk) fails.
 pub fn redeem(paths: &StatePaths, given: &str) -> Result<(), Refusal> {
     redeem_after(paths, given, || ())
 }
 
-/// Calls `meanwhile` after it has read the code and before it counts the try; tests remove or replace
-/// the code there, as another process can.
+/// Calls `meanwhile` after it has read the code and before it counts the try. Tests remove or
+/// replace the code there, as another process can.
 fn redeem_after(paths: &StatePaths, given: &str, meanwhile: impl FnOnce()) -> Result<(), Refusal> {
     let path = paths.board_code();
     let Some((opened, mut file)) = open_fresh(&path) else {
@@ -119,13 +119,13 @@ fn open_fresh(path: &Path) -> Option<(File, CodeFile)> {
     (age <= CODE_VALID && !file.code.is_empty()).then_some((opened, file))
 }
 
-/// Writes into the opened file itself: one that was removed meanwhile does not come back, and one that
-/// replaced it stays as it is. Its length stays the same, because the count has one digit.
+/// Writes the count into the opened file itself. A removed file therefore does not come back, and a
+/// replacement stays unchanged. The length stays the same, because the count has one digit.
 fn count(mut opened: &File, file: &CodeFile) -> io::Result<()> {
     let made_at = opened.metadata()?.modified()?;
     opened.rewind()?;
     opened.write_all(&serde_json::to_vec(file)?)?;
-    // It does not become younger by being tried.
+    // A try must not renew the code's age.
     opened.set_modified(made_at)
 }
 

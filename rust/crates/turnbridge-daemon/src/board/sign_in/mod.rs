@@ -1,8 +1,8 @@
-//! How a browser gets the board's token: for a ticket, which a page in the state folder carries, or
-//! for a code, which a person types. Each is exchanged once. Another way to sign in is another
-//! `Proof`; whoever asks for anything else shows the token.
+//! Exchanges a proof for the board's token: a ticket from a page in the state folder, or a code
+//! that the user types. Each is valid for one exchange. Another method would be another `Proof`;
+//! all other requests need the token.
 //!
-//! Both are made by the command line and lie in files that the user alone can read.
+//! The command line makes both and stores them in files that only the user can read.
 
 mod code;
 mod ticket;
@@ -22,18 +22,18 @@ use super::http::Response;
 pub use code::Code;
 pub use ticket::Ticket;
 
-/// One exchange at a time, so that a code is tried only so many times.
+/// The lock that serialises exchanges, so that the limit of tries holds.
 #[derive(Default)]
 pub struct SignIn(Mutex<()>);
 
-/// What somebody shows who wants the token.
+/// The proof in a request for the token.
 enum Proof<'a> {
     Ticket(&'a str),
     Code(&'a str),
 }
 
 impl SignIn {
-    /// Answers `POST /enter`.
+    /// Handles `POST /enter`.
     pub fn exchange(&self, paths: &StatePaths, order: &Value, token: &str) -> Response {
         let Some(proof) = proof(order) else {
             return Response::error(422, "there has to be a `ticket` or a `code`");
@@ -55,14 +55,14 @@ fn proof(order: &Value) -> Option<Proof<'_>> {
     ticket.or_else(|| order["code"].as_str().map(Proof::Code))
 }
 
-/// Removes every ticket and code: there is no board that they lead to.
+/// Removes every ticket and code, because no board accepts them.
 pub fn forget(paths: &StatePaths) {
     for file in [paths.board_page(), paths.board_ticket(), paths.board_code()] {
         let _ = fs::remove_file(file);
     }
 }
 
-/// Removes what a command has left behind that was killed.
+/// Removes the expired files of a killed command.
 pub fn forget_old(paths: &StatePaths) {
     let files = [
         (paths.board_page(), TICKET_VALID),
@@ -76,7 +76,7 @@ pub fn forget_old(paths: &StatePaths) {
     }
 }
 
-/// Whether the file was written less than `valid` ago. One from the future was not.
+/// Returns whether the file was written less than `valid` ago. A time in the future does not count.
 fn is_fresh(path: &Path, valid: Duration) -> io::Result<bool> {
     let modified = fs::metadata(path)?.modified()?;
     Ok(modified.elapsed().is_ok_and(|age| age <= valid))

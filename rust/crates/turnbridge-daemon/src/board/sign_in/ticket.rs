@@ -1,5 +1,5 @@
-//! A way in for a browser that we start ourselves. What it is started with is there for every user of
-//! the machine to see, so that it is only the address of a page in the state folder; that page has the
+//! Sign-in for a browser that Turnbridge starts. Every user of the machine can see its arguments,
+//! so that they contain only the address of a page in the state folder. That page contains the
 //! ticket.
 
 use std::fs;
@@ -20,7 +20,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// The one before is good no more.
+    /// Makes a ticket and its page. The previous ticket becomes invalid.
     pub fn make(paths: &StatePaths, port: u16) -> io::Result<Ticket> {
         let secret = token::make()?;
         let ticket = Ticket { paths: paths.clone(), secret };
@@ -55,12 +55,12 @@ impl Drop for Ticket {
     }
 }
 
-/// `Ok` once for each ticket.
+/// Redeems a ticket, once.
 pub fn redeem(paths: &StatePaths, given: &str) -> Result<(), ()> {
     let path = paths.board_ticket();
     let ticket = fs::read_to_string(&path).map_err(drop)?;
     let is_fresh = is_fresh(&path, TICKET_VALID).unwrap_or(false);
-    // Of two who have the same one, only one can remove it.
+    // In a race for the same ticket only one process can remove the file.
     let is_good = !ticket.is_empty()
         && token::is_same(&ticket, given)
         && fs::remove_file(&path).is_ok()
@@ -68,7 +68,7 @@ pub fn redeem(paths: &StatePaths, given: &str) -> Result<(), ()> {
     if !is_good {
         return Err(());
     }
-    // It leads nowhere any more.
+    // The page's ticket is invalid now.
     let _ = fs::remove_file(paths.board_page());
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! What is done with an envelope before it is acked, in the thread of the socket: it is written down
-//! or dropped, and either is a line in the log. Nothing is asked of anybody here: the ack waits for
-//! the disk alone. What cannot be judged yet goes to `heard/`, and the asker judges it.
+//! Handles an envelope before the ack, in the socket's thread: stores or drops it, and logs which.
+//! It makes no network call, so the ack waits for the disk alone. A message that cannot be judged
+//! yet is stored in `heard/`, and the asker judges it later.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -52,7 +52,7 @@ impl Ears {
                 return Accept::Kept;
             }
         };
-        // What was heard earlier and waits is judged first.
+        // Older messages that wait are judged first.
         let is_next = || heard::all(&self.hearing.paths).is_ok_and(|heard| heard.is_empty());
         if place.is_some() && self.hearing.hears_in_order() && is_next() {
             let routes = match self.hearing.routes.get(&self.hearing.paths) {
@@ -79,8 +79,8 @@ impl Ears {
         }
     }
 
-    /// The app hears its own posts too. A parent that no route leads from may be another machine's:
-    /// then replies of this one may reach that one's socket.
+    /// Requests a look if the app's own post has no route here. Such a parent may be another
+    /// machine's, and Slack may deliver this machine's replies to that machine's socket.
     fn note_echo(&self, drop: Drop, reported: Option<&Reported>) {
         let parent = reported.filter(|it| drop == Drop::Bot && it.thread_ts.is_none());
         let Some(ts) = parent.and_then(|parent| parent.ts.as_ref()) else { return };
@@ -90,7 +90,7 @@ impl Ears {
         }
     }
 
-    /// Slack sends it again, and it is asked for.
+    /// Logs the failure. Slack sends the message again, and the asker fetches it too.
     fn not_kept(&self, fields: &[(&str, Field)], error: &str) -> Accept {
         let mut fields = fields.to_vec();
         fields.push(("error", error.into()));
@@ -99,7 +99,7 @@ impl Ears {
     }
 }
 
-/// Without a word of what was said.
+/// Adds log fields that describe the message without its text.
 pub fn describe(reported: &Reported, fields: &mut Vec<(&str, Field)>) {
     let text = |value: &Option<String>| value.clone().unwrap_or_default().into();
     fields.push(("channel", text(&reported.channel)));

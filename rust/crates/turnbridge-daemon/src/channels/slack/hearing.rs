@@ -1,5 +1,5 @@
-//! What all who hear replies share: the thread of the socket, which keeps what it is told (`ears`),
-//! and the one that asks Slack (`asker`). Each reply is taken here, whichever way it came.
+//! The state shared by the two receivers of replies: the socket's thread (`ears`) and the thread
+//! that queries Slack (`asker`). Both put each reply into the inbox here.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -27,7 +27,7 @@ use super::route_table::RouteTable;
 use crate::daemon::event::Event;
 use crate::daemon::log::DaemonLog;
 
-/// The marks of a daemon: there is one file, whatever the config says.
+/// The read marks of a daemon: one file, whatever the config contains.
 pub type Marks = Arc<Mutex<MarksFile>>;
 
 pub struct Hearing {
@@ -44,7 +44,7 @@ pub struct Hearing {
     company: Mutex<State>,
 }
 
-/// What is known of who else listens.
+/// The other machines and connections that share the app's events.
 #[derive(Debug, Clone, Default)]
 pub struct State {
     pub machines: Machines,
@@ -52,7 +52,7 @@ pub struct State {
     pub is_connected: bool,
     /// Slack allows no more sockets of the app.
     pub has_too_many: bool,
-    /// All threads have been asked for since there is this connection.
+    /// All threads have been queried since this connection opened.
     pub is_caught_up: bool,
     pub is_stopped: bool,
 }
@@ -83,12 +83,12 @@ impl Hearing {
         self.slack.target_user_id.as_deref().unwrap_or_default()
     }
 
-    /// The direct message, as far as it is known without asking.
+    /// Returns the direct message, as far as it is known without a call to Slack.
     pub fn place(&self) -> Option<SlackPlace> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Slack has been asked. A file that cannot be written costs a question at the next start.
+    /// Stores what Slack returned. A failed write costs one call at the next start.
     pub fn set_place(&self, channel: String, team_id: Option<String>, enterprise: Option<String>) {
         let account = self.account.clone();
         let place = SlackPlace { version: 1, account, channel, team_id, enterprise_id: enterprise };
@@ -115,7 +115,7 @@ impl Hearing {
         self.state().company(&self.machine.id)
     }
 
-    /// Whether nothing that was said before can still be missing: the socket brings all there is.
+    /// Returns whether no earlier message can be missing: the socket then delivers all messages.
     pub fn hears_in_order(&self) -> bool {
         let state = self.state();
         state.is_caught_up && state.company(&self.machine.id).hears_all()
@@ -125,8 +125,8 @@ impl Hearing {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a reply in the inbox, once. `route` is `None` when its thread is to be told that it
-    /// leads nowhere.
+    /// Stores a reply in the inbox, once. `route` is `None` if its thread leads to no session,
+    /// which the thread is then informed of.
     pub fn take(
         &self,
         reply: Reply,
@@ -143,7 +143,7 @@ impl Hearing {
             false => inbox::accept(&self.paths, &reply, now)?,
         };
         if accepted == Accepted::New {
-            // The reply itself is kept, and known by its file until the next start looks at it.
+            // The reply is stored. Its file makes it known until the next start reads it.
             if let Err(error) = marks.change(MarkChange::Taken { thread, ts }) {
                 let fields = [("error", error.to_string().into())];
                 self.log.warn("a reply's mark could not be kept", &fields);
@@ -161,8 +161,8 @@ impl Hearing {
     }
 }
 
-/// What is in the inbox has been taken. Whoever was killed between the reply's file and its mark, and
-/// a 0.1, which had no marks, is made up for.
+/// Marks all replies in the inbox as taken. This repairs a kill between the reply's file and its
+/// mark, and the state of a 0.1, which had no marks.
 pub fn adopt_inbox(paths: &StatePaths, marks: &mut MarksFile) -> io::Result<()> {
     let open = inbox::entries(paths)?.into_iter().map(|entry| entry.reply);
     let finished = inbox::finished(paths)?.into_iter().map(|(reply, _)| reply);

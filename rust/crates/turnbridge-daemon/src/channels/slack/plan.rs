@@ -1,4 +1,4 @@
-//! What is posted for a notice: the parent with the user's prompt, the rest of a long prompt, then
+//! Renders a notice as messages: the parent with the user's prompt, the rest of a long prompt, then
 //! the answers (SLV-27..36, SLV-72, SLV-76). Pure.
 
 use turnbridge_core::notices::notice::{Cause, Notice, NoticeKind};
@@ -9,16 +9,16 @@ use turnbridge_core::text::texts::{
     Language, Text, answer_missing, log_location, problem, turn_failed, waiting_for_you,
 };
 
-/// What the texts need of the config.
+/// The part of the config that the texts need.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub language: Language,
-    /// Where the log is that a message about a problem speaks of.
+    /// The path of the log that a message about a problem names.
     pub log: String,
 }
 
-/// The first is the parent. `prompt` and `answer` are what the transcript says, where the notice
-/// itself says nothing.
+/// Returns the messages; the first is the parent. `prompt` and `answer` come from the transcript
+/// and replace texts that the notice lacks.
 pub fn plan(
     notice: &Notice,
     prompt: Option<String>,

@@ -1,4 +1,5 @@
-//! The routes, read again only when their file has changed: they are looked at every few seconds.
+//! A cache of the routes, which are used every few seconds. It reads them again only if their file
+//! has changed.
 
 use std::fs;
 use std::io;
@@ -14,7 +15,7 @@ pub struct RouteTable {
     read: Mutex<Option<(Stamp, Arc<Vec<Route>>)>>,
 }
 
-/// Lines are appended, so that the length changes with each.
+/// The length and time of the file. Lines are appended, so that each changes the length.
 type Stamp = (u64, Option<SystemTime>);
 
 impl RouteTable {

@@ -1,5 +1,5 @@
-//! The connection by which replies come. It is there while the config asks for replies
-//! (`features.reply_resume`) and names what is needed for them.
+//! The connection that receives replies. It is open while the config enables replies
+//! (`features.reply_resume`) and contains the settings they need.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -23,7 +23,7 @@ use crate::channels::slack::machine::machine;
 use crate::daemon::event::Event;
 use crate::daemon::log::DaemonLog;
 
-/// Slack allows an app so many sockets.
+/// The number of sockets that Slack allows an app.
 const MOST_LISTENERS: usize = 10;
 
 pub struct SlackSide {
@@ -36,13 +36,13 @@ pub struct SlackSide {
     replies: Option<RepliesStatus>,
     report: Sender<ListenerReport>,
     reports: Receiver<ListenerReport>,
-    /// What could not be opened because of something on this machine, to be tried again.
+    /// The settings of a connection that failed because of this machine, for a retry.
     unopened: Option<(SlackConfig, Token)>,
-    /// Read once: there is one writer.
+    /// The read marks, read once because there is one writer.
     marks: Option<Marks>,
 }
 
-/// What a thread of a connection reports. One that was closed may still have something under way.
+/// A report of a connection's thread. A closed connection may still send some.
 struct ListenerReport {
     connection: u64,
     news: ListenerNews,
@@ -50,11 +50,11 @@ struct ListenerReport {
 
 enum ListenerNews {
     Socket(SocketEvent),
-    /// What the asker says of itself.
+    /// The asker's status.
     Replies(Box<RepliesStatus>),
 }
 
-/// Hands reports in, and wakes the daemon.
+/// Sends reports, and wakes the daemon.
 #[derive(Clone)]
 struct ListenerReporter {
     connection: u64,
@@ -106,7 +106,7 @@ impl SlackSide {
                 ListenerStatus::Refused { error: obstacle.text, hint: Some(obstacle.hint) }
             }
         };
-        // Each problem once, however often it is tried.
+        // Logs each problem once, however often the open is retried.
         if let (ListenerStatus::Refused { error, hint }, true) = (&status, status != self.status) {
             let fields = [
                 ("error", error.clone().into()),
@@ -170,7 +170,7 @@ impl SlackSide {
         Ok(Arc::clone(self.marks.insert(Arc::new(Mutex::new(marks)))))
     }
 
-    /// What the asker has to know of the socket.
+    /// Updates the asker's state from a socket event.
     fn note(&self, event: &SocketEvent) {
         let Some(open) = &self.open else { return };
         let mut state = open.hearing.state();
@@ -178,7 +178,7 @@ impl SlackSide {
             SocketEvent::Connected { gap, .. } => {
                 state.is_connected = true;
                 state.has_too_many = false;
-                // A warning follows if there are any.
+                // A warning follows if there are other connections.
                 state.other_listeners = 0;
                 let has_missed = gap.is_none_or(|gap| !gap.is_zero());
                 if has_missed { Order::CatchUp } else { Order::Look }
@@ -251,7 +251,7 @@ impl Listener for SlackSide {
         if self.open.as_ref().is_some_and(|open| open.hearing.slack == *wanted) {
             return;
         }
-        // The old one is closed before the new one is opened: they may be of different apps.
+        // The old connection closes before the new one opens: they may belong to different apps.
         self.close();
         self.open(wanted.clone(), app_token.clone(), log);
     }
@@ -284,7 +284,7 @@ impl Listener for SlackSide {
     }
 }
 
-/// What is needed for replies, or why they are not heard.
+/// Returns the settings for replies, or the reason why they are off.
 fn wanted(config: &Config) -> Result<(&SlackConfig, &Token), &'static str> {
     let slack = config.slack().ok_or("no Slack is configured")?;
     if !config.features.reply_resume {

@@ -1,5 +1,4 @@
-//! What follows from each answer of a service: how often a call is repeated, what is waited for, what is
-//! kept.
+//! The consequences of each response of a service: retries, pauses, and stored progress.
 
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;
@@ -17,7 +16,7 @@ fn limited(seconds: u64) -> ChannelError {
     ChannelError::RateLimited { after: Duration::from_secs(seconds), cause }
 }
 
-/// One attempt: what came of it, and the seconds that were slept.
+/// Makes one attempt. Returns its result and the seconds of its sleeps.
 fn attempt(channel: &mut Scripted, disk: &Disk) -> (Result<(), Trouble>, Vec<f64>) {
     let notice = notice();
     let mut progress = Progress { messages: messages(), ..Progress::default() };
@@ -71,7 +70,7 @@ fn a_wait_that_slack_asks_for_is_kept_for_the_next_attempt() {
     assert_eq!((drained.arrived, drained.failed), (0, 1));
     let entry = outbox::read_for(&paths, &notice.id, &ChannelName::SLACK).unwrap();
     assert_eq!((entry.progress.attempts, entry.progress.pause_seconds), (1, 600));
-    // Nothing is asked of the service before that.
+    // The service gets no call before that.
     let drained = drain(&paths, &mut channels, &Clockwork::default()).unwrap();
     assert_eq!((drained.arrived, drained.failed), (0, 0));
     let entry = outbox::read_for(&paths, &notice.id, &ChannelName::SLACK).unwrap();

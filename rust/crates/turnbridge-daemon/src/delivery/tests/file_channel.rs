@@ -1,5 +1,6 @@
-//! A second channel, which writes its messages into a file: what a channel has to be, and nothing that
-//! Slack needs. Notices that go to both arrive once on each, whichever is down and whoever is killed.
+//! A second channel, which writes its messages into a file. It shows that a channel needs nothing
+//! from Slack. Notices for both arrive once on each, whichever fails and whichever process is
+//! killed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -12,15 +13,15 @@ use turnbridge_store::state::outbox::{self, Fate};
 use super::super::drain::drain;
 use super::*;
 
-/// A file of lines, one for each message. Its answer may be lost, as a service's may.
+/// A file with one line per message. Its response may be lost, like a service's.
 struct FileChannel {
     name: ChannelName,
     path: PathBuf,
     is_down: bool,
-    /// Of twelve calls so many fail.
+    /// The number of failures in twelve calls.
     faults: u64,
     dice: Dice,
-    /// Calls until the process is killed.
+    /// The number of calls until the process is killed.
     life: u64,
 }
 
@@ -37,7 +38,7 @@ impl FileChannel {
         writeln!(file.unwrap(), "{line}").unwrap();
     }
 
-    /// One call of the service.
+    /// Makes one call of the service.
     fn call(&mut self) -> Result<(), ChannelError> {
         if self.life == 0 {
             resume_unwind(Box::new(Killed));
@@ -72,13 +73,13 @@ impl Channel for FileChannel {
 
     fn post(&mut self, post: &ChannelPost<'_>) -> Result<String, ChannelError> {
         let called = self.call();
-        // What may have been done has been done in half of the cases.
+        // An ambiguous call has posted in half of the cases.
         let is_unclear = matches!(called, Err(ChannelError::MayBeDone { .. }));
         if called.is_ok() || is_unclear && self.dice.roll(2) == 0 {
             self.append(post);
         }
         called?;
-        // It may be killed before the answer is read.
+        // The process may be killed before it reads the response.
         let _ = self.call();
         Ok(self.lines().len().to_string())
     }
@@ -124,7 +125,7 @@ impl Two {
         }
     }
 
-    /// One process that delivers, from its start to its end, whatever that is.
+    /// Runs one delivering process to its end. Returns whether it was killed.
     fn deliver(&self, round: u64) -> bool {
         let open = |name| Box::new(self.channel(name, round)) as OpenChannel;
         let mut channels = NAMES.map(open);
@@ -151,7 +152,7 @@ impl Two {
 
 const NOTICES: [&str; 3] = ["claude-a", "claude-b", "claude-c"];
 
-/// The last one is for one of the two alone.
+/// Returns the notices. The last is for only one of the two channels.
 fn notices() -> Vec<Notice> {
     let both = || NAMES.iter().map(|name| ChannelName::parse(name).unwrap());
     let notice = |id: &&str| Notice {
@@ -221,7 +222,7 @@ fn what_has_arrived_on_one_channel_waits_for_the_other_alone() {
     assert!(turnbridge_store::state::routes::read(&two.paths).unwrap().is_empty());
 }
 
-/// A service that does not answer costs a minute of timeouts.
+/// An unresponsive service costs a minute of timeouts.
 #[test]
 fn a_channel_whose_calls_fail_comes_after_the_others() {
     let two = Two::new(7);

@@ -1,4 +1,4 @@
-//! Deliveries to a Slack that fails, and by a process that is killed, at any moment.
+//! Deliveries to a failing Slack, by processes that are killed at random points.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -18,7 +18,7 @@ mod answers;
 mod file_channel;
 mod scripted;
 
-/// What Slack has taken.
+/// A message that Slack has accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Taken {
     id: String,
@@ -26,7 +26,7 @@ struct Taken {
     parent: Option<String>,
 }
 
-/// The same sequence for the same seed, and nothing more is asked of it.
+/// A random generator that repeats its sequence for the same seed.
 struct Dice(Cell<u64>);
 
 impl Dice {
@@ -44,9 +44,9 @@ struct Faulty<'a> {
     taken: &'a RefCell<Vec<Taken>>,
     routes: &'a RefCell<Vec<String>>,
     dice: &'a Dice,
-    /// Of twelve calls so many fail.
+    /// The number of failures in twelve calls.
     faults: u64,
-    /// Calls until the process is killed.
+    /// The number of calls until the process is killed.
     life: Cell<u32>,
 }
 
@@ -93,7 +93,7 @@ impl Channel for Faulty<'_> {
     fn post(&mut self, post: &ChannelPost<'_>) -> Result<String, ChannelError> {
         self.live();
         let fault = self.fault();
-        // What may have been done has been done in half of the cases.
+        // An ambiguous call has posted in half of the cases.
         let is_taken = match &fault {
             None => true,
             Some(ChannelError::MayBeDone { .. }) => self.dice.roll(2) == 0,
@@ -109,7 +109,7 @@ impl Channel for Faulty<'_> {
         }
         let posted = format!("{}.000000", taken.len());
         drop(taken);
-        // Killed before the answer was read.
+        // The process may be killed before it reads the response.
         self.live();
         fault.map_or(Ok(posted), Err)
     }
@@ -143,7 +143,7 @@ impl Pace for Hurry {
     fn sleep(&self, _: Duration) {}
 }
 
-/// What survives the process.
+/// The stored state, which survives the process.
 #[derive(Default)]
 struct Disk {
     progress: RefCell<Option<Progress>>,
@@ -168,7 +168,7 @@ fn messages() -> Vec<Message> {
     (0..5).map(message).collect()
 }
 
-/// One process, from its start to its end, whatever that is.
+/// Runs one process to its end. Returns `None` if it was killed.
 fn attempt(notice: &Notice, disk: &Disk, channel: &mut Faulty<'_>) -> Option<Result<(), Trouble>> {
     let mut progress = disk.progress.borrow().clone().unwrap_or_default();
     progress.messages = messages();
@@ -223,7 +223,7 @@ fn check_deliveries(notice: &Notice, thread_ts: impl Fn(usize) -> Option<&'stati
         let disk = Disk::default();
         for round in 0.. {
             assert!(round < 500, "seed {seed}: it never arrives");
-            // The dust settles in the end.
+            // Faults end after some rounds.
             let faults = if round < 40 { dice.roll(9) } else { 0 };
             let life = if round < 40 { dice.roll(12) as u32 } else { 1_000 };
             let life = Cell::new(life);

@@ -1,4 +1,4 @@
-//! A channel that refuses posts as it is told, and takes them afterwards.
+//! A channel that refuses a given list of posts, and accepts all later ones.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::*;
 pub struct Scripted {
     pub name: Option<ChannelName>,
     pub refusals: VecDeque<ChannelError>,
-    /// The texts of all posts, those that were refused too.
+    /// The texts of all posts, including refused ones.
     pub posts: Vec<String>,
     /// The parents of the threads that lead to a session.
     pub routes: Vec<String>,
@@ -58,7 +58,7 @@ impl Channel for Scripted {
     }
 }
 
-/// Writes down what would have been slept.
+/// Records sleeps instead of sleeping.
 #[derive(Default)]
 pub struct Clockwork(pub RefCell<Vec<Duration>>);
 

@@ -1,6 +1,7 @@
-//! Writes down what no hook tells of Claude's sessions (`turnbridge_system::observe`): Esc, an approved
-//! dialog, a process that was killed. Through `session_store::update`, so that the sinks that are kept
-//! in the session file hear of it. Which sessions are looked at, and when, `session_follower` decides.
+//! Records what no hook reports of Claude's sessions (`turnbridge_system::observe`): Esc, an
+//! approved dialog, a killed process. It writes through `session_store::update`, which informs the
+//! sinks named in the session file. The session follower decides which sessions are polled, and
+//! when.
 
 use std::path::PathBuf;
 
@@ -18,7 +19,8 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// `config_dir` is Claude's folder for runs that were started without `CLAUDE_CONFIG_DIR`.
+    /// Creates the observer. `config_dir` is Claude's folder for runs that were started without
+    /// `CLAUDE_CONFIG_DIR`.
     pub fn new(paths: StatePaths, config_dir: Option<PathBuf>) -> Observer {
         let follower = SessionFollower::new(paths.clone(), config_dir, Schedule::DAEMON);
         Observer { paths, follower }
@@ -28,7 +30,7 @@ impl Observer {
         self.follower.pulse(now)
     }
 
-    /// One pass. For every fifth of a second.
+    /// Makes one pass. The daemon calls it up to every fifth of a second.
     pub fn check(&mut self, now: Timestamp) -> Vec<Happening> {
         let mut happenings = Vec::new();
         for key in self.follower.due(now) {

@@ -1,4 +1,4 @@
-//! Sessions made by hand, and what Claude would leave of them.
+//! Sessions made by hand, with files that Claude would leave.
 
 use std::fs;
 #[cfg(target_os = "linux")]
@@ -38,7 +38,7 @@ impl World {
         self.root.join("transcript.jsonl")
     }
 
-    /// As a hook would.
+    /// Records an event as a hook would.
     fn hook(&self, session: &str, process: ProcessKey, when: Timestamp, kind: EventKind) {
         let transcript = self.transcript().to_str().map(str::to_owned);
         let env = [("KAWAII_PANE_ID", "7".to_owned()), ("KAWAII_NOTIFY_PATH", self.sink())];
@@ -94,14 +94,14 @@ fn x31_esc_reaches_the_session_file_and_the_sinks_that_it_names() {
     let sink = fs::read_to_string(world.sink()).unwrap();
     assert_eq!(sink.lines().count(), 2, "{sink}");
     assert_eq!(observer.check(at(5)), []);
-    // The next turn, for which the old record means nothing.
+    // The next turn ignores the old record.
     world.prompt("a", ProcessKey::UNKNOWN, at(6));
     assert_eq!(observer.check(at(7)), []);
     assert_eq!(observer.check(at(20)), []);
     assert_eq!(world.state("a"), "working");
 }
 
-/// As the hooks know a process.
+/// Returns the process key that hooks use.
 #[cfg(target_os = "linux")]
 fn process(pid: u32) -> ProcessKey {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -167,7 +167,7 @@ fn claudes_own_note_tells_of_an_approval_and_of_esc_once_it_has_settled() {
     note("busy", at(4));
     let moment = Duration::from_millis(200);
     assert_eq!(observer.check(at(4).plus(moment)), [], "it may be the dialog's own");
-    // Nothing has been written since, and it is looked at again.
+    // No write has happened since, and the file is read again.
     assert_eq!(observer.check(at(4).plus(3 * moment)), [Happening::Changed(id("a"))]);
     assert_eq!(world.state("a"), "working");
     note("idle", at(6));
@@ -175,7 +175,7 @@ fn claudes_own_note_tells_of_an_approval_and_of_esc_once_it_has_settled() {
     assert_eq!(world.state("a"), "completed interrupted");
 }
 
-/// A message from another session is held, or a background agent needs an answer.
+/// A message from another session is held, or a background agent waits for input.
 #[cfg(target_os = "linux")]
 #[test]
 fn ask_11_a_dialog_without_a_hook_is_seen_while_the_agent_rests_and_leaves_it_as_it_was() {

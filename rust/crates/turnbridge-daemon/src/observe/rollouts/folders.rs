@@ -1,5 +1,5 @@
-//! Which files below a home are rollouts: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and
-//! the same flat in `archived_sessions`. Cold ones that were compressed, and all else, are nothing.
+//! Finds the rollouts below a home: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and the
+//! same names flat in `archived_sessions`. It ignores compressed cold rollouts and all other files.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use turnbridge_core::ids::is_uuid;
 pub const SESSIONS: &str = "sessions";
 pub const ARCHIVED: &str = "archived_sessions";
 
-/// `sessions/YYYY/MM/DD`, and a little more, should Codex change its mind.
+/// The depth of `sessions/YYYY/MM/DD`, and a little more in case Codex changes it.
 pub const MAX_DEPTH: usize = 5;
 
-/// The thread that a file of this name belongs to. One that was reverted has several files:
+/// Returns the thread of a rollout's name. A reverted thread has several files:
 /// `…-<thread>_<rollout>.jsonl`.
 pub fn thread_of(name: &str) -> Option<&str> {
     let stem = name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
@@ -54,7 +54,7 @@ fn descend(folder: &Path, depth: usize, each: &mut dyn FnMut(PathBuf, &Metadata)
     }
 }
 
-/// The folders in a folder.
+/// Returns the folders in a folder.
 pub fn subfolders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());

@@ -1,4 +1,4 @@
-//! One rollout that is followed: how far it has been read, and the thread as it stands there.
+//! One followed rollout: the position of the reader, and the thread's state there.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,63 +14,63 @@ use turnbridge_store::state::codex_offsets::Place;
 
 use super::telling::{self, Telling};
 
-/// No session_meta is longer: the instructions in it are some 20 KB.
+/// The limit of a session_meta line: the instructions in it are some 20 KB.
 const LONGEST_META: u64 = 4 << 20;
 
 pub struct Followed {
     pub home: PathBuf,
     pub path: PathBuf,
-    /// Which file of that name it is, once it was looked at.
+    /// The inode of the file, once it was read.
     inode: Option<u64>,
     pub place: Position,
-    /// How far bytes have been read: beyond `place.offset` when a line is not whole yet.
+    /// The offset of the last byte read: beyond `place.offset` if the last line is incomplete.
     read_to: u64,
     reader: RolloutReader,
-    /// `None` until it is needed: it is made from the file then.
+    /// The thread's state. It is `None` until it is needed, and then computed from the file.
     thread: Option<Thread>,
-    /// What is as old as this has been dealt with, wherever it stands.
+    /// Events up to this time have been handled, wherever they are in the file.
     pub silent_until: Timestamp,
-    /// What was read when the file was opened may have been dealt with before.
+    /// The first pass after the open: its events may have been handled before.
     pub is_catching_up: bool,
-    /// A notice that what follows may make untrue.
+    /// A notice that later lines may invalidate.
     pub held: Option<Held>,
     /// Its session may have a process.
     pub is_live: bool,
-    /// Its writer has been seen to hold the thread's lock, which it removes when it goes.
+    /// Its writer was seen to hold the thread's lock, which it removes at its exit.
     pub was_held: bool,
-    /// Length and time of change when it was looked at last.
+    /// The length and modification time at the last read.
     pub seen: (u64, SystemTime),
 }
 
-/// A place between two lines.
+/// A position between two lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Position {
     pub offset: u64,
-    /// Where the line begins that began the last turn.
+    /// The offset of the line that began the last turn.
     pub turn_offset: u64,
-    /// The time of the last line before.
+    /// The time of the last line before the position.
     pub last_at: Timestamp,
 }
 
 pub struct Held {
     pub notice: Notice,
     pub at: Timestamp,
-    /// Before its line.
+    /// The position before its line.
     pub place: Position,
 }
 
 #[derive(Default)]
 pub struct Thread {
     pub rollout: RolloutThread,
-    /// When the user spoke last: names a turn that has no id.
+    /// The time of the user's last message: it names a turn without an id.
     pub said_at: Option<Timestamp>,
-    /// It records when turns begin.
+    /// Its records include the begin of turns.
     has_tasks: bool,
 }
 
-/// What one line asks for.
+/// The consequences of one line.
 pub struct Step {
-    /// Before the line.
+    /// The position before the line.
     pub place: Position,
     pub event: Event,
     pub notice: Option<Notice>,
@@ -106,7 +106,7 @@ impl Followed {
     }
 
     pub fn to_remember(&self) -> Place {
-        // What is held back would be lost with us.
+        // A held notice would be lost at an exit.
         let place = self.held.as_ref().map_or(self.place, |held| held.place);
         Place {
             path: self.path.clone(),
@@ -118,7 +118,7 @@ impl Followed {
         }
     }
 
-    /// All of it has been dealt with, as far as its length was known.
+    /// Returns whether all of the known length has been handled.
     pub fn is_read(&self) -> bool {
         self.place.offset >= self.seen.0 && self.read_to == self.place.offset && self.held.is_none()
     }
@@ -131,8 +131,8 @@ impl Followed {
         self.inode.is_some_and(|known| known != inode(metadata))
     }
 
-    /// Notes what the file is now. One that is another, or shorter, is read anew: what stood in the
-    /// old one has been told.
+    /// Records the file's identity and length. Another or a shorter file is read from its
+    /// beginning: the old file's lines have been reported.
     pub fn note(&mut self, metadata: &Metadata) {
         if self.is_another(metadata) || metadata.len() < self.read_to {
             self.silent_until = self.silent_until.max(self.place.last_at);
@@ -142,7 +142,7 @@ impl Followed {
         self.seen = seen(metadata);
     }
 
-    /// The next look begins at `place`.
+    /// Moves the reader to `place`.
     pub fn rewind(&mut self, place: Position) {
         self.place = place;
         self.read_to = place.offset;
@@ -152,7 +152,7 @@ impl Followed {
         self.seen = (place.offset, SystemTime::UNIX_EPOCH);
     }
 
-    /// Threads at rest take no memory.
+    /// Drops the thread's state to save memory at rest.
     pub fn forget_thread(&mut self) {
         if self.read_to == self.place.offset {
             self.reader = RolloutReader::default();
@@ -160,7 +160,7 @@ impl Followed {
         }
     }
 
-    /// Makes the thread as it stands at the place, from the file's first line and its last turn.
+    /// Computes the thread's state at the position from the file's first line and its last turn.
     fn prepare(&mut self, file: &mut File, buffer: &mut [u8]) -> io::Result<()> {
         if self.thread.is_some() {
             return Ok(());
@@ -186,14 +186,14 @@ impl Followed {
         Ok(())
     }
 
-    /// Reads on by at most one buffer. `None` at the end of what is there.
+    /// Reads at most one buffer. Returns `None` at the end of the file.
     pub fn read_some(
         &mut self,
         file: &mut File,
         buffer: &mut [u8],
         telling: Telling,
     ) -> io::Result<Option<Vec<Step>>> {
-        // Most files have nothing new when we start: their threads need not be made.
+        // Most files have no new lines at the start: their state is not needed.
         if self.thread.is_none() && self.seen.0 <= self.read_to {
             return Ok(None);
         }
@@ -233,7 +233,7 @@ impl Followed {
         }
         self.place.last_at = line_at.unwrap_or(before.last_at).max(before.last_at);
         for event in events {
-            // Whatever happens next makes untrue what was held back.
+            // Any later event invalidates the held notice.
             self.held = None;
             let at = event.at;
             if at <= self.silent_until {
@@ -271,7 +271,7 @@ impl Thread {
     }
 }
 
-/// Whole lines between two offsets, until `each` has enough.
+/// Passes the whole lines between two offsets to `each`, until it returns `false`.
 fn lines_between(
     file: &mut File,
     from: u64,
@@ -304,7 +304,7 @@ fn inode(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(metadata)
 }
 
-/// Codex replaces no rollout; there its length has to do.
+/// Codex never replaces a rollout; on this system the length must suffice.
 #[cfg(not(unix))]
 fn inode(_metadata: &Metadata) -> u64 {
     0

@@ -1,4 +1,4 @@
-//! The owner of all that is known of Codex's rollouts. Driven by calls; see `rollouts`.
+//! The owner of all state about Codex's rollouts. It has no thread; see `rollouts`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};
@@ -23,39 +23,39 @@ use super::turn_search::turn_start;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A file that is not remembered had been silent for a day: whatever is newer than half of that is
-/// new, even if clocks disagree.
+/// A file without a stored position had no writes for a day. Its lines newer than half a day are
+/// therefore new, even if clocks disagree.
 const HALF_A_DAY: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// A thread that has said nothing for so long need not be kept in memory.
+/// The rest period after which a thread's state leaves the memory.
 const AT_REST: Duration = Duration::from_secs(10 * 60);
 
-/// How long a notice is held back that the next line may make untrue.
+/// How long a notice is held that the next line may invalidate.
 const HELD: Duration = Duration::from_secs(2);
 
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 const BUFFER: usize = 64 << 10;
 
 pub struct Settings {
-    /// As `homes` gives them.
+    /// Codex's homes from the config.
     pub homes: Vec<PathBuf>,
     pub paths: StatePaths,
-    /// Whether somebody holds the writer lock of a thread in a home. `None`: there is no such lock,
-    /// or it cannot be told.
+    /// Returns whether a process holds the writer lock of a thread in a home. Returns `None` if
+    /// there is no such lock or it cannot be checked.
     pub is_held: fn(&Path, &str) -> Option<bool>,
     /// `[notify] waiting`.
     pub waiting: bool,
     pub now: fn() -> Timestamp,
 }
 
-/// What the loop has to know.
+/// A result for the daemon's loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
-    /// The file of a session has been written.
+    /// The session file was written.
     Changed(SessionId),
-    /// To be queued, if anybody wants it. The same may come again, with the same id.
+    /// A notice to queue if a channel wants it. It may come again with the same id.
     Notice(Box<Notice>),
-    /// For the log.
+    /// A problem for the log.
     Problem(String),
 }
 
@@ -63,9 +63,9 @@ pub struct Follower {
     settings: Settings,
     recorder: Recorder,
     files: BTreeMap<PathBuf, Followed>,
-    /// What is not in `files` had been seen to its end then.
+    /// Files that are not in `files` had been read to their end at this time.
     seen_at: Timestamp,
-    /// Homes that nobody has looked at before: what lies in them is old.
+    /// Homes that are not in the stored positions: their content is old.
     new_homes: BTreeSet<PathBuf>,
     buffer: Vec<u8>,
     is_dirty: bool,
@@ -73,8 +73,8 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Goes on where the last one stopped. The first one ever takes what is there for old: of the
-    /// threads of the last day the state is noted, and nothing is told.
+    /// Resumes where the last follower stopped. The first one ever treats existing lines as old: it
+    /// records the state of the last day's threads and makes no notices.
     pub fn open(settings: Settings) -> (Follower, Vec<Happening>) {
         let now = (settings.now)();
         let remembered = codex_offsets::read(&settings.paths);
@@ -83,7 +83,7 @@ impl Follower {
         let is_new = |home: &&PathBuf| !offsets.homes.contains(home);
         let mut follower = Follower {
             new_homes: settings.homes.iter().filter(is_new).cloned().collect(),
-            // A clock that was ahead must not hide what happens from now on.
+            // A clock that was ahead must not hide later events.
             seen_at: Timestamp::from_micros(offsets.seen_at).min(now),
             recorder: Recorder::new(settings.paths.clone(), settings.now),
             settings,
@@ -99,7 +99,7 @@ impl Follower {
             }
         }
         follower.look_around(&living);
-        // After a crash right now, the next one must not take for old what comes from here on.
+        // Saves immediately: after a crash, the next follower must not treat later lines as old.
         if is_first && let Err(error) = follower.write() {
             follower.recorder.complain(format!("codex-offsets.json: {error}"));
         }
@@ -107,7 +107,7 @@ impl Follower {
         (follower, happenings)
     }
 
-    /// Something about this path has changed, as `watch` says.
+    /// Handles a change of this path, which `watch` reported.
     pub fn changed(&mut self, path: &Path) -> Vec<Happening> {
         if let Some(home) = self.home_of(path) {
             match fs::metadata(path) {
@@ -126,15 +126,15 @@ impl Follower {
         self.recorder.take_happenings()
     }
 
-    /// Looks at all that is there.
+    /// Checks all files.
     pub fn rescan(&mut self) -> Vec<Happening> {
         self.look_around(&BTreeSet::new());
         self.recorder.take_happenings()
     }
 
-    /// Looks whether the writers of threads that are open, or rest, still live. A turn is never over
-    /// because nothing was heard of it (KT-51, KT-52); it is when nobody can write it any more.
-    /// Also tells what was held back for a moment. For every few seconds.
+    /// Checks whether the writers of open and resting threads still live. Silence alone never ends
+    /// a turn (KT-51, KT-52); a turn ends when no process can write it any more. Also releases held
+    /// notices. The daemon calls it every few seconds.
     pub fn check_liveness(&mut self) -> Vec<Happening> {
         let living = self.files.values().filter(|file| file.is_live);
         let living: Vec<_> = living.map(|file| (file.home.clone(), file.path.clone())).collect();
@@ -142,7 +142,8 @@ impl Follower {
             if !self.is_gone(&path) {
                 continue;
             }
-            // All that it wrote before it went; then again, for another may have come meanwhile.
+            // Reads all that it wrote before its exit, and checks again, because another writer may
+            // have started.
             self.look(&home, &path);
             if self.is_gone(&path)
                 && thread_of_path(&path).is_some_and(|thread| self.recorder.end_run(thread))
@@ -156,7 +157,7 @@ impl Follower {
         self.recorder.take_happenings()
     }
 
-    /// The surroundings of threads that panes show.
+    /// Sets the environments of threads that panes show.
     pub fn set_hosts(&mut self, hosts: BTreeMap<SessionId, Host>) {
         self.recorder.set_hosts(hosts);
     }
@@ -165,8 +166,8 @@ impl Follower {
         self.settings.waiting = waiting;
     }
 
-    /// Remembers the places, at most once a second. Only for when all that was handed out so far has
-    /// been dealt with: after a crash, what follows the remembered places is handed out again.
+    /// Saves the positions, at most once a second. The caller must have handled all results so far:
+    /// after a crash, lines behind the saved positions produce results again.
     pub fn save(&mut self) -> io::Result<()> {
         let is_due = self.saved_at.is_none_or(|at| at.elapsed() >= SAVE_INTERVAL);
         if self.is_dirty && is_due { self.write() } else { Ok(()) }
@@ -177,7 +178,7 @@ impl Follower {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        // Whatever comes of it: not again within a second.
+        // Success or not, the next write is at least a second later.
         self.saved_at = Some(Instant::now());
         let is_text = |path: &Path| path.to_str().is_some();
         let homes = self.settings.homes.iter().filter(|home| is_text(home));
@@ -189,7 +190,7 @@ impl Follower {
             files: files.map(Followed::to_remember).collect(),
         };
         let written = codex_offsets::write(&self.settings.paths, &offsets);
-        // What a newer version remembers stays as it is: said once, not every second.
+        // A newer version's file stays untouched, and the error is reported once.
         let is_final = written.as_ref().err().is_none_or(newer_files::is_newer_error);
         self.is_dirty &= !is_final;
         written
@@ -203,8 +204,8 @@ impl Follower {
         self.settings.homes.iter().find(is_in).cloned()
     }
 
-    /// Threads whose session has a process as far as its file says; and, in a home that is new to
-    /// us, those that somebody writes.
+    /// Returns the threads whose session file names a live process, and in new homes those with a
+    /// held writer lock.
     fn living_threads(&self) -> BTreeSet<String> {
         let thread_of_session = |name: &str| {
             let key = session_of_file(name).filter(|key| key.agent.tells_turns_by_rollouts())?;
@@ -228,8 +229,8 @@ impl Follower {
         for home in self.settings.homes.clone() {
             walk_home(&home, &mut |path, metadata| {
                 let is_living = || thread_of_path(&path).is_some_and(|it| living.contains(it));
-                // Those that are followed come below: what a folder says of a file that is open
-                // may be old (Windows).
+                // Followed files are handled below: on Windows a folder's entry of an open file may
+                // be stale.
                 if !self.files.contains_key(&path)
                     && (self.is_worth_a_look(&home, &path, metadata) || is_living())
                 {
@@ -262,7 +263,7 @@ impl Follower {
         self.forget_old(now);
     }
 
-    /// Whether it has been written to since all files were looked at; in a new home, within a day.
+    /// Returns whether the file was written since the last full check; in a new home, within a day.
     fn is_worth_a_look(&self, home: &Path, path: &Path, metadata: &Metadata) -> bool {
         let is_new = self.new_homes.contains(home);
         let since = if is_new { (self.settings.now)() } else { self.seen_at };
@@ -294,7 +295,7 @@ impl Follower {
         let needs_lock = followed.is_live && !followed.was_held;
         self.files.insert(path.to_owned(), followed);
         if needs_lock {
-            // A short-lived writer may be gone before anybody asks.
+            // A short-lived writer may exit before the next check.
             self.is_abandoned(path);
         }
         self.is_dirty = true;
@@ -317,7 +318,8 @@ impl Follower {
         Ok(())
     }
 
-    /// A file that is not remembered. What is old in it serves to understand what is new.
+    /// Starts to follow a file without a stored position. Old lines only give the context of new
+    /// ones.
     fn adopt(
         &self,
         home: &Path,
@@ -337,7 +339,7 @@ impl Follower {
         Ok(followed)
     }
 
-    /// The file that is followed under another path, which is no more.
+    /// Returns the followed file that was renamed to this path.
     fn take_renamed(&mut self, home: &Path, path: &Path) -> Option<Followed> {
         let is_it = |old: &&PathBuf| old.file_name() == path.file_name() && !old.exists();
         let old = self.files.keys().find(is_it)?.clone();
@@ -347,7 +349,8 @@ impl Follower {
         Some(followed)
     }
 
-    /// `codex archive` moves a file. Forgotten it is only at the next look around.
+    /// Follows the rename of `codex archive`. Other missing files are dropped only at the next full
+    /// check.
     fn follow_rename(&mut self, path: &Path) {
         let (Some(file), Some(name)) = (self.files.get(path), path.file_name()) else { return };
         let home = file.home.clone();
@@ -357,14 +360,15 @@ impl Follower {
         }
     }
 
-    /// The writer of the run is no more, whether or not another one has the thread open now.
+    /// Returns whether the run's writer has exited, whether or not another one has the thread open
+    /// now.
     fn is_gone(&mut self, path: &Path) -> bool {
         self.is_abandoned(path)
             || thread_of_path(path).is_some_and(|thread| self.recorder.is_left(path, thread))
     }
 
-    /// Nobody holds the thread's lock any more. Codex removes it when it goes; if it is killed, the
-    /// lock stays behind, and nobody has it. Versions that know no locks leave it open.
+    /// Returns whether no process holds the thread's lock any more. Codex removes the lock at its
+    /// exit; if it is killed, the lock stays but is free. Versions without locks give no result.
     fn is_abandoned(&mut self, path: &Path) -> bool {
         let Some(file) = self.files.get_mut(path) else { return false };
         let held = thread_of_path(path).and_then(|it| (self.settings.is_held)(&file.home, it));
@@ -391,7 +395,7 @@ impl Follower {
             if file.seen.1 < at_rest && file.is_read() {
                 file.forget_thread();
             }
-            // Its writer has a lock, or had one: its end is still to be seen.
+            // A file with a lock, now or before, stays followed until its writer's end is seen.
             let has_writer = || {
                 let held = thread_of_path(path).and_then(|thread| is_held(&file.home, thread));
                 file.is_live && (file.was_held || held.is_some())

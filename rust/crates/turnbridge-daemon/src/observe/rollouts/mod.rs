@@ -1,12 +1,13 @@
-//! Follows Codex's rollouts: what no hook tells of Codex, and all of it where there are no hooks.
+//! Follows Codex's rollouts: they contain what no hook of Codex reports, and everything where there
+//! are no hooks.
 //!
-//! `watch` is a thread that says which paths have changed. `Follower` knows the files: it reads what
-//! is new, writes it down through `session_store::update`, and tells what else follows from it. It
-//! has no thread and no clock of its own; the loop drives it.
+//! `watch` is a thread that reports changed paths. `Follower` owns the files: it reads new lines,
+//! records them through `session_store::update`, and returns notices. It has no thread and no
+//! clock; the daemon's loop drives it.
 //!
-//! Old files are not read and not remembered. Every file that was written to within a day is, with
-//! the place up to which it has been read; all others had been seen to their end by then, and if one
-//! of them grows again, the times in its lines tell which of them are new.
+//! Old files are neither read nor remembered. Every file written within a day is stored with its
+//! read position. All others had been read to their end; if one of them grows again, the times in
+//! its lines show which are new.
 
 mod folders;
 mod followed;

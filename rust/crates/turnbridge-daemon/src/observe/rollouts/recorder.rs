@@ -1,8 +1,8 @@
-//! Writes down what lines mean, and collects what the loop has to know.
+//! Records the events of lines in session files, and collects results for the loop.
 //!
-//! Codex's hooks tell of the same turns, and after a crash lines are read again. What is older than
-//! what the session knows already must not turn its state back: it is left out here, for `advance`
-//! would take it for a clock that was set back.
+//! Codex's hooks report the same turns, and after a crash lines are read again. An event older than
+//! the session's last one must not turn its state back. It is dropped here, because `advance` would
+//! take it for a clock that was set back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,13 +22,13 @@ use super::followed::{Followed, Position, Step};
 use super::follower::Happening;
 use super::telling::Telling;
 
-/// More at once are not written down one by one, as far as they change nothing.
+/// Above this number, steps that change no state are not recorded one by one.
 const MANY_STEPS: usize = 64;
 
-/// The outbox remembers for a day what it has delivered.
+/// The outbox keeps delivered ids for a day.
 const REMEMBERED: Duration = Duration::from_secs(23 * 60 * 60);
 
-/// Different problems that are told; more are the same one over and over.
+/// The limit of different problems that are reported; more are likely repeats of one.
 const MAX_PROBLEMS: usize = 64;
 
 pub struct Recorder {
@@ -36,7 +36,7 @@ pub struct Recorder {
     now: fn() -> Timestamp,
     happenings: Vec<Happening>,
     complained: BTreeSet<String>,
-    /// What the panes know of threads, whose rollouts name no surroundings.
+    /// The environments of threads in panes, since rollouts contain none.
     hosts: BTreeMap<SessionId, Host>,
 }
 
@@ -58,20 +58,20 @@ impl Recorder {
         self.happenings.push(Happening::Notice(Box::new(notice)));
     }
 
-    /// Each problem once.
+    /// Reports each problem once.
     pub fn complain(&mut self, problem: String) {
         if self.complained.len() < MAX_PROBLEMS && self.complained.insert(problem.clone()) {
             self.happenings.push(Happening::Problem(problem));
         }
     }
 
-    /// Whether the session has a process, as far as its file says.
+    /// Returns whether the session file names a live process.
     pub fn is_alive(&self, thread: &str) -> bool {
         self.session(thread).is_some_and(|session| live_run(&session).is_some())
     }
 
-    /// Whether the session's run was in a turn when its Codex was killed, and another one has the thread
-    /// open now.
+    /// Returns whether the session's run was in a turn when its Codex was killed, and another
+    /// process has the thread open now.
     pub fn is_left(&self, rollout: &Path, thread: &str) -> bool {
         let session = self.session(thread);
         session.is_some_and(|session| {
@@ -79,7 +79,8 @@ impl Recorder {
         })
     }
 
-    /// `Err`: the session was not to be had; from this place on it has to be tried again.
+    /// Records the steps. Returns `Err` with the position to retry from if the session could not be
+    /// updated.
     pub fn record(
         &mut self,
         followed: &mut Followed,
@@ -96,7 +97,7 @@ impl Recorder {
                 let is_own = step.event.agent_id.is_none();
                 let is_news = self.apply(step.event).map_err(|()| step.place)?;
                 followed.is_live |= is_news && is_own;
-                // What follows news is news.
+                // Events after a new event are new too.
                 followed.is_catching_up &= !is_news;
             }
             if let Some(notice) = notice {
@@ -106,13 +107,13 @@ impl Recorder {
         Ok(())
     }
 
-    /// The writer of the thread is no more. `false`: to be tried again.
+    /// Records the end of the thread's writer. Returns `false` if a retry is needed.
     pub fn end_run(&mut self, thread: &str) -> bool {
         let Some(session) = self.session(thread) else { return true };
         let Some(run) = live_run(&session) else { return true };
         self.update(&Event {
             session: session.key.clone(),
-            // When it went is not known; not before its last event.
+            // The time of the exit is unknown, but not before its last event.
             at: run.last_at,
             process: run.process,
             name: "ProcessGone".to_owned(),
@@ -123,11 +124,11 @@ impl Recorder {
         })
     }
 
-    /// Whether it was news; `Err` when it has to be tried again.
+    /// Applies an event. Returns whether it was new, or `Err` if a retry is needed.
     fn apply(&mut self, mut event: Event) -> Result<bool, ()> {
         let session = session_store::read(&self.paths, &event.session);
         let run = session.as_ref().and_then(|session| session.run(event.process));
-        // What a hook has found itself is better.
+        // An environment that a hook has recorded is better.
         if run.is_none_or(|run| run.host.env.is_empty()) {
             event.host = event.host.or_else(|| self.hosts.get(&event.session.id).cloned());
         }
@@ -158,8 +159,8 @@ impl Recorder {
         session_store::read(&self.paths, &SessionKey::new(Agent::Codex, SessionId::parse(thread)?))
     }
 
-    /// How many of the steps the session has taken before: up to the one that it knows as its last.
-    /// Many lines have the same time, so the time alone does not tell.
+    /// Returns how many of the steps the session already has: up to the one equal to its last
+    /// event. Many lines have the same time, so the time alone does not suffice.
     fn known_steps(&self, steps: &[Step]) -> usize {
         let Some(Step { event, .. }) = steps.first() else { return 0 };
         let session = session_store::read(&self.paths, &event.session);
@@ -171,7 +172,7 @@ impl Recorder {
         last.map_or(0, |index| index + 1)
     }
 
-    /// Somebody has told of it so long ago that the outbox may not know.
+    /// Returns whether a notice was sent so long ago that the outbox may have dropped its id.
     fn was_told(&self, notice: &Notice, at: Timestamp) -> bool {
         let is_old = (self.now)().since(at) > REMEMBERED && notice.turn_id.is_some();
         let key = notice.session.key().filter(|_| is_old);
@@ -180,16 +181,17 @@ impl Recorder {
     }
 }
 
-/// When the event counts for the run: now and then later than it says, or never.
+/// Returns the time at which the event counts for the run: sometimes a later one than its own, or
+/// `None`.
 fn place_in_time(event: &Event, run: &Run, now: Timestamp) -> Option<Timestamp> {
     if event.at >= run.last_at {
         return Some(event.at);
     }
-    // What the session knows lies in the future: the clock was set back.
+    // The session's last event is in the future: the clock was set back.
     if run.last_at > now.plus(LATE) {
         return Some(event.at);
     }
-    // Its turn's own end is never late, though a hook of a background process may have come first.
+    // The end of its own turn is never late, even if a background process's hook came first.
     let is_end = matches!(
         event.kind,
         EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } | EventKind::Interrupted
@@ -201,8 +203,8 @@ fn place_in_time(event: &Event, run: &Run, now: Timestamp) -> Option<Timestamp> 
     (is_end && is_open && is_its_own).then_some(run.last_at)
 }
 
-/// Calls that have begun and ended among the steps, but for the last step: it says that the agent
-/// works.
+/// Drops calls that began and ended among the steps. The last step stays, because it shows that the
+/// agent works.
 fn drop_finished_calls(steps: &mut Vec<Step>) {
     let ids = |wanted: fn(&EventKind) -> Option<&String>| -> BTreeSet<String> {
         steps.iter().filter_map(|step| wanted(&step.event.kind)).cloned().collect()

@@ -1,5 +1,6 @@
-//! What a rollout gives cause to tell the user: a turn that has ended or failed, a question that is
-//! open. An aborted turn was ended by the user, and threads that work for another one have no user.
+//! Makes notices from a rollout's events: a turn that ended or failed, an open question. The user
+//! aborts turns himself, so that these need none, and threads that work for another thread have no
+//! user.
 
 use std::path::Path;
 
@@ -12,20 +13,20 @@ use turnbridge_core::session::event::EventKind;
 
 use super::followed::Thread;
 
-/// Of a call's id, so that the whole is still a file's name.
+/// The limit of a call id's length in a notice id, which must be a valid file name.
 const LONGEST_CALL: usize = 40;
 
-/// What is wanted now.
+/// The notices that are wanted now.
 #[derive(Debug, Clone, Copy)]
 pub struct Telling {
-    /// `false`: only the state counts. Nobody wants to be told of what ended before.
+    /// `false`: only the state is recorded. Turns that ended before the first start need no notice.
     pub is_on: bool,
     /// `[notify] waiting`.
     pub waiting: bool,
 }
 
 impl Telling {
-    /// The notice that the event makes; the thread is as it stands after it.
+    /// Returns the notice of an event. `thread` is the state after the event.
     pub fn notice_of(self, thread: &Thread, event: &RolloutEvent, path: &Path) -> Option<Notice> {
         let is_told = match &event.kind {
             EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => true,
@@ -35,7 +36,7 @@ impl Telling {
         let rollout = &thread.rollout;
         let meta = rollout.meta().filter(|meta| meta.kind == ThreadKind::User)?;
         let thread_id = meta.id.as_deref().filter(|id| is_uuid(id) && self.is_on && is_told)?;
-        // Without one it is no user's turn: `/compact`, a title.
+        // A turn without a prompt is not the user's: `/compact`, a title.
         let prompt = rollout.prompt().filter(|prompt| !is_title_request(prompt))?;
         let id = codex_turn_id(thread_id, rollout.turn_id()).unwrap_or_else(|| {
             let at = thread.said_at.unwrap_or_default();
@@ -51,7 +52,8 @@ impl Telling {
     }
 }
 
-/// What the event itself tells. Returns `None` if it is none that is told. `id` is the turn's.
+/// Returns the notice with the event's own texts, or `None` if the event makes none. `id` is the
+/// turn's.
 fn of_kind(event: &RolloutEvent, id: String, thread: NamedSession) -> Option<Notice> {
     let (notice, answer) = match &event.kind {
         EventKind::TurnEnded { answer, .. } => (Notice::turn(id, thread, event.at), answer),
@@ -75,9 +77,9 @@ fn waiting_id(turn: &str, call: Option<&str>) -> String {
     format!("{turn}-waiting-{call}")
 }
 
-/// Outside of plan mode a question is answered at once, by a refusal. And a thread that does not
-/// record its ends (before about 0.100) only looks finished when the agent has spoken; a tool call
-/// may follow. Such notices wait a moment.
+/// Returns whether a later line may invalidate the notice; such notices are held for a moment.
+/// Outside plan mode Codex refuses a question immediately. A thread without end records (before
+/// about 0.100) only looks finished after an agent's message, and a tool call may follow.
 pub fn may_turn_out_untrue(kind: &EventKind, is_end_record: bool) -> bool {
     match kind {
         EventKind::ToolStarting { .. } => true,

@@ -1,4 +1,4 @@
-//! Where a turn begins in a rollout of any length, looked for from its end.
+//! Finds the start of a turn in a rollout of any length, from the end backwards.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,19 +9,19 @@ use turnbridge_core::timestamp::Timestamp;
 
 const WINDOW: u64 = 1 << 20;
 
-/// No turn is longer; of one that is, the end has to do.
+/// The limit of the search. A longer turn starts at the limit.
 const FARTHEST: u64 = 256 << 20;
 
-/// Ends the record's name, which stands near the beginning of its line. Inside of what people and
-/// tools said the quote would be escaped.
+/// The end of the record's name, which is near the start of its line. Inside texts of users and
+/// tools the quote would be escaped.
 const NEEDLE: &[u8] = b"_started\"";
 const NAME_WITHIN: u64 = 4 << 10;
 
-/// A record that begins a turn is no longer.
+/// The limit of a record that begins a turn.
 const LONGEST_RECORD: u64 = 64 << 10;
 
-/// The offset of the last line before `end` that begins a turn, at `latest` or before. The beginning
-/// of the file when there is none.
+/// Returns the offset of the last line before `end` that begins a turn, at `latest` or before.
+/// Returns the start of the file if there is none.
 pub fn turn_start(file: &mut File, end: u64, latest: Timestamp) -> io::Result<u64> {
     let finder = FinderRev::new(NEEDLE);
     let mut window = Vec::new();
@@ -31,7 +31,7 @@ pub fn turn_start(file: &mut File, end: u64, latest: Timestamp) -> io::Result<u6
             return next_line(file, upper, end);
         }
         let lower = upper.saturating_sub(WINDOW);
-        // A little of the window before: the name may lie across the border.
+        // The window overlaps the one before: the name may cross the border.
         let above = (upper + NEEDLE.len() as u64 - 1).min(end);
         read_between(file, lower, above, &mut window)?;
         for found in finder.rfind_iter(&window) {
@@ -44,7 +44,7 @@ pub fn turn_start(file: &mut File, end: u64, latest: Timestamp) -> io::Result<u6
     Ok(0)
 }
 
-/// The beginning of the line around `inside`, if that line is what we look for.
+/// Returns the start of the line around `inside`, if that line begins a turn.
 fn begins_turn(file: &mut File, inside: u64, latest: Timestamp) -> io::Result<Option<u64>> {
     let lower = inside.saturating_sub(NAME_WITHIN);
     let mut bytes = Vec::new();
@@ -103,7 +103,7 @@ mod tests {
         let late = Timestamp::parse("2026-11-15T10:00:59Z").unwrap();
         let early = Timestamp::parse("2026-11-15T10:00:15Z").unwrap();
         let quoted = record("token_count", 30, 0).replace("\"t\"", r#""says \"task_started\"""#);
-        // The second borders on windows in every way.
+        // The second turn's start meets window borders in every way.
         for filler in [0, 1, 1 << 16, (1 << 20) - 300, (1 << 20) - 170, (1 << 20) + 5, 3 << 20] {
             let first = record("session_meta", 1, 100) + &record("task_started", 10, 0);
             let second = first.clone() + &record("token_count", 11, filler);

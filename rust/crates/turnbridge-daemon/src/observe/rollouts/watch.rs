@@ -1,7 +1,7 @@
-//! A thread that says which paths below Codex's homes have changed, as the system tells.
+//! A thread that reports changed paths below Codex's homes, by the operating system's file watcher.
 //!
-//! Correctness does not depend on it: every half minute it asks for a look at everything, and where
-//! the system tells nothing (no watches left, a folder of another machine), every two seconds.
+//! Correctness does not depend on it: it requests a rescan every half minute, or every two seconds
+//! where the system reports nothing (no watches left, a remote folder).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,25 +18,25 @@ use super::folders::{ARCHIVED, MAX_DEPTH, SESSIONS, subfolders};
 const RESCAN: Duration = Duration::from_secs(30);
 const RESCAN_UNTOLD: Duration = Duration::from_secs(2);
 
-/// Linux watches folders one by one. `notify` would do that for us, but tells of a new folder before
-/// it watches it, and a file that is made in between would go unseen.
+/// Linux watches single folders. `notify` can recurse, but it reports a new folder before it
+/// watches it, and would miss a file created in between.
 const WATCHES_EACH_FOLDER: bool = cfg!(target_os = "linux");
 
-/// How often folders are looked for that were not there.
+/// The poll interval for folders that did not exist.
 const SEARCH: Duration = Duration::from_secs(1);
 
-/// What was seen.
+/// A report of the watcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sight {
-    /// For `Follower::changed`.
+    /// The path for `Follower::changed`.
     Changed(PathBuf),
-    /// For `Follower::rescan`.
+    /// The request for `Follower::rescan`.
     Rescan,
-    /// For the log, once: what the system cannot tell.
+    /// A reason for the log, once: the system cannot report changes.
     Blind(String),
 }
 
-/// Ends the thread when dropped.
+/// The handle of the thread, which ends when it is dropped.
 pub struct Watch {
     signals: Sender<Signal>,
     thread: Option<JoinHandle<()>>,
@@ -47,8 +47,8 @@ enum Signal {
     Stop,
 }
 
-/// Begins to watch. The first sight is a `Rescan`, when all folders are watched: whatever happened
-/// before is found by it. `send` says whether anybody still listens.
+/// Starts the watch. The first report is a `Rescan` once all folders are watched, which finds all
+/// earlier changes. `send` returns whether the receiver still exists.
 pub fn watch(
     homes: Vec<PathBuf>,
     send: impl Fn(Sight) -> bool + Send + 'static,
@@ -88,9 +88,9 @@ struct Watching<F> {
     send: F,
     homes: Vec<PathBuf>,
     watcher: Option<RecommendedWatcher>,
-    /// The folders of the homes that are there, and on Linux all below them.
+    /// The existing folders of the homes, and on Linux all folders below them.
     watched: BTreeSet<PathBuf>,
-    /// Not yet told.
+    /// Changes that were not reported yet.
     changed: BTreeSet<PathBuf>,
     wants_rescan: bool,
     is_blind: bool,
@@ -99,7 +99,7 @@ struct Watching<F> {
 impl<F: Fn(Sight) -> bool> Watching<F> {
     fn run(mut self, inbox: &Receiver<Signal>) {
         self.search();
-        // All is new to whoever hears the first sight.
+        // The first rescan covers all earlier changes.
         self.changed.clear();
         let mut is_heard = (self.send)(Sight::Rescan);
         let mut last_rescan = Instant::now();
@@ -109,7 +109,7 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            // What came at once is told at once.
+            // Reports a burst of changes together.
             for signal in signal.into_iter().chain(inbox.try_iter()) {
                 match signal {
                     Signal::Told(told) => self.note(told),
@@ -131,9 +131,9 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
 
     fn note(&mut self, told: notify::Result<notify::Event>) {
         match told {
-            // Some were lost.
+            // The system has lost events.
             Ok(event) if event.need_rescan() => self.wants_rescan = true,
-            // That somebody reads a file; mostly we do.
+            // Read accesses, mostly Turnbridge's own.
             Ok(event) if event.kind.is_access() => {}
             Ok(event) => {
                 for path in event.paths {
@@ -149,7 +149,7 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
         }
     }
 
-    /// Homes, and folders in them, appear when Codex is used for the first time.
+    /// Watches new homes and folders, which appear when Codex is used for the first time.
     fn search(&mut self) {
         for folder in self.tops() {
             match (folder.is_dir(), self.watched.contains(&folder)) {
@@ -169,20 +169,21 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
         }
     }
 
-    /// The folders of all homes that hold rollouts.
+    /// Returns the folders of all homes that contain rollouts.
     fn tops(&self) -> impl Iterator<Item = PathBuf> + use<F> {
         let homes = self.homes.clone().into_iter();
         homes.flat_map(|home| [SESSIONS, ARCHIVED].map(|name| home.join(name)))
     }
 
-    /// Watches what is there now: a folder whose news was lost is watched from the next rescan on.
+    /// Watches the folders that exist now: a new folder with a lost event is watched from the next
+    /// rescan on.
     fn watch_again(&mut self) {
         for folder in self.tops().filter(|folder| WATCHES_EACH_FOLDER && folder.is_dir()) {
             self.watch_below(&folder);
         }
     }
 
-    /// Every folder is watched before it is listed: one that is made in it afterwards is told of.
+    /// Watches each folder before it lists it, so that folders created later are reported.
     fn watch_below(&mut self, folder: &Path) {
         let mode = match WATCHES_EACH_FOLDER {
             true => RecursiveMode::NonRecursive,
@@ -211,8 +212,8 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
     }
 }
 
-/// Whether the files are another system's, which does not tell ours of changes: a network's, or those
-/// of Windows as WSL sees them (KT-18).
+/// Returns whether another system's files are mounted there, whose changes the local one does not
+/// report: network folders, or Windows' files in WSL (KT-18).
 #[cfg(target_os = "linux")]
 fn is_elsewhere(folder: &Path) -> bool {
     const NINE_P: u64 = 0x0102_1997;
@@ -223,7 +224,7 @@ fn is_elsewhere(folder: &Path) -> bool {
     kind.is_ok_and(|kind| [NINE_P, NFS, CIFS, SMB2].contains(&kind))
 }
 
-/// `\\wsl.localhost\…` and other shares.
+/// Returns whether the folder is on `\\wsl.localhost\…` or another share.
 #[cfg(windows)]
 fn is_elsewhere(folder: &Path) -> bool {
     use std::path::{Component, Prefix};

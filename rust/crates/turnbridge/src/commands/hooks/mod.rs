@@ -1,4 +1,5 @@
-//! `turnbridge hooks`: our hooks in Claude Code's `settings.json`, for those who do not use the plugin.
+//! `turnbridge hooks`: Turnbridge's hooks in Claude Code's `settings.json`, for users without the
+//! plugin.
 
 mod status;
 

@@ -1,4 +1,4 @@
-//! `turnbridge hooks status`: which events call us, and whether they call this Turnbridge.
+//! `turnbridge hooks status`: shows the registered events, and whether they call this Turnbridge.
 
 use anyhow::Result;
 use turnbridge_system::registration::claude_hooks::{self, word};

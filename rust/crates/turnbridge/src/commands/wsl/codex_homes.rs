@@ -1,5 +1,5 @@
-//! `turnbridge wsl codex-homes`: the daemon of Windows reads the threads of a distribution's Codex
-//! too (KT-18).
+//! `turnbridge wsl codex-homes`: lets the daemon of Windows read the threads of a distribution's
+//! Codex too (KT-18).
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn run(names: &[String], consent: Consent) -> Result<()> {
         }
     }
     let path = config::path()?;
-    // Only the list is shown: the file may hold tokens.
+    // Shows only the list, because the file may contain tokens.
     let before: String = homes.iter().map(|home| line(&home.display().to_string())).collect();
     let after = missing.iter().fold(before.clone(), |lines, home| lines + &line(home));
     match consent.ask(&path, Some(&before), Some(&after))? {

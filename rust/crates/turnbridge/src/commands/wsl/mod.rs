@@ -1,5 +1,5 @@
-//! `turnbridge wsl`: what Turnbridge sees of WSL, from Windows or from inside; and what the two sides
-//! need to know of each other. Hooks in a distribution are `turnbridge hooks … --wsl`.
+//! `turnbridge wsl`: shows what Turnbridge finds of WSL, from Windows or from inside, and joins the
+//! two sides. Hooks in a distribution are `turnbridge hooks … --wsl`.
 
 mod codex_homes;
 mod inside;

@@ -1,4 +1,4 @@
-//! Reads a line from the terminal without showing it. However it ends, the terminal is as it was.
+//! Reads a line from the terminal without echo. It restores the terminal in every case.
 
 #[cfg(unix)]
 mod unix;

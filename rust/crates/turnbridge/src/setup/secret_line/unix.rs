@@ -1,5 +1,5 @@
-//! Signals from keys are off too: Ctrl-C is a byte here, so that the terminal can be put right before
-//! it counts.
+//! The Unix version. Signals from keys are off too: Ctrl-C is a byte here, so that the terminal is
+//! restored before Ctrl-C takes effect.
 
 use std::io::{self, BufRead};
 
@@ -10,12 +10,12 @@ const END: u8 = 0x04;
 const ERASE: [u8; 2] = [0x08, 0x7f];
 const KILL_LINE: u8 = 0x15;
 
-/// The terminal as it was.
+/// The terminal's former settings.
 struct Shown(Termios);
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        // There is nobody left to tell.
+        // An error cannot be reported here.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
     }
 }

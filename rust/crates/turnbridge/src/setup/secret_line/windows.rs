@@ -1,4 +1,4 @@
-//! The console edits the line and ends the program on Ctrl-C; it only does not echo.
+//! The Windows version. The console edits the line and handles Ctrl-C; only the echo is off.
 
 use std::io::{self, BufRead};
 use std::os::windows::io::AsRawHandle;
@@ -6,7 +6,7 @@ use std::os::windows::io::AsRawHandle;
 use windows_sys::Win32::Foundation::HANDLE;
 use windows_sys::Win32::System::Console::{ENABLE_ECHO_INPUT, GetConsoleMode, SetConsoleMode};
 
-/// The console as it was.
+/// The console's former mode.
 struct Shown(HANDLE, u32);
 
 impl Drop for Shown {

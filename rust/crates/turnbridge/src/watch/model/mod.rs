@@ -1,8 +1,8 @@
-//! What the view shows and what keys do to it. Pure: sessions, turns and keys go in, wishes come
-//! out (`Effect`); files, terminal and clock are `run`'s.
+//! The state of the view and its changes by keys. Pure: sessions, turns and keys go in, effects
+//! come out (`Effect`); files, terminal and clock are in `run`.
 //!
-//! The choice is a session, not a row: rows move while sessions change, and a reply must not go to
-//! whoever has slipped below the cursor.
+//! The selection is a session, not a row: rows move while sessions change, and a reply must not
+//! reach another session that has moved below the cursor.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,16 +20,16 @@ use super::filter::Filter;
 use super::key::Key;
 use super::text_box::TextBox;
 
-/// How many rows Page Up and Page Down go.
+/// The number of rows that Page Up and Page Down move.
 const PAGE: usize = 10;
 
-/// A green dot is on for this long, and off for as long (KT-77).
+/// The time for which a green dot is on, and then off (KT-77).
 pub const BLINK: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Default)]
 pub struct Model {
     sessions: BTreeMap<SessionKey, Session>,
-    /// Those that are shown, from the top.
+    /// The visible sessions, from the top.
     visible: Vec<SessionKey>,
     chosen: Option<SessionKey>,
     shown: Shown,
@@ -38,7 +38,7 @@ pub struct Model {
     message: Option<String>,
     turns: Option<(SessionKey, Vec<TurnRecord>)>,
     panes: Panes,
-    /// Lines of the chosen session's text that are above the window.
+    /// The number of lines of the selected session's text above the window.
     scroll: usize,
 }
 
@@ -61,7 +61,7 @@ pub enum Mode {
     Help,
 }
 
-/// What is to be done outside.
+/// An action for the loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Quit,
@@ -70,7 +70,7 @@ pub enum Effect {
         to: SessionKey,
         text: String,
     },
-    /// Into the clipboard.
+    /// Copies the text to the clipboard.
     Copy(String),
 }
 
@@ -87,7 +87,7 @@ impl Model {
         Model { shown, ..Model::default() }
     }
 
-    /// Whether that changes anything.
+    /// Sets the panes. Returns whether they have changed.
     pub fn set_panes(&mut self, panes: Panes) -> bool {
         let is_changed = self.panes != panes;
         self.panes = panes;
@@ -120,12 +120,12 @@ impl Model {
         self.turns = Some((of, turns));
     }
 
-    /// Shown until the next key.
+    /// Shows a message until the next key.
     pub fn say(&mut self, message: impl Into<String>) {
         self.message = Some(message.into());
     }
 
-    /// What the view found to be the last line that can be scrolled to.
+    /// Sets the scroll position, limited by the view to the text's end.
     pub fn set_scroll(&mut self, scroll: usize) {
         self.scroll = scroll;
     }
@@ -149,7 +149,7 @@ impl Model {
         }
     }
 
-    /// Text that the terminal says was pasted: its line ends send nothing.
+    /// Inserts pasted text. Its line breaks send nothing.
     pub fn paste(&mut self, text: &str) {
         self.message = None;
         match &mut self.mode {
@@ -270,7 +270,7 @@ impl Model {
         self.chosen = key;
     }
 
-    /// Decides anew what is shown, and in which order.
+    /// Computes the visible sessions and their order.
     fn arrange(&mut self) {
         let row = self.chosen_row().unwrap_or(0);
         let is_shown = |session: &Session| {
@@ -287,7 +287,7 @@ impl Model {
     }
 
     pub fn visible(&self) -> impl ExactSizeIterator<Item = &Session> {
-        // Every visible one is there: `arrange` has just taken it from there.
+        // Every visible key is in the map, because `arrange` takes the keys from it.
         self.visible.iter().map(|key| &self.sessions[key])
     }
 
@@ -308,7 +308,7 @@ impl Model {
         self.sessions.get(key)
     }
 
-    /// The last turns of the chosen session, oldest first.
+    /// Returns the last turns of the selected session, oldest first.
     pub fn turns(&self) -> &[TurnRecord] {
         match &self.turns {
             Some((of, turns)) if Some(of) == self.chosen.as_ref() => turns,
@@ -351,8 +351,8 @@ impl Model {
     }
 }
 
-/// Whoever waits is on top, the one that has waited longest first of all; of the others those that
-/// changed last.
+/// Returns the sort key: waiting sessions first, the longest-waiting on top; then the others, the
+/// last changed first.
 fn urgency(session: &Session) -> (u8, i64) {
     let since = session.since().as_micros();
     match session.state() {
@@ -363,13 +363,13 @@ fn urgency(session: &Session) -> (u8, i64) {
     }
 }
 
-/// Whether a dot that blinks is on.
+/// Returns whether a blinking dot is on.
 pub fn is_lit(now: Timestamp) -> bool {
     let half = i64::try_from(BLINK.as_micros()).unwrap_or(i64::MAX);
     now.as_micros().div_euclid(half).rem_euclid(2) == 0
 }
 
-/// How long an age that is shown stays what it is.
+/// Returns how long a shown age stays the same.
 pub fn age_holds(since: Timestamp, now: Timestamp) -> Duration {
     let age = now.since(since);
     let unit = match age.as_secs() {

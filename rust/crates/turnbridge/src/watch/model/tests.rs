@@ -3,7 +3,8 @@ use turnbridge_core::ids::SessionId;
 use super::*;
 use crate::watch::sample::{NOW, changes, key, session};
 
-/// One of every state: 1 completed, 2 working, 3 waits (Codex), 4 waits for longer, 5 stopped.
+/// Returns a model with every state: 1 completed, 2 working, 3 waits (Codex), 4 waits for longer, 5
+/// stopped.
 fn model() -> Model {
     let mut model = Model::new(Shown::Live);
     model.apply(changes([
@@ -50,7 +51,7 @@ fn the_choice_stays_with_its_session_while_rows_move() {
     model.apply(changes([session(1, "alpha", State::WaitingUser, 0)]));
     assert_eq!(projects(&model), ["delta", "gamma", "alpha", "beta"]);
     assert_eq!(chosen(&model), "beta");
-    // One that is not shown any more gives its row to the next.
+    // A session that disappears passes its row to the next.
     model.apply(changes([session(2, "beta", State::Stopped, 0)]));
     assert_eq!(chosen(&model), "alpha");
     model.apply(vec![Change::Removed(key(1)), Change::Removed(key(3)), Change::Removed(key(4))]);
@@ -197,7 +198,7 @@ fn an_age_holds_until_its_last_digit_changes() {
     assert_eq!(holds(59_900_000), Duration::from_millis(100));
     assert_eq!(holds(61_000_000), Duration::from_secs(59));
     assert_eq!(holds(3_601_000_000), Duration::from_secs(3_599));
-    // Of what comes from the future.
+    // A time in the future.
     assert_eq!(holds(-5_000_000), Duration::from_secs(1));
 }
 

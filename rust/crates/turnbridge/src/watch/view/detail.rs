@@ -1,5 +1,4 @@
-//! The chosen session: where it is, what it was asked last and what it has answered, and the turns
-//! before that.
+//! Draws the selected session: its place, its last prompt and answer, and the turns before.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,19 +13,19 @@ use super::{bold, put};
 use crate::session_views::table::{age, fit, state_text};
 use crate::watch::model::Model;
 
-/// The lines that a long prompt may take from the answer.
+/// The limit of a long prompt's lines, which leaves space for the answer.
 const PROMPT_LINES: usize = 12;
 
 const EARLIER_TURNS: usize = 20;
 
 struct Lines {
     width: usize,
-    /// More than these are never seen.
+    /// The limit of lines that can be visible.
     limit: usize,
     lines: Vec<(String, Style)>,
 }
 
-/// How far it is scrolled.
+/// Draws the session. Returns the effective scroll position.
 pub fn draw(model: &Model, now: Timestamp, area: Rect, buffer: &mut Buffer) -> usize {
     let Some(session) = model.chosen() else { return 0 };
     let rows = usize::from(area.height);
@@ -61,7 +60,7 @@ fn tell(session: &Session, turns: &[TurnRecord], now: Timestamp, lines: &mut Lin
         Some((last, earlier)) => (Some(last), earlier),
         None => (None, turns),
     };
-    // While a turn is under way, its prompt is newer than the last that has been recorded.
+    // During a turn its prompt is newer than the last recorded one.
     let open = run.filter(|run| !run.turn.is_over).and_then(|run| run.turn.prompt.as_ref());
     if let Some(prompt) = open {
         lines.text("prompt", &prompt.text, PROMPT_LINES);

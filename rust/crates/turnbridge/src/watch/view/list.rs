@@ -1,4 +1,4 @@
-//! The rows of the list: dot, tool, project, age, state.
+//! Draws the rows of the list: dot, tool, project, age, state.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use crate::watch::model::{BLINK, Model, Shown, age_holds, is_lit};
 const TOOL: usize = 6;
 const AGE: usize = 3;
 
-/// Below this the tool is left out, then the age.
+/// Below these widths the tool is left out, then the age.
 const ROOM_FOR_TOOL: usize = 40;
 const ROOM_FOR_AGE: usize = 30;
 
-/// As the 256 colours have it; the sixteen have no orange.
+/// Orange from the 256 colours; the sixteen have none.
 const ORANGE: Color = Color::Indexed(208);
 
-/// How many rows are drawn.
+/// Draws the list. Returns the number of drawn rows.
 pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut Buffer) -> usize {
     if model.visible().len() == 0 {
         put(buffer, area, 0, nothing(model), dim());
@@ -64,7 +64,7 @@ pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut 
     sessions.len()
 }
 
-/// KT-77..82, X27. The dot stands in the second column, the stop mark in the third.
+/// Draws the dot in the second column, the stop mark in the third (KT-77..82, X27).
 #[expect(clippy::too_many_arguments, reason = "what is drawn, how, and where")]
 fn draw_dot(
     session: &Session,
@@ -107,13 +107,13 @@ fn nothing(model: &Model) -> &'static str {
     }
 }
 
-/// Keeps the chosen row near the middle, without empty rows at the end.
+/// Returns the first row: the selected one stays near the middle, without empty rows at the end.
 fn first_row(model: &Model, rows: usize) -> usize {
     let chosen = model.chosen_row().unwrap_or(0);
     chosen.saturating_sub(rows / 2).min(model.visible().len().saturating_sub(rows))
 }
 
-/// How long what the list shows will stay as it is, if no session changes.
+/// Returns how long the list stays the same if no session changes.
 pub fn next_change(model: &Model, look: Look, now: Timestamp, rows: usize) -> Option<Duration> {
     let shown = || model.visible().skip(first_row(model, rows)).take(rows);
     let ages = shown().map(|session| age_holds(session.since(), now)).min();

@@ -1,7 +1,7 @@
 //! Draws a model. Pure: the same model, look, time and size give the same cells.
 //!
-//! Colour never carries a meaning alone (X27): every dot stands beside its state in words, and the
-//! chosen row has a `>`.
+//! Colour never carries a meaning alone (X27): every dot is beside its state in words, and the
+//! selected row has a `>`.
 
 mod detail;
 mod list;
@@ -22,13 +22,13 @@ use wrap::wrap;
 
 pub use list::next_change;
 
-/// From this width on the chosen session stands beside the list.
+/// The width from which the selected session is beside the list.
 const WIDE: u16 = 90;
 
-/// What is left goes to the text.
+/// The limit of the list's width; the text gets the rest.
 const WIDEST_LIST: u16 = 60;
 
-/// From this height on it stands below the list in a narrow terminal.
+/// The height from which the selected session is below the list in a narrow terminal.
 const HIGH: u16 = 14;
 
 const FOOT: u16 = 4;
@@ -57,14 +57,14 @@ pub struct Look {
     pub color: bool,
 }
 
-/// What the drawing has found out.
+/// The results of a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drawn {
-    /// Where the user types.
+    /// The position of the text cursor.
     pub cursor: Option<Position>,
-    /// How far the text is scrolled indeed.
+    /// The effective scroll position.
     pub scroll: usize,
-    /// How many rows the list has got.
+    /// The number of the list's rows.
     pub rows: usize,
 }
 
@@ -123,7 +123,7 @@ fn head_text(model: &Model) -> String {
     text
 }
 
-/// A message, what is being typed, or the keys; at the bottom, as high as it needs.
+/// Draws the foot: a message, the typed text, or the keys, as high as needed.
 fn draw_foot(model: &Model, rest: &mut Rect, buffer: &mut Buffer) -> Option<Position> {
     if let Mode::Reply { to, text } = model.mode() {
         let project = model.session(to).and_then(|session| session.project()).unwrap_or("-");
@@ -197,7 +197,7 @@ fn draw_help(area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// One line, cut to the area's width.
+/// Draws one line, cut to the area's width.
 fn put(buffer: &mut Buffer, area: Rect, row: usize, text: &str, style: Style) {
     let y = area.y.saturating_add(u16::try_from(row).unwrap_or(u16::MAX));
     if y < area.bottom() {

@@ -58,7 +58,7 @@ fn screen(model: &Model, look: Look, now: Timestamp, width: u16, height: u16) ->
         while x < width {
             let symbol = buffer[(x, y)].symbol();
             line.push_str(symbol);
-            // The second half of a wide character is a cell of its own.
+            // The second half of a wide character is a separate cell.
             x += u16::try_from(symbol.width().max(1)).unwrap();
         }
         text.push_str(line.trim_end());
@@ -74,7 +74,7 @@ fn text(model: &Model, look: Look, width: u16, height: u16) -> String {
     screen(model, look, NOW, width, height).0
 }
 
-/// Names of folders, prompts, answers and tools are other people's words.
+/// Names of folders, prompts, answers and tools are untrusted text.
 #[test]
 fn nothing_reaches_the_terminal_that_it_would_act_on_or_nobody_would_see() {
     let hostile = "x\u{1b}[2J\u{9b}31m\u{202e}\u{200b}\u{e0041}\u{7}y";
@@ -191,7 +191,7 @@ fn x27_without_colour_there_are_marks() {
     assert!(buffer.content().iter().all(is_plain));
 }
 
-/// The first four rows of the list: dot, stop mark, colour of both.
+/// Returns the first four rows of the list: dot, stop mark, colour of both.
 fn dots(model: &Model, now: Timestamp) -> Vec<(String, String, Color)> {
     let (_, buffer) = screen(model, COLOR, now, 60, 6);
     (1..5)
@@ -223,7 +223,7 @@ fn kt_82_work_whose_screen_has_stopped_has_the_stop_mark_too() {
     let mut model = model();
     let agent = Agent::Claude;
     let launched = Launched { agent, at: NOW, env: BTreeMap::new(), output_stopped_at: Some(NOW) };
-    // Both sessions in a pane are in this one.
+    // Both sessions with a pane are in this one.
     let launches = [(PaneId::new("tmux:%1"), launched)].into();
     model.set_panes(Panes { launches, ..Panes::default() });
     let marks = dots(&model, NOW).into_iter().map(|(_, mark, _)| mark).collect::<Vec<_>>();
@@ -430,6 +430,6 @@ fn the_list_is_drawn_again_when_an_age_or_a_dot_changes() {
     assert_eq!(next(&quiet, COLOR), None);
     quiet.apply(changes([session(1, "alpha", State::Completed, 7_200)]));
     assert_eq!(next(&quiet, COLOR), Some(Duration::from_secs(3_600)));
-    // What is not on the screen does not count.
+    // Invisible rows do not count.
     assert_eq!(next_change(&model(), COLOR, NOW, 1), Some(Duration::from_secs(40)));
 }

@@ -1,10 +1,10 @@
-//! Text in lines of so many columns. A wide character takes two and is never halved; one that has
-//! no width stays with the one before it.
+//! Wraps text in lines of a column width. A wide character takes two columns and is never split; a
+//! character without width stays with the one before.
 
 use turnbridge_core::text::visible_text::visible_line;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// At most `limit` lines, broken at blanks where there are any, else anywhere, as Japanese is.
+/// Returns at most `limit` lines, broken at spaces if there are any, else anywhere, as in Japanese.
 pub fn wrap(text: &str, width: usize, limit: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -24,17 +24,17 @@ fn wrap_line(line: &str, width: usize, limit: usize, lines: &mut Vec<String>) {
             lines.push(rest.to_owned());
             return;
         }
-        // A blank that ends the line exactly is the place to break at, too.
+        // A space right after the line is a break too.
         let is_blank_next = rest[end..].starts_with(' ');
         let blank = if is_blank_next { Some(end) } else { rest[..end].rfind(' ') };
-        // A line of blanks, or a word as long as the line, is cut where it must be.
+        // A line of spaces, or a word as long as the line, is cut at the width.
         let cut = blank.filter(|at| !rest[..*at].trim().is_empty()).unwrap_or(end);
         lines.push(rest[..cut].trim_end().to_owned());
         rest = rest[cut..].trim_start_matches(' ');
     }
 }
 
-/// The lines of a text that is being typed: every character where it was typed, also blanks.
+/// Returns the lines of typed text: every character keeps its place, spaces included.
 pub fn typed_lines(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.split('\n') {
@@ -52,7 +52,7 @@ pub fn typed_lines(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Row and column behind what has been typed before the cursor.
+/// Returns the row and column of the cursor behind this text.
 pub fn cursor_of(before: &str, width: usize) -> (usize, usize) {
     let lines = typed_lines(before, width);
     let column = lines.last().map_or(0, |line| line.width());
@@ -60,7 +60,7 @@ pub fn cursor_of(before: &str, width: usize) -> (usize, usize) {
     if column >= width { (row + 1, 0) } else { (row, column) }
 }
 
-/// How many bytes fit; at least one character, lest there be no end.
+/// Returns how many bytes fit; at least one character, so that the loop ends.
 fn end_of_columns(text: &str, width: usize) -> usize {
     let mut used = 0;
     for (at, character) in text.char_indices() {
@@ -72,7 +72,7 @@ fn end_of_columns(text: &str, width: usize) -> usize {
     text.len()
 }
 
-/// Tabs as four blanks. What must not reach the terminal is shown as an escape.
+/// Replaces tabs by four spaces, and control characters by escapes.
 fn printable(line: &str) -> String {
     visible_line(&line.replace('\t', "    ")).into_owned()
 }

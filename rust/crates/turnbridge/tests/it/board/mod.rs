@@ -1,4 +1,4 @@
-//! The board: who is refused, what it shows, and that a reply on it runs, with and without Slack.
+//! The board: refused requests, its content, and replies that run with and without Slack.
 
 #[cfg(target_os = "linux")]
 mod process_list;
@@ -65,7 +65,7 @@ fn it_moves_when_the_config_names_another_port_and_says_when_it_cannot() {
     assert_eq!(board["port"], port);
 }
 
-/// A browser that is told `localhost` may look at either address.
+/// A browser may resolve `localhost` to either address.
 #[test]
 fn a_port_that_another_program_has_at_the_other_address_is_told_everywhere() {
     let Ok(other) = std::net::TcpListener::bind("[::1]:0") else {
@@ -91,7 +91,7 @@ fn a_port_that_another_program_has_at_the_other_address_is_told_everywhere() {
     ");
     let log = fs::read_to_string(site.world.hermetic.state_dir().join("logs/daemon.log")).unwrap();
     assert!(log.contains("another program listens at [::1] with the board's port"), "{log}");
-    // What a browser keeps for that name is the other program's too.
+    // Browser storage for that name is shared with the other program.
     for host in ["localhost", "[::1]"] {
         let headers = format!("Host: {host}:{port}\r\nAuthorization: Bearer {}\r\n", site.token);
         assert_eq!(site.request("GET", "/api/sessions", &headers, "").status, 403, "{host}");
@@ -157,7 +157,7 @@ fn kt_t5_tv_25_sessions_are_told_as_hooks_change_them() {
     site.hook("SessionEnd", json!({ "reason": "other" }));
     let mut states = std::iter::from_fn(|| events.next("session"));
     states.find(|card| card["state"] == "stopped").unwrap();
-    // A second one begins with what is there, and both end with the board.
+    // A second stream begins with the current state, and both end with the board.
     let mut second = site.events();
     let snapshot = second.next("snapshot").unwrap();
     assert_eq!(snapshot["sessions"][0]["session_id"], SESSION);

@@ -1,4 +1,4 @@
-//! Reads the arguments of all processes, as any user can, again and again.
+//! Polls the arguments of all processes, as any user can.
 
 use std::fs;
 use std::sync::Arc;

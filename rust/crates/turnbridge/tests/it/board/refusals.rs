@@ -1,4 +1,4 @@
-//! Whoever is not ours gets nothing, and nobody can keep others from getting through for long.
+//! Unauthorised clients get no data, and cannot block others for long.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -119,7 +119,7 @@ fn two_hundred_slow_connections_keep_nobody_out_and_are_let_go() {
     let host = format!("Host: {}\r\n", site.host());
     let mut slow: Vec<TcpStream> = (0..200).map(|_| site.connect()).collect();
     for stream in &mut slow {
-        // Those that have left already are closed.
+        // Closed connections fail here.
         let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: ");
     }
     let mut events = site.events();
@@ -128,7 +128,7 @@ fn two_hundred_slow_connections_keep_nobody_out_and_are_let_go() {
         assert_eq!(site.request("GET", "/", &host, "").status, 200);
         assert_eq!(site.get("/api/sessions").status, 200);
     }
-    // All of them are let go, however slowly one goes on sending.
+    // All of them are closed, however slowly one keeps sending.
     wait_until(PATIENCE, "an end of the slow ones", || {
         slow.retain_mut(|stream| {
             stream.set_read_timeout(Some(std::time::Duration::from_millis(1))).unwrap();

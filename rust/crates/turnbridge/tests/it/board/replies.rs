@@ -1,5 +1,5 @@
-//! X36: without Slack the board is the channel. With both, a receipt goes where the reply came from
-//! and a turn goes everywhere.
+//! X36: without Slack the board is the channel. With both, a receipt goes to the reply's source and
+//! a turn goes to both.
 
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup, wait_until};
@@ -25,7 +25,7 @@ fn x36_a_reply_without_slack_is_the_next_prompt_of_its_session_once() {
     let cwd = site.world.hermetic.project();
     let call = format!("cwd={}|-r|{SESSION}|-p|stdin=now the tests, please", cwd.display());
     assert_eq!(site.calls(), [call]);
-    // A page that has heard no answer sends it again.
+    // A page that got no response sends it again.
     let again = site.reply(ONE, "now the tests, please").json();
     assert_eq!(again["is_new"], false);
     assert_eq!(site.reply(&ONE.to_uppercase(), "other words").json()["is_new"], false);
@@ -50,7 +50,7 @@ fn how_a_reply_stands_is_shown_until_its_end() {
     assert_eq!((&failed["reason"], &failed["code"]), (&json!("exit_code"), &json!(7)));
     assert_eq!(failed["text"], "first");
     site.wait_for_reply(TWO, "failed");
-    // What no turn tells is told by the reply.
+    // The reply shows a result that no turn contains.
     site.be_agent("echo 'Total cost: 0'");
     site.reply(THREE, "/cost").json();
     let done = site.wait_for_reply(THREE, "done");
@@ -77,10 +77,10 @@ fn a_run_is_stopped_from_the_board() {
     site.reply(TWO, "stop").json();
     site.wait_for_reply(ONE, "stopped");
     site.wait_for_reply(TWO, "stop");
-    // With nothing that runs it is no prompt either.
+    // With no run it is no prompt either.
     site.reply(THREE, "/stop").json();
     site.wait_for_reply(THREE, "stop");
-    // The one that was stopped may have been so before it could say that it was called.
+    // The stopped agent may have ended before it could record its call.
     assert!(site.calls().len() <= 1, "{:?}", site.calls());
 }
 
@@ -139,7 +139,7 @@ fn with_slack_too_a_receipt_stays_where_the_reply_came_from_and_a_turn_goes_ever
         own.next().filter(|reply| reply["state"] == "done").cloned()
     });
     assert_eq!(seen["text"], "from Slack");
-    // One receipt in the thread: that of the reply which was given there.
+    // The thread has one receipt: that of the reply given there.
     let words: Vec<_> = slack
         .threads()
         .into_iter()

@@ -1,5 +1,5 @@
-//! A browser signs in by a page that only its user can read, or by a code that somebody types; nothing
-//! that lets anybody in stands in the arguments of a program, which all users of the machine can read.
+//! A browser signs in by a page that only its user can read, or by a typed code. No secret is in
+//! the arguments of a program, which all users of the machine can read.
 
 use std::fs;
 use std::io::Read;
@@ -14,12 +14,12 @@ use super::process_list::Watcher;
 use super::site::{PATIENCE, Response, Site, WITHOUT_SLACK};
 use crate::support::world::World;
 
-/// Opens nothing, and leaves it at that.
+/// An opener that opens nothing and succeeds.
 const DOES_NOTHING: &str = "exit 0";
-/// As it is where nothing can be opened.
+/// An opener that fails, as on a machine without one.
 const FAILS: &str = "exit 3";
 
-/// Puts a program there that opens addresses, which writes down what it is given.
+/// Installs a program that opens addresses, which records its arguments.
 pub fn be_opener(site: &Site, script: &str) {
     for name in ["xdg-open", "wslview", "open"] {
         let path = site.world.hermetic.root().join("bin").join(name);
@@ -29,7 +29,7 @@ pub fn be_opener(site: &Site, script: &str) {
     }
 }
 
-/// What the opener was given, a line each time.
+/// Returns the arguments of the opener, a line per call.
 pub fn opened(site: &Site) -> Vec<String> {
     let seen = fs::read_to_string(site.world.hermetic.root().join("seen")).unwrap_or_default();
     seen.lines().map(str::to_owned).collect()
@@ -44,7 +44,7 @@ pub fn start(site: &Site, arguments: &[&str], variables: &[(&str, &str)]) -> Chi
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Its standard error until there is a code in it, and the code.
+/// Reads its standard error until it contains a code. Returns both.
 pub fn wait_for_code(child: &mut Child) -> (String, String) {
     let mut errors = child.stderr.take().unwrap();
     let mut text = Vec::new();
@@ -100,7 +100,7 @@ fn no_process_has_a_ticket_a_code_or_the_token_in_its_arguments() {
     use std::os::unix::fs::PermissionsExt;
     let site = Site::start();
     let go = site.world.hermetic.root().join("go");
-    // It stays in the list of processes until it has been seen there.
+    // The process stays in the process list until the watcher has seen it.
     be_opener(&site, &format!("while [ ! -e '{}' ]; do sleep 0.02; done", go.display()));
     let watcher = Watcher::start();
     let mut child = start(&site, &["--open"], &[]);
@@ -110,11 +110,11 @@ fn no_process_has_a_ticket_a_code_or_the_token_in_its_arguments() {
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let ticket = ticket_of(&fs::read_to_string(&path).unwrap());
     assert_eq!(ticket.len(), 64);
-    // Nobody comes, so that there is a code too.
+    // No browser signs in, so that there is a code too.
     let (_, code) = wait_for_code(&mut child);
     wait_until(PATIENCE, "the plain address", || (opened(&site).len() == 2).then_some(()));
     assert_eq!(opened(&site)[1], format!("http://{}/", site.host()));
-    // The page still leads in, while there is a code.
+    // The page still signs in, while there is a code.
     assert_eq!(enter(&site, &json!({ "ticket": ticket })).json()["token"], site.token);
     assert_eq!(assert_success(child), "Signed in.\n");
     fs::write(go, "").unwrap();
@@ -171,7 +171,7 @@ fn a_code_is_typed_where_no_browser_opens_and_is_good_once() {
     let wrong = enter(&site, &json!({ "code": "0000-0000" }));
     assert_eq!(wrong.status, 403);
     assert_eq!(wrong.body, r#"{"error":"Forbidden","reason":{"wrong_code":4}}"#);
-    // A page elsewhere cannot even try.
+    // A page of another origin cannot even try.
     let headers = format!("Host: {}\r\nContent-Type: application/json\r\n", site.host());
     let order = json!({ "code": code });
     let other = format!("{headers}Origin: http://evil.example\r\n");
@@ -199,7 +199,7 @@ fn five_wrong_codes_end_the_code_and_the_command_says_so() {
         assert_eq!(enter(&site, &json!({ "code": "00000000" })).status, 403);
     }
     let answer = enter(&site, &json!({ "code": file["code"] }));
-    // Its command may have noticed, and removed it.
+    // The command may have noticed, and removed it.
     assert_eq!(answer.status, 403);
     let reasons = [r#""reason":"void_code""#, r#""reason":"no_code""#];
     assert!(reasons.iter().any(|reason| answer.body.contains(reason)), "{}", answer.body);

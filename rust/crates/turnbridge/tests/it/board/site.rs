@@ -1,4 +1,4 @@
-//! A daemon with its board, and a client that sends what it is told to, right or wrong.
+//! A daemon with its board, and a client that sends right and wrong requests.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -54,7 +54,7 @@ impl Site {
         site
     }
 
-    /// One that somebody else has started and will end, by its address.
+    /// Uses a daemon that another test part starts and ends, by its address.
     #[track_caller]
     pub fn at(world: World, url: &str) -> Site {
         let address = url.trim().strip_prefix("http://127.0.0.1:").expect(url);
@@ -75,7 +75,7 @@ impl Site {
         self.token = board["token"].as_str().unwrap().to_owned();
     }
 
-    /// What `turnbridge board --json` says, when there is one.
+    /// Returns the output of `turnbridge board --json`, or `None` without a board.
     pub fn board(&self) -> Option<Value> {
         let output = self.world.command("turnbridge").args(["board", "--json"]).output().unwrap();
         let board =
@@ -91,7 +91,7 @@ impl Site {
         assert!(status.success(), "{status:?}");
     }
 
-    /// A `claude` that writes down how it was called, and then does what `script` says.
+    /// Installs a `claude` that records its call and then runs `script`.
     pub fn be_agent(&self, script: &str) {
         let path = self.world.hermetic.root().join("bin/claude");
         let text = format!(
@@ -137,16 +137,16 @@ impl Site {
         stream
     }
 
-    /// Sends these bytes and gives what comes back; the other side closes.
+    /// Sends these bytes and returns the response; the server closes the connection.
     #[track_caller]
     pub fn raw(&self, bytes: &[u8]) -> Response {
         let mut stream = self.connect();
-        // It may have been refused before all of it was sent.
+        // The server may have refused it before all of it was sent.
         let _ = stream.write_all(bytes);
         read_response(&mut stream)
     }
 
-    /// A request with these headers besides its length.
+    /// Sends a request with these headers and its length.
     #[track_caller]
     pub fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> Response {
         let length = body.len();
@@ -155,7 +155,7 @@ impl Site {
         self.raw(text.as_bytes())
     }
 
-    /// The headers of a request that is right.
+    /// Returns the headers of a valid request.
     pub fn right(&self) -> String {
         format!(
             "Host: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n",
@@ -174,7 +174,7 @@ impl Site {
         self.request("POST", path, &self.right(), &body.to_string())
     }
 
-    /// The session as the board shows it.
+    /// Returns the session as the board shows it.
     #[track_caller]
     pub fn session(&self) -> Value {
         self.get(&format!("/api/sessions/claude/{SESSION}")).json()
@@ -186,7 +186,7 @@ impl Site {
         self.post("/api/replies", &order)
     }
 
-    /// Waits until the reply stands so, and gives it.
+    /// Waits until the reply has this state, and returns it.
     #[track_caller]
     pub fn wait_for_reply(&self, id: &str, state: &str) -> Value {
         let mut seen = Value::Null;
@@ -198,7 +198,7 @@ impl Site {
         })
     }
 
-    /// The stream of changes, from its first event on.
+    /// Returns the stream of changes from its first event on.
     #[track_caller]
     pub fn events(&self) -> Events {
         let mut stream = self.connect();
@@ -230,11 +230,12 @@ pub struct Events {
 }
 
 impl Events {
-    /// The next event of that name; others before it are skipped. `None`: the stream has ended.
+    /// Returns the next event of that name and skips others. Returns `None` at the end of the
+    /// stream.
     #[track_caller]
     pub fn next(&mut self, name: &str) -> Option<Value> {
         let mut event = String::new();
-        // The board sends a line now and then, so that no read takes too long.
+        // The board sends keep-alive lines, so that no read takes too long.
         let begun = Instant::now();
         loop {
             assert!(begun.elapsed() < PATIENCE, "no `{name}` in {PATIENCE:?}");

@@ -1,4 +1,4 @@
-//! Runs whose runner or agent dies: the thread is told the truth, and nothing is run again.
+//! Runs whose runner or agent dies: the thread gets a true message, and no reply runs again.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::support::world::payload;
 
 const CUT_OFF: &str = "The run of this reply was cut off";
 
-/// A hook call of the agent, as a line of its script.
+/// Returns a hook call of the agent, as a line of its script.
 fn hook(service: &Service, event: &str, more: Value) -> String {
     let program = match event {
         "Stop" => env!("CARGO_BIN_EXE_turnbridge-stop-gate"),
@@ -32,7 +32,8 @@ struct Death {
 }
 
 impl Death {
-    /// An agent in its turn: its hook has seen the prompt. It goes on with `rest` when it may.
+    /// Starts an agent in its turn, after its hook has seen the prompt. It continues with `rest`
+    /// when allowed.
     fn in_a_turn(event: &str, more: Value) -> Death {
         let service = Service::start();
         let thread = service.turn("fix it");
@@ -70,7 +71,7 @@ impl Death {
         fs::write(self.file("go"), "").unwrap();
     }
 
-    /// What the inbox says of the reply when it is done with.
+    /// Returns the inbox's result of the finished reply.
     fn outcome(&self) -> Value {
         wait_until(PATIENCE, "the end of the reply", || {
             let shown = self.service.world.turnbridge(&["inbox", "--json"]);
@@ -81,7 +82,7 @@ impl Death {
         })
     }
 
-    /// What we have said in the thread, the turn's own answer left out.
+    /// Returns the app's messages in the thread without the turn's own answer.
     fn said(&self) -> Vec<String> {
         let threads = self.service.slack.threads();
         let own = threads.iter().find(|seen| seen.parent.ts == self.thread.parent.ts).unwrap();
@@ -89,7 +90,8 @@ impl Death {
         ours.map(|reply| reply.text.clone()).collect()
     }
 
-    /// Told once, never run again, and the session is free for the next one.
+    /// Asserts that the thread got one message, that the reply never runs again, and that the
+    /// session accepts the next one.
     fn assert_told_and_over(&self, words: &str) {
         self.service.wait_for_words(&self.thread, &["Your reply was received.", words]);
         self.service.be_agent("claude", "exit 0");
@@ -162,7 +164,7 @@ fn an_agent_that_outlives_its_runner_and_ends_its_turn_is_done() {
     assert_eq!(death.said().len(), 1, "only the receipt: {:?}", death.said());
 }
 
-/// The runner that was asked to end the agent is killed before it could.
+/// The runner is killed after the stop request, before it could end the agent.
 #[test]
 fn an_agent_that_outlives_its_runner_is_stopped_when_that_was_asked_for() {
     let death = Death::in_a_turn("Stop", json!({"last_assistant_message": "done"}));

@@ -1,4 +1,4 @@
-//! The daemon: what it hears becomes a run, what is queued arrives, and whoever stops it loses nothing.
+//! The daemon: replies become runs, queued notices arrive, and a stop loses nothing.
 
 mod deaths;
 mod machines;
@@ -55,7 +55,7 @@ impl Service {
         Service::at(Arc::new(SlackApi::start(setup)), config)
     }
 
-    /// A machine of its own at a Slack that others may use too.
+    /// Returns a separate machine on a Slack that others may use too.
     fn at(slack: Arc<SlackApi>, config: &str) -> Service {
         let world = World::new()
             .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
@@ -72,14 +72,14 @@ impl Service {
         wait_until(PATIENCE, "the daemon", || self.status()["running"].as_bool().filter(|up| *up));
     }
 
-    /// Which is not there yet.
+    /// Starts the daemon without waiting for it.
     fn spawn_daemon(&mut self) {
         let mut command = self.command("turnbridge");
         command.args(["daemon", "--foreground"]).stdin(Stdio::null());
         self.daemon = Some(command.spawn().unwrap());
     }
 
-    /// With the stand-ins for agents first in the PATH.
+    /// Returns a command with the agents' stand-ins first in the PATH.
     fn command(&self, program: &str) -> Command {
         let mut command = self.world.command(program);
         let bin = self.world.hermetic.root().join("bin");
@@ -93,8 +93,8 @@ impl Service {
         serde_json::from_str(&shown).unwrap()
     }
 
-    /// An agent that writes down how it was called, and then does what `script` says; it has the
-    /// prompt in `$prompt`.
+    /// Installs an agent that records its call and then runs `script`, with the prompt in
+    /// `$prompt`.
     fn be_agent(&self, name: &str, script: &str) {
         let path = self.world.hermetic.root().join("bin").join(name);
         let calls = self.calls_file();
@@ -113,12 +113,12 @@ impl Service {
 
     fn calls(&self) -> Vec<String> {
         let text = fs::read_to_string(self.calls_file()).unwrap_or_default();
-        // The last one may not be written to its end yet.
+        // The last call may be incomplete.
         let whole = text.rsplit_once('\u{1e}').map_or("", |(whole, _)| whole);
         whole.split('\u{1e}').filter(|call| !call.is_empty()).map(str::to_owned).collect()
     }
 
-    /// A finished turn, and its thread.
+    /// Makes a finished turn, and returns its thread.
     fn turn(&self, prompt: &str) -> SlackThread {
         self.turn_of(SESSION, prompt)
     }
@@ -218,7 +218,7 @@ fn slv_42_44_45_strangers_bots_edits_and_forgeries_start_nothing() {
     service.wait_for_log("empty_text");
     service.slack.say(None, "no thread");
     service.wait_for_log("no_thread");
-    // SLV-40, SLV-85: a thread of the owner's own gets an answer, and no run.
+    // SLV-40, SLV-85: a reply in the owner's own thread gets a message, and no run.
     let own = service.slack.say(None, "my own thread");
     service.slack.say(Some(&own), "go on");
     service.wait_for_log("no_route");
@@ -231,7 +231,7 @@ fn slv_42_44_45_strangers_bots_edits_and_forgeries_start_nothing() {
     assert_eq!(ours, 2, "a stranger gets silence: {fixed:#?}");
 }
 
-/// X11, SLV-21, SLV-47: no call to Slack finds the session, only the routes of this machine.
+/// X11, SLV-21, SLV-47: only this machine's routes give the session, without a call to Slack.
 #[test]
 fn x11_whose_a_thread_is_stands_in_the_routes_and_slack_is_not_asked() {
     let service = Service::start();
@@ -259,7 +259,7 @@ fn a_reply_that_nobody_heard_is_asked_for_when_the_daemon_is_back() {
     wait_until(PATIENCE, "the first", || (service.calls().len() == 1).then_some(()));
     service.world.turnbridge(&["daemon", "stop"]);
     service.daemon.take().unwrap().wait().unwrap();
-    // Without an event: Slack has long given up.
+    // Without an event: Slack has stopped its retries.
     service.slack.post_as_user(Some(&thread.parent.ts), "while you slept");
     service.start_daemon();
     let calls = wait_until(PATIENCE, "the second", || {
@@ -297,7 +297,7 @@ fn a_config_that_is_wrong_is_told_once_and_the_old_one_stays() {
     wait_until(PATIENCE, "the refusal", || (refused() == 1).then_some(()));
     service.turn("with the old config");
     assert_eq!(refused(), 1);
-    // Without replies: the connection is closed.
+    // Without replies the connection is closed.
     service.world.configure(&CONFIG.replace("reply_resume = true", "reply_resume = false"));
     wait_until(PATIENCE, "the end of the connection", || {
         (service.status()["daemon"]["slack"]["state"] == "off").then_some(())
@@ -339,7 +339,7 @@ fn a_daemon_that_starts_with_a_wrong_config_runs_and_says_so_everywhere() {
     let refused: Vec<_> = refused.iter().filter(|entry| entry["level"] == "error").collect();
     assert_eq!(refused.len(), 1, "{refused:?}");
     assert_eq!(refused[0]["message"], "the config is wrong; no config is in force");
-    // Mended, it is taken up without a restart.
+    // The repaired config takes effect without a restart.
     service.world.configure(CONFIG);
     service.slack.wait_for_sockets(1, PATIENCE);
     wait_until(PATIENCE, "the config", || {
@@ -429,7 +429,7 @@ fn a_suspended_daemon_says_so_and_can_be_stopped() {
     assert_eq!(service.world.turnbridge(&["daemon", "stop"]), "the daemon has stopped\n");
 }
 
-/// X36: what is queued while it stops is not forgotten.
+/// X36: a notice queued during the stop is delivered.
 #[test]
 fn what_is_left_when_it_stops_is_delivered_by_the_notifier() {
     let service = Service::start();
@@ -464,7 +464,7 @@ fn an_edited_message_and_an_agent_that_is_gone_are_dealt_with() {
     let ts = service.slack.say(Some(&thread.parent.ts), "go on");
     service.wait_for_words(&thread, &["received", "the program was not found: `claude`"]);
     service.slack.edit(&ts, "go on, edited");
-    // Its text is elsewhere, and an empty one is dropped before anything else (SLV-45).
+    // Its text is elsewhere, and an empty one is dropped first (SLV-45).
     service.wait_for_log("empty_text");
     assert!(service.calls().is_empty());
 }

@@ -1,6 +1,6 @@
-//! Executables of an older version and of this one on the same state folder, at the same time: a daemon
-//! of one beside hooks of the other, and a notice that one has begun and the other ends. Nothing is lost,
-//! and nothing is posted twice. `TURNBRIDGE_TEST_OLDER` names the folder of the older executables.
+//! Executables of an older version and of this one on the same state folder, in parallel: a daemon
+//! of one beside hooks of the other, and a notice begun by one and ended by the other. No notice is
+//! lost or duplicated. `TURNBRIDGE_TEST_OLDER` names the folder of the older executables.
 
 use testkit::skipped;
 
@@ -15,14 +15,14 @@ fn older() -> Option<PathBuf> {
     folder
 }
 
-/// With these programs of the older version.
+/// Creates a service with these programs of the older version.
 fn service(older: &std::path::Path, programs: &[&'static str], config: &str) -> Service {
     let mut service = Service::without_daemon(config);
     service.world.take_from(older, programs);
     service
 }
 
-/// Every turn has one thread, with its prompt once and its answer once.
+/// Checks that every turn has one thread, with its prompt once and its answer once.
 #[track_caller]
 fn check_threads(service: &Service, prompts: &[String]) {
     let threads = service.slack.threads();
@@ -70,8 +70,8 @@ fn this_daemon_beside_older_hooks_loses_nothing() {
     check_both_ways(&service);
 }
 
-/// The parent arrives, its answer is lost, and whoever delivers gives up for now. The other version comes
-/// next, and then the first one again.
+/// The parent arrives, its response is lost, and the deliverer postpones the rest. The other
+/// version delivers next, and then the first one again.
 #[test]
 fn a_notice_that_one_version_has_begun_arrives_once_whoever_comes_next() {
     let Some(older) = older() else { return };
@@ -79,7 +79,7 @@ fn a_notice_that_one_version_has_begun_arrives_once_whoever_comes_next() {
         let programs = if is_begun_by_older { &PROGRAMS[..] } else { &[] };
         let mut service = service(&older, programs, CONFIG);
         service.slack.fail("chat.postMessage", [Fault::Reset(When::After)]);
-        // Where the channel is at is told, and nothing more.
+        // Slack returns the channel's newest message, and then fails.
         let nothing_more = std::iter::once(Fault::Pass).chain((0..9).map(|_| down()));
         service.slack.fail("conversations.history", nothing_more);
         let event = |name: &str, more: Value| service.world.status(&payload(name, more));
@@ -93,7 +93,7 @@ fn a_notice_that_one_version_has_begun_arrives_once_whoever_comes_next() {
             texts.into_iter().any(|text| text.contains("next_attempt_at\":\"")).then_some(())
         });
         service.slack.heal();
-        // The other version, which has nothing to end or ends it.
+        // The other version follows, and either finishes the notice or does nothing.
         service.world.take_from(&older, if is_begun_by_older { &[] } else { &PROGRAMS[..] });
         service.world.hook("turnbridge-notify", &["--deliver"], b"");
         let other = service.slack.threads();

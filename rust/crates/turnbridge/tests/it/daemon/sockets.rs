@@ -11,10 +11,10 @@ use super::*;
 const SESSIONS: [&str; 3] =
     [SESSION, "01a1e18e-2062-79f1-b187-979e8f997b9c", "01a1e18e-2062-79f1-b187-979e8f997b9d"];
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Everything has to be brought to its end, on a machine that others use too.
+/// The timeout for all work to finish, on a busy machine.
 const LONG_PATIENCE: Duration = Duration::from_secs(240);
 
-/// The owner talks until it is over; one message in five is a reply, and has to be run.
+/// The owner writes until the end; one message in five is a reply, which must run.
 fn talk(service: &Service, threads: &[SlackThread], is_over: &AtomicBool) -> Vec<String> {
     let mut replies = Vec::new();
     for number in 0.. {
@@ -36,7 +36,7 @@ fn talk(service: &Service, threads: &[SlackThread], is_over: &AtomicBool) -> Vec
 #[test]
 fn sockets_are_killed_and_refreshed_under_traffic_and_every_event_is_heard_in_time() {
     let cycles = if testkit::is_slow() { 50 } else { 5 };
-    // Slack's second retry comes after a minute: whatever needs it is late.
+    // Slack's second retry comes after a minute: an event that needs it is late.
     let setup = SlackSetup {
         retry_after: [if testkit::is_slow() { 1 } else { 3 }, 60, 300].map(Duration::from_secs),
         disconnect_grace: Duration::from_secs(3),

@@ -1,4 +1,4 @@
-//! What the thread of a reply is told, to the letter, and what the log says of it.
+//! The exact messages in a reply's thread, and the log entries about them.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn start_in(language: &str) -> Service {
 }
 
 impl Service {
-    /// What the app has said in the thread, behind the answer of its turn.
+    /// Returns the app's messages in the thread after the answer of its turn.
     #[track_caller]
     fn words(&self, thread: &SlackThread) -> Vec<String> {
         let threads = self.slack.threads();
@@ -44,7 +44,8 @@ impl Service {
         });
     }
 
-    /// A thread of Codex in the middle of a turn that `trigger` began, and its notice in Slack.
+    /// Creates a thread of Codex in the middle of a turn that `trigger` began, with its notice in
+    /// Slack.
     fn codex_turn(&self, trigger: &str) -> SlackThread {
         let home = self.world.hermetic.codex_home();
         let folder = home.join("sessions/2026/11/15");
@@ -76,7 +77,7 @@ impl Service {
         })
     }
 
-    /// As a Codex does that has the thread open.
+    /// Holds the lock as a Codex with the open thread.
     fn hold_thread(&self) -> fs::File {
         let locks = self.world.hermetic.codex_home().join("thread-writer-locks");
         fs::create_dir_all(&locks).unwrap();
@@ -86,7 +87,7 @@ impl Service {
     }
 }
 
-/// X23: what renders bold words as bold says the same.
+/// X23: the Markdown block contains the same text as the plain message.
 #[track_caller]
 fn check_block(reply: &SlackMessage) {
     assert_eq!(reply.blocks, Some(json!([{"type": "markdown", "text": reply.text}])));

@@ -1,5 +1,5 @@
-//! A set-up in which all is well: the executables in a folder of their own, agents and an engine that
-//! stand in for the real ones, a loopback Slack, hooks and notify registered, a session seen.
+//! A set-up without problems: the executables in a separate folder, stand-ins for agents and an
+//! engine, a loopback Slack, registered hooks and notify, a known session.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -34,7 +34,7 @@ pub struct Clinic {
     pub slack: SlackApi,
 }
 
-/// What `doctor --json` has printed, which keeps to its schema.
+/// The output of `doctor --json`, checked against its schema.
 pub struct Report(pub Value);
 
 impl Clinic {
@@ -42,7 +42,7 @@ impl Clinic {
         Clinic::with_config(CONFIG)
     }
 
-    /// Which need a daemon; there is none yet.
+    /// Creates a set-up with replies, which need a daemon. It runs none.
     pub fn with_replies() -> Clinic {
         Clinic::with_config(&format!("{CONFIG}[features]\nreply_resume = true\n"))
     }
@@ -58,13 +58,13 @@ impl Clinic {
         let clinic = Clinic { world, slack };
         clinic.stand_in("claude", "echo '2.1.197 (Claude Code)'");
         clinic.stand_in("codex", "echo 'codex-cli 0.166.0'");
-        // The best engine of Linux, and that of macOS.
+        // The preferred engine of Linux, and that of macOS.
         clinic.stand_in("spd-say", "exit 0");
         clinic.stand_in("say", "exit 0");
         fs::create_dir(clinic.programs()).unwrap();
         for (name, original) in PROGRAMS {
             let copy = clinic.programs().join(name);
-            // A link is quicker, but not to another disk.
+            // A link is faster, but impossible across disks.
             if fs::hard_link(original, &copy).is_err() {
                 fs::copy(original, &copy).unwrap();
             }
@@ -78,7 +78,7 @@ impl Clinic {
         clinic
     }
 
-    /// Where Turnbridge is installed.
+    /// Returns the folder of the installed executables.
     pub fn programs(&self) -> PathBuf {
         self.world.hermetic.root().join("programs")
     }
@@ -99,7 +99,8 @@ impl Clinic {
         StandIn::new(&self.world.hermetic.root().join("bin"), name, answer);
     }
 
-    /// Puts a script where one of ours was. Not into it: the file has other names.
+    /// Replaces an executable by a script. It does not write into it, because the file has other
+    /// links.
     pub fn replace_program(&self, path: &Path, script: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let _ = fs::remove_file(path);
@@ -125,7 +126,7 @@ impl Clinic {
         fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
     }
 
-    /// Private, like all of our state.
+    /// Writes a private state file.
     pub fn write_state(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.state(name);
         let folder = path.parent().unwrap();
@@ -139,7 +140,7 @@ impl Clinic {
     }
 
     pub fn command(&self, program: &str) -> Command {
-        // The world's environment, but the program that is installed here.
+        // Uses the world's environment, but the program that is installed here.
         let template = self.world.command("turnbridge");
         let mut command = Command::new(self.programs().join(program));
         command.env_clear().current_dir(self.world.hermetic.project());
@@ -162,13 +163,13 @@ impl Clinic {
         report_of(self.command("turnbridge").args(["doctor", "--json"]).args(options))
     }
 
-    /// The ids of all that is not well.
+    /// Returns the ids of all problems.
     #[track_caller]
     pub fn problems(&self, options: &[&str]) -> Vec<String> {
         self.report(options).problems()
     }
 
-    /// Every file of the user's and of ours but locks, with its bytes and mode.
+    /// Returns every file of the user's and of Turnbridge's except locks, with its bytes and mode.
     pub fn all_files(&self) -> Vec<(PathBuf, u32, Vec<u8>)> {
         let mut files = Vec::new();
         let mut folders = vec![self.world.hermetic.home()];
@@ -187,7 +188,7 @@ impl Clinic {
         files
     }
 
-    /// The same on every machine.
+    /// Replaces the figures that differ between machines.
     pub fn without_figures(&self, stdout: &[u8]) -> String {
         let text = self.world.without_paths(std::str::from_utf8(stdout).unwrap());
         let text = text.replace("`say` speaks", "`spd-say` speaks");
@@ -202,7 +203,7 @@ impl Clinic {
 
 impl Drop for Clinic {
     fn drop(&mut self) {
-        // Nobody else would end what a test has started.
+        // Ends a daemon that the test has started.
         let _ = self.run(&["daemon", "stop"]);
     }
 }
@@ -224,7 +225,7 @@ impl Report {
     }
 }
 
-/// Checks what holds for every report: the schema, the exit status, and that each finding is
+/// Checks the common rules of reports: the schema, the exit status, and that each finding is
 /// documented.
 #[track_caller]
 pub fn report_of(command: &mut Command) -> Report {

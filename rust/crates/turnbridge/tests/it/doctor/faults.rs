@@ -1,4 +1,4 @@
-//! Each fault alone, in a set-up that is otherwise well: it is found, and nothing else is.
+//! Each fault alone, in a set-up without other problems: doctor finds it and nothing else.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use testkit::slack::{Fault as SlackFault, When};
 
 use super::clinic::Clinic;
 
-/// Whether `--fix` mends it.
+/// Whether `--fix` repairs it.
 #[derive(Clone, Copy, PartialEq)]
 enum Mended {
     Yes,
@@ -20,7 +20,7 @@ use Mended::{No, Yes};
 struct Fault {
     id: &'static str,
     severity: &'static str,
-    /// Part of what mends it.
+    /// A part of the printed fix.
     fix: &'static str,
     mended: Mended,
     plant: fn(&Clinic),
@@ -130,7 +130,7 @@ fn faults_of_the_hooks_are_found() {
     ]);
 }
 
-/// As Claude Code 2.1.197 writes it down.
+/// Installs the plugin's files as Claude Code 2.1.197 does.
 pub fn install_plugin(clinic: &Clinic, executable: &str) -> std::path::PathBuf {
     let folder = clinic.world.hermetic.claude_config_dir();
     let root = folder.join("plugins/cache/m/turnbridge/0.1.0");
@@ -257,7 +257,7 @@ fn faults_of_the_queues_are_found() {
         fault("outbox-late", "warning", "turnbridge outbox retry", Yes, |clinic| {
             queue_notice(clinic, "2026-01-01T00:00:00Z");
         }),
-        // As a clock leaves it that was ahead; its next attempt would be in 2038, too.
+        // The file of a clock that was ahead; its next attempt would be in 2038, too.
         fault("outbox-from-future", "warning", "turnbridge outbox retry", Yes, |clinic| {
             queue_notice(clinic, "2038-01-19T03:14:07Z");
             let progress = json!({"version": 1, "next_attempt_at": "2038-01-19T03:44:07Z"});
@@ -350,7 +350,7 @@ fn change_codex(clinic: &Clinic, change: impl Fn(&str) -> String) {
     fs::write(clinic.codex_config(), changed).unwrap();
 }
 
-/// As Codex 0.166.0 has it.
+/// Installs the plugin's files as Codex 0.166.0 does.
 fn install_codex_plugin(clinic: &Clinic) -> std::path::PathBuf {
     let root = clinic.world.hermetic.codex_home().join("plugins/cache/m/turnbridge/0.1.0");
     clinic.replace_program(&root.join("bin/turnbridge-status"), "exit 0");
@@ -369,7 +369,7 @@ fn faults_of_the_state_folder_are_found() {
         fault("state-unwritable", "error", "0700", No, |clinic| {
             fs::remove_dir_all(clinic.state("")).unwrap();
             fs::write(clinic.world.hermetic.state_dir(), "").unwrap();
-            // A file's mode is another matter.
+            // The file's mode is a different fault.
             fs::set_permissions(
                 clinic.world.hermetic.state_dir(),
                 std::os::unix::fs::PermissionsExt::from_mode(0o600),
@@ -401,7 +401,7 @@ fn faults_of_the_state_folder_are_found() {
     ]);
 }
 
-/// `daemon.json` as another daemon would have written it.
+/// Changes `daemon.json` as another daemon would have written it.
 fn change_status(clinic: &Clinic, change: impl Fn(&mut Value)) {
     let mut status: Value =
         serde_json::from_slice(&fs::read(clinic.state("daemon.json")).unwrap()).unwrap();
@@ -468,7 +468,7 @@ fn faults_of_the_daemon_are_found() {
     }
 }
 
-/// Until the daemon has nothing more to say of itself: it writes its status over what a test plants.
+/// Waits until the daemon's status is final: it would overwrite a planted one.
 #[track_caller]
 fn wait_until_settled(clinic: &Clinic) {
     testkit::wait_until(Duration::from_secs(60), "a daemon that has caught up", || {

@@ -1,4 +1,5 @@
-//! `turnbridge doctor`: quiet where all is well, and one finding for each fault, with what mends it.
+//! `turnbridge doctor`: no problem in a working set-up, and one finding with its fix for each
+//! fault.
 
 mod agreement;
 mod clinic;
@@ -67,7 +68,7 @@ fn nothing_is_changed_without_being_asked_for() {
     let before = clinic.all_files();
     assert_eq!(clinic.run(&["doctor"]).status.code(), Some(2));
     assert_eq!(clinic.all_files(), before);
-    // What is not ours, or not safe, is not touched by `--fix` either.
+    // `--fix` does not touch foreign or unsafe things either.
     clinic.run(&["doctor", "--fix"]);
     assert_eq!(clinic.all_files(), before);
 }

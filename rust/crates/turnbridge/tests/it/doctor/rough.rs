@@ -1,4 +1,4 @@
-//! Where everything is broken the doctor still comes to an end, and says something.
+//! With everything broken the doctor still ends, and prints findings.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::clinic::{Clinic, report_of};
 
-/// Every file that the doctor reads.
+/// Returns every file that the doctor reads.
 fn files(clinic: &Clinic) -> Vec<PathBuf> {
     let hermetic = &clinic.world.hermetic;
     let claude = hermetic.claude_config_dir();
@@ -61,7 +61,7 @@ fn what_never_answers_is_left_behind() {
         assert!(made.success());
     }
     let mut command = clinic.command("turnbridge");
-    // Nothing is waited for longer than this; those that answer have answered by then.
+    // No check waits longer than this; the responsive ones have finished by then.
     command.env("TURNBRIDGE_DOCTOR_PATIENCE_MS", "3000").args(["doctor", "--json"]);
     let report = report_of(&mut command);
     let problems = report.problems();
@@ -94,7 +94,7 @@ fn a_state_folder_that_cannot_be_written_to_is_told() {
     let folder = clinic.world.hermetic.state_dir();
     let mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
     mode(0o500);
-    // Who may do everything may write there too.
+    // root can write there too.
     let is_almighty = fs::write(folder.join("probe"), "").is_ok();
     let problems = clinic.problems(&[]);
     mode(0o700);

@@ -1,5 +1,5 @@
-//! What programs may read of ours keeps to docs/schemas. Whatever a test asks for by
-//! `World::turnbridge` with `--json` is checked on its way; the schemas themselves are checked here.
+//! Turnbridge's outputs and files conform to docs/schemas. `World::turnbridge` checks every output
+//! of `--json`; this module checks the schemas themselves.
 
 #[cfg(all(unix, not(target_os = "macos")))]
 mod samples;
@@ -13,7 +13,7 @@ use serde_json::{Deserializer, Value};
 
 use crate::support::world::World;
 
-/// Which schema the output of a command keeps to. The longest one that fits is meant.
+/// The schema of each command's output. The longest matching command applies.
 const COMMANDS: [(&str, &str); 36] = [
     // With `--version`.
     ("", "version"),
@@ -54,7 +54,7 @@ const COMMANDS: [(&str, &str); 36] = [
     ("wsl status", "wsl"),
 ];
 
-/// What is no output of a command.
+/// Schemas that are no output of a command.
 const OTHERS: [&str; 6] =
     ["common", "config", "kawaii-line", "session-file", "turn-record", "tvine-status"];
 
@@ -71,7 +71,7 @@ static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
 });
 
 static VALIDATORS: LazyLock<BTreeMap<&str, Validator>> = LazyLock::new(|| {
-    // They name each other by their files, as they lie in one folder.
+    // They refer to each other by file name in one folder.
     let address = |name: &str| format!("file:///schemas/{name}.schema.json");
     let registry = SCHEMAS.iter().fold(Registry::new(), |registry, (name, schema)| {
         registry.add(address(name), schema.clone()).unwrap()
@@ -97,7 +97,7 @@ pub fn check(name: &str, value: &Value) {
     assert!(errors.is_empty(), "{name}.schema.json: {errors:#?}\n{value:#}");
 }
 
-/// Nothing, for a command that was not asked for JSON.
+/// Checks an output. It ignores commands without JSON.
 #[track_caller]
 pub fn check_output(arguments: &[&str], output: &str) {
     let own = arguments.iter().take_while(|argument| **argument != "--");
@@ -124,7 +124,7 @@ fn schema_of(words: &[&str]) -> Option<&'static str> {
 fn every_command_that_prints_json_has_a_schema_and_every_schema_something_to_describe() {
     let world = World::new();
     let mut known: BTreeSet<_> = COMMANDS.iter().map(|(command, _)| *command).collect();
-    // The other name of `service`, which no help tells.
+    // The other name of `service`, which no help lists.
     known.remove("launchd");
     let mut found = BTreeSet::new();
     let mut left = vec![Vec::new()];
@@ -136,7 +136,7 @@ fn every_command_that_prints_json_has_a_schema_and_every_schema_something_to_des
         }
         let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
         for line in listed.take_while(|line| !line.is_empty()) {
-            // Descriptions go on further to the right.
+            // Descriptions begin further to the right.
             let name = line.strip_prefix("  ").filter(|line| !line.starts_with(' '));
             let Some(name) = name.and_then(|line| line.split(' ').next()) else { continue };
             if name != "help" {

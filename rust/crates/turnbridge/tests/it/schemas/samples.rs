@@ -1,5 +1,5 @@
-//! One of everything that has a schema, made by the executables, and what each schema says when a
-//! field of it is gone.
+//! A sample for every schema, made by the executables, and each schema's result if a field is
+//! missing.
 // The engines of Linux; macOS looks for others.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ use crate::support::world::{SESSION, World, feed, lines_of, payload, recordings}
 const ROLLOUT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/codex/rollouts/ask.jsonl");
 
-/// A world with something of everything in it.
+/// A world with a sample of everything.
 struct Scene {
     world: World,
     samples: BTreeMap<&'static str, Vec<Value>>,
@@ -64,7 +64,7 @@ impl Scene {
         self.samples.entry(schema).or_default().push(value);
     }
 
-    /// What a command has printed, whatever its exit status says.
+    /// Adds a command's output, whatever its exit status.
     fn add_output(&mut self, arguments: &[&str], input: &[u8]) {
         let words = arguments.iter().copied().take_while(|word| !word.starts_with('-'));
         let schema = schema_of(&words.collect::<Vec<_>>()).unwrap();
@@ -162,7 +162,7 @@ impl Scene {
     }
 }
 
-/// Every value in the files of a folder of the state, some of which have several.
+/// Returns every value in the files of a state folder, some of which contain several.
 fn state_files(world: &World, folder: &str, extension: &str) -> Vec<Value> {
     let files = fs::read_dir(world.hermetic.state_dir().join(folder)).unwrap();
     let files = files.map(|entry| entry.unwrap().path());
@@ -221,7 +221,8 @@ fn a_field_that_is_missing_or_too_much_is_refused_but_for_these() {
     let samples = samples();
     let has_no_sample = |name: &&String| !samples.contains_key(name.as_str());
     let without: Vec<_> = SCHEMAS.keys().filter(has_no_sample).collect();
-    // One has definitions only; the other is written by people, and everything in it is optional.
+    // One contains only definitions; the other is for users' files, and all of its fields are
+    // optional.
     assert_eq!(without, ["common", "config"]);
     let mut optional = BTreeSet::new();
     for (name, values) in &samples {
@@ -233,7 +234,7 @@ fn a_field_that_is_missing_or_too_much_is_refused_but_for_these() {
             });
         }
     }
-    // Variables of the environment, and whatever else a line of a log may tell.
+    // Environment variables, and further fields of a log line.
     optional.retain(|field| !field.contains(" runs.env.") && !field.starts_with("logs:"));
     for field in ["ts", "level", "message"] {
         let mut line = samples["logs"][0].clone();
@@ -274,8 +275,8 @@ fn a_field_that_is_missing_or_too_much_is_refused_but_for_these() {
     ");
 }
 
-/// Calls `with` for every field of every object in it, with all but that field; and once for every
-/// object with a field more (`+`).
+/// Calls `with` for every object without each one of its fields; and once for every object with an
+/// additional field (`+`).
 fn try_without(whole: &Value, part: &Value, at: &str, with: &mut impl FnMut(String, &Value)) {
     match part {
         Value::Object(fields) => {
@@ -299,7 +300,7 @@ fn try_without(whole: &Value, part: &Value, at: &str, with: &mut impl FnMut(Stri
     }
 }
 
-/// Numbers of items say nothing here.
+/// Indexes of items are left out.
 fn named(at: &str, field: &str) -> String {
     let parts = at.split('/').skip(1).filter(|part| part.parse::<usize>().is_err());
     parts.chain([field]).collect::<Vec<_>>().join(".")

@@ -25,7 +25,7 @@ fn slv_89_97_98_99_100_launchd_is_called_like_this() {
     ");
     managed.service("restart");
     insta::assert_snapshot!(managed.launchd_orders(), @"kickstart -k gui/UID/dev.turnbridge.daemon");
-    // Another definition: launchd is still busy with the end of the old one.
+    // Another definition: launchd still ends the old one.
     fs::write(managed.plist(), "<plist/>").unwrap();
     assert_eq!(managed.status()["current"], false);
     managed.service("install");
@@ -35,7 +35,7 @@ fn slv_89_97_98_99_100_launchd_is_called_like_this() {
     bootstrap gui/UID ~/home/Library/LaunchAgents/dev.turnbridge.daemon.plist
     ");
     assert_eq!(fs::read(managed.planted("active")).unwrap(), fs::read(managed.plist()).unwrap());
-    // What the daemon has printed goes with it.
+    // The daemon's output file is removed with it.
     let output = managed.world.hermetic.home().join("Library/Logs/turnbridge/daemon.out.log");
     fs::write(&output, "panicked").unwrap();
     managed.service("uninstall");

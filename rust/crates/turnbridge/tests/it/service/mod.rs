@@ -1,5 +1,5 @@
-//! `turnbridge service` against stand-ins for `launchctl`, `systemctl`, `loginctl` and `schtasks`, which
-//! write down how they were called and remember what they were told.
+//! `turnbridge service` against stand-ins for `launchctl`, `systemctl`, `loginctl` and `schtasks`,
+//! which record their calls and keep state.
 
 mod launchd;
 mod rollback;
@@ -17,7 +17,7 @@ use crate::support::world::World;
 
 const CONFIG: &str = "# mine\n[features]\nreply_resume = true\n";
 
-/// Files in `$state` are what it remembers, and what it is told to do wrong, once.
+/// Files in `$state` are its memory, and the faults that it shall produce once.
 const SYSTEMCTL: &str = r#"
 [ -e "$state/$2.hangs" ] && exec sleep 600
 [ -e "$state/$2.fails" ] && { rm "$state/$2.fails"; echo "$2: that did  not work" >&2; exit 4; }
@@ -67,7 +67,7 @@ impl Managed {
         let root = world.hermetic.root().to_owned();
         let bin = root.join("bin");
         fs::create_dir_all(root.join("manager")).unwrap();
-        // Every Mac has them.
+        // Every Mac has these folders.
         for folder in ["Library/LaunchAgents", "Library/Logs"] {
             fs::create_dir_all(world.hermetic.home().join(folder)).unwrap();
         }
@@ -110,7 +110,7 @@ impl Managed {
         self.world.hermetic.state_dir().join("daemon.task.xml")
     }
 
-    /// Something that the stand-ins look for.
+    /// Writes a file for the stand-ins.
     fn plant(&self, name: &str, text: &str) {
         fs::write(self.planted(name), text).unwrap();
     }
@@ -128,7 +128,7 @@ impl Managed {
         self.world.command("turnbridge").args(["service", action]).output().unwrap()
     }
 
-    /// What a command says that must fail.
+    /// Returns the output of a command that must fail.
     #[track_caller]
     fn refused(&self, action: &str) -> String {
         let output = self.tried(action);
@@ -144,7 +144,7 @@ impl Managed {
         status
     }
 
-    /// How the manager was called since the last time this was asked, without mere questions.
+    /// Returns the manager's calls since the last query, without status queries.
     fn orders(&self) -> Vec<String> {
         let calls = self.calls().into_iter();
         calls
@@ -152,7 +152,7 @@ impl Managed {
             .collect()
     }
 
-    /// The same with the questions.
+    /// The same with the status queries.
     fn calls(&self) -> Vec<String> {
         let mut calls = Vec::new();
         for program in &self.programs {
@@ -169,7 +169,7 @@ impl Managed {
         fs::read_to_string(self.world.hermetic.config_dir().join("config.toml")).unwrap()
     }
 
-    /// Every file and folder of the home that a service could have left.
+    /// Returns every file and folder of the home that a service could have left.
     fn home(&self) -> Vec<String> {
         let mut found = Vec::new();
         list(&self.world.hermetic.home(), &mut found);
@@ -189,7 +189,7 @@ impl Managed {
     }
 }
 
-/// A daemon that somebody has started; it ends with the test.
+/// A daemon started by hand; a drop ends it.
 struct ByHand<'a>(&'a Managed);
 
 impl ByHand<'_> {
@@ -242,7 +242,7 @@ fn a_service_is_installed_once_and_leaves_nothing() {
         let config = format!("{CONFIG}service_enabled = true\n");
         assert_eq!(managed.config(), config, "{manager}");
 
-        // Again: nothing is written, and nobody is disturbed.
+        // A second call writes nothing, and restarts no process.
         let home = managed.home();
         managed.orders();
         managed.service("install");
@@ -368,7 +368,7 @@ fn where_there_is_no_manager_the_daemon_is_started_by_hand() {
             ");
         }
     }
-    // What was installed while there was one goes all the same.
+    // A service installed earlier is still removed.
     let unit = world.hermetic.home().join(".config/systemd/user/turnbridge.service");
     fs::create_dir_all(unit.with_file_name("default.target.wants")).unwrap();
     fs::write(&unit, "[Service]\n").unwrap();

@@ -1,11 +1,11 @@
-//! An installation that fails leaves everything as it was.
+//! A failed installation leaves everything unchanged.
 
 use std::fs;
 use std::path::PathBuf;
 
 use super::{ALL, ByHand, CONFIG, Managed};
 
-/// The last order of an installation.
+/// Returns the last order of an installation.
 fn last_order(manager: &str) -> &'static str {
     match manager {
         "systemd" => "enable",
@@ -35,7 +35,7 @@ fn a_manager_that_refuses_leaves_no_file_and_no_setting() {
         assert!(said.contains("`turnbridge daemon` starts it by hand"), "{said}");
         assert_eq!((managed.home(), managed.config()), (before, CONFIG.to_owned()), "{manager}");
         assert!(!managed.planted("active").exists() && !managed.planted("task").exists());
-        // Nothing of it is in the way the next time.
+        // The next installation succeeds.
         managed.service("install");
         assert_eq!(managed.status()["running"], true, "{manager}");
     }
@@ -98,7 +98,7 @@ fn a_manager_that_does_not_answer_is_not_waited_for() {
     hint: `turnbridge daemon status` says whether a daemon runs
     ");
     fs::remove_file(managed.planted("show.hangs")).unwrap();
-    // Long enough for those that do answer, on a busy machine.
+    // The timeout is long enough for the responsive ones on a busy machine.
     managed.world = managed.world.with("TURNBRIDGE_SERVICE_PATIENCE_MS", "5000");
     managed.plant("enable.hangs", "");
     let said = managed.refused("install");
@@ -118,7 +118,7 @@ fn a_service_that_cannot_be_stopped_is_not_forgotten() {
     ");
     assert_eq!(managed.home(), home);
     assert_eq!(managed.config(), format!("{CONFIG}service_enabled = true\n"));
-    // One that is gone already, whatever the manager says about it, is.
+    // A service that is already gone counts as removed, whatever the manager reports.
     for name in ["enabled", "active"] {
         fs::remove_file(managed.planted(name)).unwrap();
     }

@@ -26,7 +26,7 @@ fn systemd_is_called_like_this() {
     ");
     insta::assert_snapshot!(managed.service("restart"), @"the daemon was started anew");
     insta::assert_snapshot!(managed.orders().join("\n"), @"--user restart turnbridge.service");
-    // Another definition: the one that runs is started anew.
+    // Another definition restarts the running one.
     fs::write(managed.unit(), "[Service]\n").unwrap();
     insta::assert_snapshot!(managed.service("status"), @"
     installed, but outdated (systemd, `~/home/.config/systemd/user/turnbridge.service`)
@@ -74,7 +74,7 @@ fn a_unit_that_was_disabled_by_hand_is_installed_again() {
 #[test]
 fn a_daemon_that_does_not_come_up_is_told() {
     let mut managed = Managed::new("systemd");
-    // No longer than it takes those that answer, on a busy machine.
+    // The timeout is just long enough for the responsive ones on a busy machine.
     managed.world = managed.world.with("TURNBRIDGE_SERVICE_PATIENCE_MS", "3000");
     managed.plant(
         "odd",
@@ -118,14 +118,14 @@ fn a_service_is_outdated_when_its_path_finds_the_agents_no_more() {
     let path = unit.lines().find(|line| line.starts_with("Environment=PATH=")).unwrap();
     assert!(path.starts_with(&format!("Environment=PATH={}:", agents.display())), "SLV-96: {path}");
 
-    // Another terminal says nothing about the service.
+    // Another terminal's environment does not affect the service.
     managed.world = managed.world.with("LANG", "ja_JP.UTF-8");
     assert_eq!(managed.status()["current"], true);
     managed.world = managed.world.with("CODEX_HOME", "/somewhere/else");
     assert_eq!(managed.status()["current"], false);
     managed.service("install");
     assert_eq!(managed.status()["current"], true);
-    // Claude Code moves away, to where only the terminal finds it.
+    // Claude Code moves to a folder that only the terminal finds.
     let moved = managed.world.hermetic.root().join("moved");
     fs::rename(&agents, &moved).unwrap();
     assert_eq!(managed.status()["current"], true, "there is none to be found");
@@ -144,7 +144,7 @@ fn a_unit_with_the_oddest_paths_is_one_to_systemd() {
         let mut managed = Managed::new("systemd");
         let folder = managed.world.hermetic.root().join(name);
         fs::create_dir_all(&folder).unwrap();
-        // A link on the PATH is the name under which we are registered.
+        // The registration uses the name of a link on the PATH.
         let program = folder.join("turnbridge");
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_turnbridge"), program).unwrap();
         let bin = managed.world.hermetic.root().join("bin");

@@ -1,5 +1,5 @@
-//! `turnbridge setup` without a terminal: flags and defaults decide, it never waits for anybody, and
-//! what goes wrong leaves nothing half written. What it is like at a terminal is in `setup/terminal`.
+//! `turnbridge setup` without a terminal: flags and defaults decide, it never waits for input, and
+//! errors leave no half-written file. `setup/terminal` tests it at a terminal.
 
 mod terminal;
 
@@ -16,7 +16,7 @@ use crate::support::world::{World, feed};
 const TOKENS: &str = "xoxb-loopback-bot\nxapp-loopback-app\n";
 const BOTH: [&str; 2] = ["--bot-token-stdin", "--app-token-stdin"];
 
-/// A home with a Slack to set up, and agents that do what the real ones do at their ends.
+/// A home with a Slack to set up, and agents that act like the real ones at their ends.
 struct Site {
     slack: SlackApi,
     world: World,
@@ -50,7 +50,7 @@ impl Site {
         feed(command, stdin.as_bytes())
     }
 
-    /// What it says when it must succeed.
+    /// Returns the output of a set-up that must succeed.
     #[track_caller]
     fn done(&self, arguments: &[&str], stdin: &str) -> String {
         let output = self.setup(arguments, stdin);
@@ -58,7 +58,7 @@ impl Site {
         self.world.without_paths(&String::from_utf8(output.stdout).unwrap())
     }
 
-    /// What it complains about; nothing of ours or of the agents' has been written.
+    /// Returns the error; asserts that no file of Turnbridge or the agents was written.
     #[track_caller]
     fn refused(&self, arguments: &[&str], stdin: &str) -> String {
         let output = self.setup(arguments, stdin);
@@ -82,7 +82,7 @@ impl Drop for Site {
     }
 }
 
-/// Does at both ends of a turn what Claude Code does: it calls the hooks.
+/// Returns a stand-in that calls the hooks at both ends of a turn, like Claude Code.
 fn claude() -> String {
     let hook = |program: &str, event: &str, more: &str| {
         format!(
@@ -164,7 +164,7 @@ fn slv_6_slv_10_unattended_it_ends_after_the_notice_has_arrived() {
     assert_eq!(site.daemon()["daemon"]["slack"]["state"], "connected", "SLV-11");
 }
 
-/// The diff of `settings.json` is tested where it is made.
+/// Another test checks the diff of `settings.json`.
 #[test]
 fn slv_9_an_agent_with_a_settings_file_is_connected_unasked_and_one_without_is_not() {
     for is_there in [true, false] {
@@ -345,7 +345,7 @@ fn a_failed_test_run_says_what_to_do() {
     error: the test run of Claude Code failed: exit status: 1: 2.1.197 / Not logged in
     hint: try Claude Code by itself in that folder: `~/home/.local/state/turnbridge/setup-test/claude`
     ");
-    // All before it is done, and stays.
+    // The steps before it are done, and stay.
     assert!(site.config().exists());
 }
 
@@ -406,7 +406,7 @@ fn it_does_not_say_that_all_is_set_up_while_claude_does_not_call_us() {
     Set up, but Claude Code does not call Turnbridge yet: nothing is seen of its turns.
     Install the plugin, or run `turnbridge hooks apply`. `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.
     ");
-    // Without a settings file the hooks are not registered unless somebody says so.
+    // Without a settings file the hooks are registered only on request.
     assert!(end(&[]).starts_with("Set up, but Claude Code does not call"));
     assert!(end(&["--claude", "plugin"]).starts_with("Set up, but Claude Code does not call"));
     insta::assert_snapshot!(end(&["--claude", "none", "--language", "ja"]), @"
@@ -414,7 +414,7 @@ fn it_does_not_say_that_all_is_set_up_while_claude_does_not_call_us() {
     プラグインをインストールするか、`turnbridge hooks apply` を実行してください。確認は `turnbridge doctor`、解除は `turnbridge uninstall`。
     ");
     assert!(end(&["--claude", "settings", "--language", "en"]).starts_with("All is set up."));
-    // What is there counts, not what was asked for this time.
+    // The existing registration counts, not this run's options.
     assert!(end(&["--claude", "none"]).starts_with("All is set up."));
     let settings = site.world.hermetic.claude_config_dir().join("settings.json");
     let text = fs::read_to_string(&settings).unwrap();
@@ -457,7 +457,7 @@ fn a_slack_that_is_to_be_left_alone_stays_as_it_is() {
     assert_eq!(fs::read_to_string(site.config()).unwrap(), before);
 }
 
-/// Runs what the unit says as systemd would, in the environment that the unit names and nothing else.
+/// Runs the unit's command like systemd, in the environment that the unit names and no other.
 const SYSTEMCTL: &str = r#"
 unit="$XDG_CONFIG_HOME/systemd/user/turnbridge.service"
 case "$2" in

@@ -1,4 +1,4 @@
-//! The wizard at a terminal: what it asks, what it shows, and what Ctrl-C leaves behind.
+//! The wizard at a terminal: its questions, its output, and the state after Ctrl-C.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::support::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// `None`: there is no tmux here.
+/// Returns `None` without tmux.
 fn terminal(site: &Site, arguments: &[&str]) -> Option<Tmux> {
     if std::process::Command::new("tmux").arg("-V").output().is_err() {
         skipped("no tmux");
@@ -28,7 +28,7 @@ fn answer(tmux: &Tmux, question: &str, text: &str) {
     tmux.send_key("Enter");
 }
 
-/// Waits until this has been said, on however many lines.
+/// Waits until this text was printed, on any number of lines.
 #[track_caller]
 fn see(tmux: &Tmux, text: &str) {
     let deadline = Instant::now() + PATIENCE;
@@ -38,7 +38,7 @@ fn see(tmux: &Tmux, text: &str) {
     }
 }
 
-/// All that was said, without what a narrow terminal has broken.
+/// Returns all output, without the line breaks of a narrow terminal.
 fn all(tmux: &Tmux) -> String {
     tmux.run(&["capture-pane", "-p", "-J", "-S", "-"])
 }
@@ -58,11 +58,11 @@ fn slv_6_x35_bare_turnbridge_sets_up_and_a_reply_runs() {
     let words = screen.lines().find_map(|line| line.trim().strip_prefix("turnbridge ")).unwrap();
     let words = format!("turnbridge {words}");
     site.slack.wait_for_sockets(1, PATIENCE);
-    // Somebody else, and something else, first.
+    // First a message of another user, and another text.
     site.slack.say_as("U0STRANGER", None, "turnbridge 1");
     site.slack.say(None, &words);
     see(&tmux, "It has come from U0OWNER.");
-    // In Slack the mention is shown as the member's name.
+    // Slack shows the mention as the member's name.
     let told =
         site.slack.threads().into_iter().find(|thread| thread.parent.text.contains("U0OWNER"));
     assert!(told.unwrap().parent.text.starts_with("<@U0OWNER> is about to be set up"));
@@ -88,7 +88,7 @@ fn slv_6_x35_bare_turnbridge_sets_up_and_a_reply_runs() {
     assert_eq!(site.slack.violations(), Vec::<String>::new());
 }
 
-/// Anybody in the workspace can write to the app.
+/// Any member of the workspace can write to the app.
 #[test]
 fn who_guesses_the_code_gets_few_attempts_and_the_user_has_the_last_word() {
     let site = Site::new();
@@ -167,7 +167,7 @@ fn x36_without_slack_a_reply_on_the_board_runs() {
     assert!(site.slack.calls().is_empty(), "{:?}", site.slack.calls());
 }
 
-/// Where this machine has a service manager, it is offered.
+/// Returns the service question if this machine has a service manager.
 fn service_question(tmux: &Tmux) -> Option<String> {
     let offer = "whenever you log in";
     wait_until(PATIENCE, "the daemon's step", || {

@@ -8,7 +8,7 @@ const START: u64 = 1_800_000_000_000_000;
 const MINUTE: u64 = 60 * 1_000_000;
 const WEEK: u64 = 7 * 24 * 60 * MINUTE;
 
-/// A bridge with one turn of `START` in its outbox, and nobody who delivers it.
+/// Creates a bridge with one turn of `START` in its outbox, without a deliverer.
 fn with_waiting_turn() -> Bridge {
     let Bridge { slack, world } = Bridge::new();
     let bridge = Bridge { slack, world: world.with("TURNBRIDGE_NOW", &START.to_string()) };
@@ -31,7 +31,7 @@ fn deliver_at(bridge: &Bridge, now: u64) {
 #[test]
 fn a_notice_that_is_a_week_old_when_the_machine_comes_back_is_not_given_up_after_one_try() {
     let bridge = with_waiting_turn();
-    // The network needs a moment longer than we do.
+    // The network comes up a moment later than Turnbridge.
     bridge.slack.fail("conversations.open", vec![Fault::Status(When::Before, 500); 3]);
     deliver_at(&bridge, START + WEEK);
     let waiting = bridge.waiting();

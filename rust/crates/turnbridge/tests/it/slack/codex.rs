@@ -1,4 +1,4 @@
-//! `turnbridge notify --tool codex`: what Codex reports becomes a notice, once, or nothing.
+//! `turnbridge notify --tool codex`: Codex's report becomes one notice, or none.
 
 use std::fs;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ fn rollout(kind: &str, prompts: &[(&str, &str)]) -> String {
 }
 
 impl Bridge {
-    /// A thread's file, by the name that Codex gives it or by another.
+    /// Writes a thread's file, by the name that Codex gives it or by another.
     fn keep_rollout(&self, name: &str, text: &str) -> PathBuf {
         let folder = self.world.hermetic.codex_home().join("sessions/2026/11/15");
         fs::create_dir_all(&folder).unwrap();
@@ -60,7 +60,7 @@ impl Bridge {
         command
     }
 
-    /// As Codex calls it: the report last, nothing to read.
+    /// Calls it like Codex: the report last, no input.
     #[track_caller]
     fn codex_reports(&self, report: &str) {
         let output = self.notify().arg(report).stdin(Stdio::null()).output().unwrap();
@@ -213,7 +213,7 @@ fn slv_59_x28_what_can_be_mended_is_told_once_per_cause_and_day() {
     assert!(thread.parent.text.starts_with(&expected), "{}", thread.parent.text);
     assert!(bridge.routes().is_empty(), "it leads nowhere");
     assert_eq!(bridge.errors().len(), 3);
-    // An id that is none is no matter for the user.
+    // An invalid id is not reported to the user.
     bridge.codex_reports(r#"{"type":"agent-turn-complete","thread-id":"../../x"}"#);
     bridge.wait_until_empty();
     assert_eq!(bridge.slack.threads().len(), 1);
@@ -243,7 +243,7 @@ fn x1_the_notify_program_that_was_there_before_gets_the_same_json() {
     assert_eq!(got, format!("--its own|{report}"));
     bridge.only_thread(1);
 
-    // Ourselves behind ourselves ends.
+    // A chain of Turnbridge behind itself ends.
     keep(&[
         bridge.world.command("turnbridge").get_program().to_str().unwrap(),
         "notify",
@@ -252,7 +252,7 @@ fn x1_the_notify_program_that_was_there_before_gets_the_same_json() {
     ]);
     bridge.codex_reports(&report);
     assert!(bridge.errors().is_empty(), "{:?}", bridge.errors());
-    // One that is gone is said; the notice comes all the same.
+    // A missing program is reported; the notice arrives all the same.
     keep(&["/nowhere/at-all"]);
     bridge.codex_reports(&report);
     let problem = bridge.slack.wait_for_thread("the problem", PATIENCE, |thread| {

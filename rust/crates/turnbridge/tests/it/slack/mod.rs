@@ -1,4 +1,4 @@
-//! A finished turn becomes a thread in Slack: once, whole, whatever happens on the way.
+//! A finished turn becomes a thread in Slack: once and complete, despite all faults.
 
 mod clocks;
 mod codex;
@@ -17,7 +17,7 @@ use crate::support::world::{SESSION, World, assert_silent_success, feed, payload
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A world whose turns are told to a loopback Slack.
+/// A world whose notices go to a loopback Slack.
 struct Bridge {
     slack: SlackApi,
     world: World,
@@ -48,7 +48,7 @@ impl Bridge {
         self.world.status(&payload("Stop", stop));
     }
 
-    /// The only thread, when it has so many replies and nothing waits any more.
+    /// Returns the only thread when it has this many replies and the outbox is empty.
     #[track_caller]
     fn only_thread(&self, replies: usize) -> SlackThread {
         let what = format!("a thread with {replies} replies");
@@ -121,8 +121,8 @@ fn slv_3_slv_22_a_finished_turn_is_a_new_thread_with_its_route() {
     assert_eq!(bridge.slack.calls_of("conversations.open").len(), 1);
 }
 
-/// Claude Code begins a turn by itself when a background task has ended, with a note of its own instead
-/// of a prompt.
+/// Claude Code begins a turn by itself when a background task has ended, with a note of its own
+/// instead of a prompt.
 #[test]
 fn the_turn_after_a_background_task_has_the_task_s_summary_as_its_thread() {
     let bridge = Bridge::new();
@@ -177,7 +177,7 @@ fn slv_30_slv_72_x49_what_cannot_be_found_is_said_in_the_fixed_words_and_of_whic
     assert_eq!(thread.parent.text, "（ユーザーメッセージ抽出失敗）");
     let text = &thread.replies[0].text;
     assert!(text.starts_with("本文抽出エラー\n"), "{text}");
-    // X49: which turn it was.
+    // X49: the text identifies the turn.
     for known in ["エージェント：`claude`", "プロジェクト：`", SESSION, "終了時刻：`20"]
     {
         assert!(text.contains(known), "{known}: {text}");
@@ -267,7 +267,7 @@ fn one_event_reported_by_three_roads_is_one_notice() {
 #[test]
 fn slv_65_a_hook_made_by_hand_is_enough() {
     let bridge = Bridge::new();
-    // Nobody has registered the gate, so it holds nobody.
+    // The gate is not registered, so it holds no turn.
     bridge.world.configure(&CONFIG.replace("enabled = false", "enabled = true"));
     let notify = |payload: &Value| {
         let input = payload.to_string();
@@ -277,7 +277,7 @@ fn slv_65_a_hook_made_by_hand_is_enough() {
     notify(&payload("Stop", stop));
     let thread = bridge.only_thread(1);
     assert_eq!(thread.replies[0].text, "Done.");
-    // SLV-66, SLV-68: nothing but Stop, and not when another hook has continued the turn.
+    // SLV-66, SLV-68: only Stop counts, and not when another hook has continued the turn.
     notify(&payload("SessionEnd", json!({"reason": "other"})));
     let continued =
         json!({"last_assistant_message": "More.", "prompt_id": "x", "stop_hook_active": true});
@@ -374,7 +374,7 @@ fn slv_77_what_only_the_user_can_mend_is_told_once_and_kept() {
     assert_eq!(log.len(), 1, "{log:?}");
     assert_eq!(log[0]["level"], "error");
     assert!(log[0]["hint"].is_string(), "{log:?}");
-    // Another turn does not try it again; the user does.
+    // Another turn does not retry it; the user does.
     bridge.slack.change(|setup| setup.bot_token = "xoxb-loopback-bot".to_owned());
     bridge.world.turnbridge(&["outbox", "retry"]);
     bridge.only_thread(1);
@@ -432,7 +432,7 @@ fn a_config_that_cannot_be_read_loses_no_notice() {
     bridge.slack.down();
     let path = bridge.world.hermetic.config_dir().join("config.toml");
     fs::remove_file(&path).unwrap();
-    // Not a file at all; a missing permission would not stop root.
+    // A folder in place of the file; a missing permission would not stop root.
     fs::create_dir(&path).unwrap();
     bridge.turn("go", "Done.");
     testkit::wait_until(PATIENCE, "an error in the log", || {
@@ -535,8 +535,8 @@ fn two_thousand_routes_of_ten_processes_are_all_whole() {
     threads.dedup();
     assert_eq!((routes.len(), threads.len()), (2_000, 2_000));
     let file = world.hermetic.state_dir().join("routes.jsonl");
-    // Whoever finds a line half written for long puts a line end before its own: an empty line, if the
-    // other one was only slow.
+    // A writer that finds an old half-written line puts a line break before its own: this makes an
+    // empty line if the other writer was only slow.
     let text = fs::read_to_string(file).unwrap();
     assert_eq!(text.lines().filter(|line| !line.is_empty()).count(), 2_000);
     let kept = world.turnbridge(&["routes", "prune", "--days", "1"]);

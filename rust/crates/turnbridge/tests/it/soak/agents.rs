@@ -1,11 +1,11 @@
-//! The stand-in agent: a program `claude` that does what the real one does as far as Turnbridge can
-//! see. It calls the real hooks with payloads made from recorded ones, writes a transcript, works
-//! for a while, answers, and ends as its prompt says. What it did stands in its own log.
+//! The stand-in agent: a program `claude` that acts like the real one as far as Turnbridge can see.
+//! It calls the real hooks with payloads made from recorded ones, writes a transcript, works for a
+//! while, answers, and ends as its prompt says. It records its actions in its own log.
 //!
 //! A prompt is `<name>, <words>`: `work=300` (milliseconds), `exit=3` (fails without a hook),
-//! `api-error` (fails with StopFailure), `no-hooks`, `long` (an answer of many parts) and
-//! `kill-hook=Stop/0.0031`, which kills that hook after so many seconds, and `freeze-hook=…`, which
-//! suspends it then, for longer than others wait for what it holds.
+//! `api-error` (fails with StopFailure), `no-hooks`, `long` (an answer of many parts),
+//! `kill-hook=Stop/0.0031`, which kills that hook after this many seconds, and `freeze-hook=…`,
+//! which suspends it then, for longer than other processes wait for its locks.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::machine::Machine;
 use crate::support::world::recordings;
 
-/// Paragraphs of a long answer: some ten messages in Slack.
+/// The number of paragraphs of a long answer: some ten messages in Slack.
 pub const PARAGRAPHS: usize = 120;
 
 /// One line of an agent's log.
@@ -38,11 +38,11 @@ pub enum What {
     Ended,
     /// The turn failed; the StopFailure hook is called next.
     Failed,
-    /// The last thing that the agent did.
+    /// The last action of the agent.
     Exit(i32),
 }
 
-/// Returns what agents have written so far. A last line that is not whole is left out.
+/// Returns the entries of agents so far, without an incomplete last line.
 pub fn read_log(path: &Path) -> Vec<Noted> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
@@ -143,7 +143,7 @@ fn record(kind: &str, more: &[(&str, &str)]) -> String {
 }
 
 /// Returns JSON as the inside of a double-quoted string of the shell, with the shell's variables in
-/// place of what differs between calls.
+/// the places that differ between calls.
 fn for_shell(json: &[u8], variables: &[(&str, &str)]) -> String {
     let mut value: Value = serde_json::from_slice(json).unwrap();
     for (place, variable) in variables {

@@ -1,5 +1,5 @@
-//! Drives a soak: the person works, replies and says `stop`; others say things too; processes are
-//! killed and everything else goes wrong, until enough was killed. Then all comes to rest.
+//! Drives a soak: the owner works, replies and sends `stop`; other users write too; processes are
+//! killed and other faults happen, until there were enough kills. Then everything comes to rest.
 
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,17 +17,17 @@ use super::person::{Said, Turn};
 use super::random::Random;
 use super::victims::{self, Found, Kill, Kind};
 
-/// How much is to happen.
+/// The extent of a soak.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub seed: u64,
     pub machines: usize,
     pub kills: usize,
-    /// After that the soak ends, however few were killed.
+    /// The timeout of the soak, whatever the number of kills.
     pub longest: Duration,
-    /// How long everything may take to come to rest.
+    /// The timeout for everything to come to rest.
     pub rest: Duration,
-    /// What is not to go wrong.
+    /// Faults that are left out.
     pub without: Vec<Trouble>,
 }
 
@@ -41,21 +41,21 @@ pub struct Soak {
     pub turns: Vec<Turn>,
     pub kills: Arc<Mutex<Vec<Kill>>>,
     pub faults: Faults,
-    /// What was done, in order, with the real time in microseconds.
+    /// The actions in order, with the real time in microseconds.
     pub journal: Vec<(u64, String)>,
-    /// Processes that were there when all daemons had stopped.
+    /// Processes that still existed after the stop of all daemons.
     pub left: Vec<Found>,
     pub intruders: usize,
     pub random: Random,
     pub at_keyboard: Vec<Child>,
 }
 
-/// Sessions of one machine.
+/// The number of sessions of one machine.
 pub const SESSIONS: usize = 3;
-/// More would only wait for each other.
+/// The limit of parallel turns: more would only wait for each other.
 const MOST_TURNS_AT_ONCE: usize = 3;
 const MOST_OPEN_REPLIES: usize = 20;
-/// A night comes after so many kills, and one at the end.
+/// The number of kills between two nights. There is also a night at the end.
 const KILLS_OF_A_DAY: usize = 60;
 
 impl Soak {
@@ -84,7 +84,7 @@ impl Soak {
         }
     }
 
-    /// The whole of it.
+    /// Runs the whole soak.
     pub fn run(&mut self) {
         self.machines.iter().for_each(|machine| machine.look_after_daemon(true));
         self.machines.iter().for_each(Machine::wait_until_it_listens);
@@ -171,7 +171,7 @@ impl Soak {
         self.note(what);
     }
 
-    /// No more faults; all daemons run until nothing is left to do, or the time is up.
+    /// Stops the faults, and runs all daemons until no work is left, or the timeout.
     fn come_to_rest(&mut self) {
         self.faults.rest(&self.slack, &self.machines);
         self.note("everything comes to rest".to_owned());
@@ -186,10 +186,10 @@ impl Soak {
                 }
                 thread::sleep(Duration::from_millis(50));
             }
-            // A daemon that starts takes up the turns that killed hooks have left.
+            // A starting daemon recovers the turns that killed hooks have left.
             let has_left = |machine: &&Machine| machine.has_left_turns();
             self.machines.iter().filter(has_left).for_each(Machine::stop_daemon);
-            // What waits for its next attempt waits no longer.
+            // Advances the clock, so that every retry is due.
             ahead += 1_900;
             for machine in self.machines.iter() {
                 machine.set_clock(ahead);
@@ -203,7 +203,7 @@ impl Soak {
         let is_empty = |machine: &Machine, folder| {
             !machine.files(folder).iter().any(|name| name.ends_with(".json"))
         };
-        // In the order in which a message goes through them.
+        // The order is that of a message's path.
         self.at_keyboard.is_empty()
             && self.machines.iter().all(|machine| is_empty(machine, "heard"))
             && self.machines.iter().all(|machine| is_empty(machine, "inbox"))
@@ -214,7 +214,7 @@ impl Soak {
     }
 }
 
-/// Says that it is over, also when the driver panics.
+/// Sets the flag at the end, also when the driver panics.
 struct AtEnd<'a>(&'a AtomicBool);
 
 impl Drop for AtEnd<'_> {
@@ -223,7 +223,7 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-/// Makes sure that no agent of the soak outlives it.
+/// Ends all agents of the soak.
 impl Drop for Soak {
     fn drop(&mut self) {
         for child in &mut self.at_keyboard {

@@ -1,6 +1,5 @@
-//! What goes wrong beside kills: Slack's own faults, clocks that are set, disks that are full,
-//! processes that are suspended. Each is undone after a while, and all of it when everything is to
-//! come to rest.
+//! The faults beside kills: Slack's own faults, clocks that jump, full disks, suspended processes.
+//! Each is undone after a while, and all of them before everything comes to rest.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,11 +13,11 @@ use super::victims::{self, Suspended};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Calls of the Web API fail by chance.
+    /// Calls of the Web API fail at random.
     Weather,
     /// Sockets end or are replaced, events come twice.
     Sockets,
-    /// Nobody listens at Slack's address.
+    /// Slack's address refuses connections.
     Down,
     Clock,
     Disk,
@@ -37,7 +36,7 @@ impl Trouble {
 }
 
 pub struct Faults {
-    /// How often each has happened.
+    /// The number of times that each has happened.
     pub counts: BTreeMap<String, usize>,
     undo: Vec<(Instant, Undo)>,
     suspended: Vec<Suspended>,
@@ -55,7 +54,7 @@ impl Faults {
         Faults { counts: BTreeMap::new(), undo: Vec::new(), suspended: Vec::new() }
     }
 
-    /// Makes one kind of trouble. Returns what it was, for the journal.
+    /// Makes one fault of this kind. Returns its description for the journal.
     pub fn strike(
         &mut self,
         trouble: Trouble,
@@ -108,7 +107,7 @@ impl Faults {
         self.undo.push((Instant::now() + time, undo));
     }
 
-    /// Undoes what is over.
+    /// Undoes the faults that are over.
     pub fn tick(&mut self, slack: &SlackApi, machines: &[Machine]) {
         let now = Instant::now();
         self.suspended.retain(|suspended| suspended.until > now);

@@ -1,6 +1,6 @@
-//! The ledger: compares what was done, what the agents say that they ran, and what stands in Slack.
-//! Every turn is told once; every reply ran once or its thread says why not; no thread was told a
-//! falsehood; nothing is left over.
+//! The ledger: compares the actions, the agents' own logs, and the content of Slack. Every turn has
+//! one notice; every reply ran once or its thread contains the reason; no thread contains a false
+//! message; nothing is left over.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use super::person::Said;
 use super::replies;
 use super::turns;
 
-/// Something that must not be.
+/// A violation of these rules.
 pub struct Violation {
-    /// The turn or reply that it is about; its story is told.
+    /// The turn or reply concerned, whose story is printed.
     pub about: String,
     pub what: String,
 }
@@ -22,15 +22,15 @@ pub struct Violation {
 pub struct Ledger<'a> {
     pub soak: &'a Soak,
     pub threads: Vec<SlackThread>,
-    /// What the agents did, by machine and in order.
+    /// The agents' entries, by machine and in order.
     pub noted: Vec<Vec<Noted>>,
     pub violations: Vec<Violation>,
-    /// What became of things, for the table.
+    /// The counts of outcomes, for the table.
     pub outcomes: BTreeMap<String, usize>,
 }
 
 impl<'a> Ledger<'a> {
-    /// Goes through everything. To be called when all is at rest.
+    /// Checks everything. The caller must wait until all is at rest.
     pub fn of(soak: &'a Soak) -> Ledger<'a> {
         let noted = soak.machines.iter().map(|machine| machine.noted()).collect();
         let threads = soak.slack.threads();
@@ -58,7 +58,7 @@ impl<'a> Ledger<'a> {
         *self.outcomes.entry(outcome.to_owned()).or_default() += 1;
     }
 
-    /// What the agents of all machines did with this turn or reply: machine, and what.
+    /// Returns the entries of all machines' agents about this turn or reply, with the machine.
     pub fn noted_of(&self, name: &str) -> Vec<(usize, Noted)> {
         let machines = self.noted.iter().enumerate();
         let of_machine = |(machine, noted): (usize, &Vec<Noted>)| {
@@ -68,8 +68,8 @@ impl<'a> Ledger<'a> {
         machines.flat_map(of_machine).collect()
     }
 
-    /// Every message of ours is a part of a turn's notice, or a word about a reply of its thread;
-    /// and none is there twice.
+    /// Checks that every message of the app is a part of a turn's notice, or a message about a
+    /// reply of its thread; and that none is there twice.
     fn check_messages(&mut self) {
         let mut seen = BTreeMap::new();
         let mut wrong = Vec::new();
@@ -106,7 +106,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Whom a message is about, as far as can be told.
+    /// Returns the turn or reply of a message, as far as it can be determined.
     fn subject(&self, message: &SlackMessage) -> String {
         let word = Word::read(message);
         let of_word = word.and_then(|word| {
@@ -138,7 +138,8 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// The words about a reply that stand in its thread, in order. One of many parts is one word.
+    /// Returns the messages about a reply in its thread, in order. A message of many parts counts
+    /// once.
     pub fn words_of(&self, said: &Said) -> Vec<Word> {
         let id = said.id(&self.soak.channel);
         let mut words: Vec<Word> = Vec::new();
@@ -154,19 +155,19 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// The id of the notice that a message belongs to.
+/// Returns the id of the notice that a message belongs to.
 fn notice_of(id: &str) -> &str {
     id.rsplit_once('/').map_or(id, |(notice, _)| notice)
 }
 
-/// Something that a thread was told about a reply.
+/// A message in a thread about a reply.
 #[derive(Clone, Debug)]
 pub struct Word {
     pub reply: String,
     /// `receipt`, `failed`, …
     pub told: String,
     pub text: String,
-    /// Microseconds since 1970: by Slack's clock as it is read, by the real one in `words_of`.
+    /// Microseconds since 1970: by Slack's clock after the read, by the real one in `words_of`.
     pub at: u64,
 }
 
@@ -181,11 +182,11 @@ impl Word {
     }
 }
 
-/// What an agent did with one prompt.
+/// The actions of an agent for one prompt.
 pub struct Run {
     pub machine: usize,
     pub began_at: u64,
-    /// The last moment that is known of it.
+    /// The time of its last known action.
     pub last_at: u64,
     noted: Vec<Noted>,
 }
@@ -202,7 +203,7 @@ impl Run {
         self.noted.iter().any(|noted| noted.what == *what)
     }
 
-    /// The exit code of a hook; `None` if it never returned.
+    /// Returns the exit code of a hook, or `None` if it never returned.
     pub fn hook(&self, event: &str) -> Option<i32> {
         self.noted.iter().find_map(|noted| match &noted.what {
             What::Hook(own, code) if own == event => Some(*code),
@@ -210,7 +211,7 @@ impl Run {
         })
     }
 
-    /// From when to when the hook ran that tells of the turn's end.
+    /// Returns the start and end of the hook at the turn's end.
     pub fn end_hook(&self) -> Option<(u64, u64)> {
         let is_end = |noted: &&Noted| matches!(noted.what, What::Ended | What::Failed);
         let from = self.noted.iter().find(is_end)?.at;

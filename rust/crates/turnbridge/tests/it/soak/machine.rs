@@ -1,4 +1,4 @@
-//! One computer of the person's: a hermetic home with its own clock and disk, its daemon, its
+//! One computer of the owner's: a hermetic home with its own clock and disk, its daemon, its
 //! sessions, and the stand-in agent.
 
 use std::fs::{self, File};
@@ -14,29 +14,29 @@ use turnbridge_store::state::pending_turns;
 use super::agents::{self, Noted};
 use crate::support::world::World;
 
-/// How many times faster time passes: what the delivery waits for, and the clock.
+/// The speed-up of time: of the delivery's pauses, and of the clock.
 const HASTE: u32 = 20;
 
-/// A machine's disk: more than a soak writes.
+/// The size of a machine's disk: more than a soak writes.
 const DISK: &str = "size=48m,mode=0700";
 
 pub struct Machine {
     pub world: World,
     pub sessions: Vec<String>,
     begun: Instant,
-    /// Seconds that the clock was set ahead.
+    /// The number of seconds that the clock was set ahead.
     jump: Mutex<i64>,
     daemon: Mutex<Daemon>,
-    /// The state folder, while it is a disk of its own.
+    /// The state folder, if it is a separate disk.
     disk: Option<PathBuf>,
-    /// When the disk was full, in microseconds since 1970: from, to.
+    /// The periods with a full disk, in microseconds since 1970: from, to.
     pub full: Mutex<Vec<(u64, u64)>>,
 }
 
 #[derive(Default)]
 struct Daemon {
     process: Option<Child>,
-    /// When it is started again after it has ended. `None`: at once.
+    /// The time of its restart after an end. `None`: immediately.
     back_at: Option<Instant>,
 }
 
@@ -78,18 +78,18 @@ impl Machine {
         self.world.hermetic.state_dir().join(place)
     }
 
-    /// What its agents did so far.
+    /// Returns the entries of its agents so far.
     pub fn noted(&self) -> Vec<Noted> {
         agents::read_log(&self.agent_log())
     }
 
-    /// Sets this machine's clock so many seconds ahead of where it would be.
+    /// Sets this machine's clock this many seconds ahead of its normal time.
     pub fn set_clock(&self, seconds: i64) {
         *self.jump.lock().unwrap() = seconds;
         self.tick();
     }
 
-    /// Lets the clock go on, and has the daemon look whether something is due.
+    /// Advances the clock, and makes the daemon check what is due.
     pub fn tick(&self) {
         let passed = i64::try_from(self.begun.elapsed().as_secs() * u64::from(HASTE)).unwrap();
         let ahead = *self.jump.lock().unwrap() + passed;
@@ -101,7 +101,7 @@ impl Machine {
         let _ = fs::remove_file(&touched);
     }
 
-    /// A command with the stand-in agent first in its PATH.
+    /// Returns a command with the stand-in agent first in its PATH.
     fn command(&self, program: &str) -> Command {
         let mut command = self.world.command(program);
         let bin = self.world.hermetic.root().join("bin");
@@ -110,7 +110,7 @@ impl Machine {
         command
     }
 
-    /// The person has the agent do a turn at the keyboard.
+    /// Starts the agent for a turn at the keyboard.
     pub fn begin_turn(&self, session: &str, prompt: &str) -> Child {
         let program = self.world.hermetic.root().join("bin/claude");
         let mut command = self.world.hermetic.command(program);
@@ -124,7 +124,7 @@ impl Machine {
         self.daemon.lock().unwrap()
     }
 
-    /// Starts the daemon if it is down and is to be up.
+    /// Starts the daemon if it is down and should run.
     pub fn look_after_daemon(&self, is_wanted_now: bool) {
         let mut daemon = self.daemon();
         let is_running =
@@ -137,7 +137,7 @@ impl Machine {
         }
     }
 
-    /// Waits for the moment since which replies are heard: what was said before is no prompt.
+    /// Waits until the daemon's mark for listening exists: an earlier message is no prompt.
     pub fn wait_until_it_listens(&self) {
         testkit::wait_until(Duration::from_secs(60), "a daemon that listens", || {
             let marks = fs::read_to_string(self.state("slack-threads.jsonl")).ok()?;
@@ -145,12 +145,12 @@ impl Machine {
         });
     }
 
-    /// The next time that the daemon ends it stays down until then.
+    /// Keeps the daemon down until this time after its next end.
     pub fn keep_down_until(&self, at: Instant) {
         self.daemon().back_at = Some(at);
     }
 
-    /// Asks the daemon to stop, as `turnbridge daemon stop` does.
+    /// Stops the daemon like `turnbridge daemon stop`.
     pub fn stop_daemon(&self) {
         let _ = self.command("turnbridge").args(["daemon", "stop"]).status();
         if let Some(mut child) = self.daemon().process.take() {
@@ -159,7 +159,7 @@ impl Machine {
         }
     }
 
-    /// Leaves not a byte. Returns `false` if this machine's disk is shared with others.
+    /// Fills the disk completely. Returns `false` if this machine's disk is shared with others.
     pub fn fill_disk(&self) -> bool {
         if self.disk.is_none() {
             return false;
@@ -181,24 +181,25 @@ impl Machine {
         }
     }
 
-    /// Whether there is a turn whose end a hook has seen that was killed, and that nobody has told yet.
+    /// Returns whether there is a turn whose end a killed hook has seen, and that has no notice
+    /// yet.
     pub fn has_left_turns(&self) -> bool {
         let paths = StatePaths::below(&self.world.hermetic.state_dir());
         !pending_turns::sessions(&paths).is_empty()
     }
 
-    /// Whether the daemon has heard of a message with one of these times.
+    /// Returns whether the daemon has logged a message with one of these times.
     pub fn has_logged(&self, times: &[String]) -> bool {
         let log = fs::read_to_string(self.state("logs/daemon.log")).unwrap_or_default();
         times.iter().any(|ts| log.contains(ts.as_str()))
     }
 
-    /// Whether the disk was full at some moment in between.
+    /// Returns whether the disk was full at some time in this period.
     pub fn was_full(&self, from: u64, to: u64) -> bool {
         self.full.lock().unwrap().iter().any(|(since, until)| *since <= to && from <= *until)
     }
 
-    /// The names of the files in a folder of the state.
+    /// Returns the names of the files in a folder of the state.
     pub fn files(&self, folder: &str) -> Vec<String> {
         let files = fs::read_dir(self.state(folder)).into_iter().flatten();
         files.filter_map(|file| file.ok()?.file_name().into_string().ok()).collect()
@@ -226,7 +227,7 @@ fn config(slack_url: &str) -> String {
     )
 }
 
-/// Only root can.
+/// Mounts a disk; only root can.
 fn mount(folder: &std::path::Path) -> bool {
     let mut mount = Command::new("mount");
     mount.args(["-t", "tmpfs", "-o", DISK, "tmpfs"]).arg(folder).stderr(Stdio::null());

@@ -1,10 +1,10 @@
-//! The soak: one or two machines on one Slack, with stand-in agents, while everything that can fail
-//! does: daemon, notifier, runner, agent and hooks are killed, Slack fails, clocks are set, disks are
-//! full, processes are suspended, and all daemons are down for a night. At the end a ledger compares
-//! what was done with what was told.
+//! The soak: one or two machines on one Slack, with stand-in agents and all possible faults.
+//! Daemon, notifier, runner, agent and hooks are killed, Slack fails, clocks jump, disks are full,
+//! processes are suspended, and all daemons are down for a night. At the end a ledger compares the
+//! actions with the messages.
 //!
-//! `TURNBRIDGE_TEST_SEED=7 cargo test -p turnbridge --test it soak::a_short -- --nocapture` runs one
-//! seed again. Choices are the same then; the moments are the machine's.
+//! `TURNBRIDGE_TEST_SEED=7 cargo test -p turnbridge --test it soak::a_short -- --nocapture` repeats
+//! one seed. The choices are then the same; the timing depends on the machine.
 
 mod agents;
 mod driver;
@@ -25,7 +25,7 @@ use driver::{Plan, Soak};
 use faults::Trouble;
 use ledger::Ledger;
 
-/// How a test wants it, as far as the environment does not say otherwise.
+/// Returns the test's plan, which environment variables override.
 fn plan(seed: u64, machines: usize, kills: usize) -> Plan {
     let variable = |name: &str| std::env::var(name).ok();
     let without = variable("TURNBRIDGE_TEST_SOAK_WITHOUT").unwrap_or_default();
@@ -55,7 +55,8 @@ fn soak(plan: Plan) {
     );
 }
 
-/// A thousand kills in all, split by seed, so that each shows by itself and they run side by side.
+/// A thousand kills in all, split by seed, so that each result is separate and they run in
+/// parallel.
 const KILLS: usize = 250;
 
 fn slow(plan: Plan) {

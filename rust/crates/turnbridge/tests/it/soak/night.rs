@@ -1,6 +1,6 @@
-//! A night: the person's computers are off, and the person replies meanwhile. In the morning they cannot
-//! ask Slack at first, and hear of newer messages in the same threads. Slack's clock has gone on by then:
-//! what was said at night is older than all that is asked for beyond a mark.
+//! A night: the owner's computers are off, and the owner replies meanwhile. In the morning they
+//! cannot query Slack at first, and receive newer messages in the same threads. Slack's clock has
+//! advanced by then: the night's messages are older than everything that is read beyond a mark.
 
 use std::sync::Arc;
 use std::thread;
@@ -13,13 +13,13 @@ use super::faults::Trouble;
 use super::machine::now_micros;
 use super::person::SaidKind;
 
-/// Longer than what is read again before a mark.
+/// The length of a night, which exceeds the period that is read again before a mark.
 const LENGTH: u64 = 10 * 60 * 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Slack's clock, which is set ahead by nights. Times are in microseconds.
+/// Slack's clock, which nights set ahead. Times are in microseconds.
 pub struct SlackClock {
-    /// When it was set, since 1970 by the real clock, and how far ahead.
+    /// The times of the jumps, since 1970 by the real clock, each with the new offset.
     set: Vec<(u64, u64)>,
 }
 
@@ -36,7 +36,7 @@ impl SlackClock {
         now_micros() + self.ahead()
     }
 
-    /// What the real clock showed when this one showed that time.
+    /// Returns the real clock's time at this clock's time.
     pub fn real(&self, time: u64) -> u64 {
         let is_after = |(since, ahead): &&(u64, u64)| time >= since + ahead;
         time - self.set.iter().rev().find(is_after).map_or(0, |(_, ahead)| *ahead)
@@ -68,7 +68,7 @@ impl Soak {
         self.strike(Trouble::Weather);
     }
 
-    /// The newest thread of each machine, and whose it is.
+    /// Returns the newest thread of each machine, with its machine and session.
     fn newest_threads(&self) -> Vec<((usize, String), String)> {
         let threads = self.slack.threads();
         let mut known: Vec<_> = threads
@@ -81,8 +81,8 @@ impl Soak {
         known
     }
 
-    /// Others write in these threads until each machine has heard one of them in its own. Each message
-    /// goes to one socket by chance. Returns whether all have heard one.
+    /// Posts messages of other users in these threads until each machine has logged one in its own.
+    /// Each message goes to one random socket. Returns whether all have logged one.
     fn disturb(&mut self, threads: &[((usize, String), String)]) -> bool {
         let machines = Arc::clone(&self.machines);
         let deadline = Instant::now() + PATIENCE;

@@ -1,5 +1,5 @@
-//! What people do during a soak: the owner has agents work at the keyboard, replies in their
-//! threads, says `stop`, and talks elsewhere; a stranger and another app talk too.
+//! The users of a soak: the owner starts agents at the keyboard, replies in their threads, sends
+//! `stop`, and writes elsewhere; a stranger and another app write too.
 
 use serde_json::json;
 use testkit::slack::SlackThread;
@@ -9,7 +9,7 @@ use super::driver::{SESSIONS, Soak};
 use super::machine::now_micros;
 use super::random::Random;
 
-/// What a person said in Slack.
+/// A message of a user in Slack.
 #[derive(Clone, Debug)]
 pub struct Said {
     pub name: String,
@@ -33,13 +33,13 @@ impl Said {
 pub enum SaidKind {
     Prompt,
     Stop,
-    /// A command that cannot be run from afar.
+    /// A command that cannot be run remotely.
     Refused,
-    /// In a thread that is not of ours.
+    /// In a thread without a route.
     Elsewhere,
 }
 
-/// A turn that the person began at the keyboard.
+/// A turn that the owner began at the keyboard.
 #[derive(Clone, Debug)]
 pub struct Turn {
     pub name: String,
@@ -48,7 +48,7 @@ pub struct Turn {
 }
 
 impl Soak {
-    /// The owner begins a turn at the keyboard of a machine.
+    /// Begins a turn at the keyboard of a machine.
     pub fn begin_any_turn(&mut self) {
         let machine = self.random.below(self.machines.len());
         let (session, words) = (self.random.below(SESSIONS), words(&mut self.random));
@@ -64,7 +64,7 @@ impl Soak {
         self.turns.push(Turn { name, machine, session });
     }
 
-    /// Replies that are not done with, as far as their files tell.
+    /// Returns the number of unfinished replies, by their files.
     pub fn open_replies(&self) -> usize {
         let is_open = |said: &&Said| {
             let done = format!("inbox/{}.done", said.id(&self.channel));
@@ -82,7 +82,7 @@ impl Soak {
             return;
         }
         let random = &mut self.random;
-        // Mostly the newest: those are what people answer.
+        // Mostly the newest, like real users.
         let recent = if random.percent(80) { 10.min(known.len()) } else { known.len() };
         let ((machine, session), thread_ts) = known[known.len() - 1 - random.below(recent)].clone();
         let kind = match random.below(100) {
@@ -91,12 +91,13 @@ impl Soak {
             _ => SaidKind::Prompt,
         };
         let words = if kind == SaidKind::Prompt { words(random) } else { String::new() };
-        // Some reach nobody: Slack has tried, and given up.
+        // Some reach no machine: Slack has stopped its retries.
         let is_heard = !random.percent(5);
         self.write((machine, session, thread_ts), kind, &words, is_heard);
     }
 
-    /// The owner writes in a thread of this machine and session. If it is not heard, no socket brings it.
+    /// Writes as the owner in a thread of this machine and session. If it is not heard, no socket
+    /// delivers it.
     pub fn write(
         &mut self,
         (machine, session, thread_ts): (usize, String, String),
@@ -119,7 +120,7 @@ impl Soak {
         self.said.push(Said { name, text, kind, machine, session, thread_ts, ts, at });
     }
 
-    /// Which session a thread of ours is about.
+    /// Returns the machine and session of a thread of the app.
     pub fn owner_of(&self, thread: &SlackThread) -> Option<(usize, String)> {
         thread.parent.bot_id.as_ref()?;
         let texts = std::iter::once(&thread.parent).chain(&thread.replies);
@@ -136,8 +137,8 @@ impl Soak {
         }
     }
 
-    /// A stranger, or another app, in one of our threads: by a forged event, or by a real one. Returns
-    /// its time.
+    /// Writes as a stranger or another app in a thread of the app: by a forged event, or by a real
+    /// one. Returns its time.
     pub fn intrude_in(&mut self, thread_ts: &str) -> String {
         self.intruders += 1;
         let text = format!("intruder {}, work=1", self.intruders);
@@ -155,7 +156,7 @@ impl Soak {
         ts
     }
 
-    /// The owner replies in a thread that is not of ours.
+    /// Replies as the owner in a thread without a route.
     pub fn speak_elsewhere(&mut self) {
         let thread_ts = self.slack.say(None, "a note to myself");
         let name = format!("reply {}", self.said.len());
@@ -168,7 +169,7 @@ impl Soak {
     }
 }
 
-/// How an agent is to behave.
+/// Returns the behaviour of an agent.
 fn words(random: &mut Random) -> String {
     let mut words = format!("work={}", random.between(0, 700));
     match random.below(100) {

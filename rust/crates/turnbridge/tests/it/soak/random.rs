@@ -1,5 +1,5 @@
-//! Seeded random numbers (SplitMix64). The same seed gives the same choices; what happens at the
-//! same moment is the machine's.
+//! Seeded random numbers (SplitMix64). The same seed gives the same choices; the order of
+//! simultaneous actions depends on the machine.
 
 use std::thread;
 use std::time::Duration;

@@ -1,12 +1,12 @@
-//! The ledger of replies: each ran once, on its machine and in order, or its thread says why not;
-//! and each word that a thread was told is compared with what happened.
+//! The ledger of replies: each ran once, on its machine and in order, or its thread contains the
+//! reason; and each message in a thread is compared with the events.
 
 use super::agents::What;
 use super::ledger::{Ledger, Run, Word};
 use super::person::{Said, SaidKind};
 use super::victims::Kind;
 
-/// Words that say how a reply ended, beside its turn.
+/// The messages about a reply's end, beside its turn.
 const ENDS: [&str; 7] =
     ["failed", "uncertain", "interrupted", "stopped", "output", "refused", "no_route"];
 
@@ -27,7 +27,7 @@ pub fn check(ledger: &mut Ledger<'_>) {
             SaidKind::Prompt => check_prompt(ledger, said, run.as_ref(), &words),
             SaidKind::Stop => check_only(ledger, said, &words, &["receipt", "nothing_to_stop"]),
             SaidKind::Refused => check_one(ledger, said, &words, "refused"),
-            // Nobody promises to hear it: its thread belongs to no machine.
+            // No machine must receive it: its thread belongs to none.
             SaidKind::Elsewhere => check_only(ledger, said, &words, &["no_route"]),
         }
         if said.kind != SaidKind::Prompt && run.is_some() {
@@ -86,7 +86,7 @@ fn check_prompt(ledger: &mut Ledger<'_>, said: &Said, run: Option<&Run>, words: 
     ledger.count(&format!("replies that {how}{end}"));
 }
 
-/// Why what a thread was told is not so. `None`: it is.
+/// Returns why a message is false, or `None` if it is true.
 fn falsehood(ledger: &Ledger<'_>, said: &Said, run: Option<&Run>, word: &Word) -> Option<String> {
     let kills = ledger.soak.kills.lock().unwrap();
     let id = said.id(&ledger.soak.channel);
@@ -120,7 +120,7 @@ fn falsehood(ledger: &Ledger<'_>, said: &Said, run: Option<&Run>, word: &Word) -
                     let names_code = word.text.contains(&format!("exit code: `{code}`"));
                     names_code || run.did(&What::Failed)
                 }
-                // Killed before it could log anything, perhaps before it was an agent at all.
+                // It was killed before it could log, perhaps before it became an agent.
                 (None, _) => was_killed(Kind::Agent) || was_killed(Kind::Runner) || was_full,
                 (Some(_), None) => was_killed(Kind::Agent),
             };
@@ -149,8 +149,8 @@ fn falsehood(ledger: &Ledger<'_>, said: &Said, run: Option<&Run>, word: &Word) -
     lie.map(str::to_owned)
 }
 
-/// A reply whose receipt was in the thread when the next one of its session was sent ran before it,
-/// unless its end is not certain.
+/// Checks the order: a reply whose receipt was in the thread when the session's next one was sent
+/// ran before that one, unless its end is uncertain.
 fn check_order(ledger: &mut Ledger<'_>) {
     let prompts: Vec<_> =
         ledger.soak.said.iter().filter(|said| said.kind == SaidKind::Prompt).collect();

@@ -1,5 +1,4 @@
-//! What is printed at the end: the table of a soak, and for every violation the story of the turn
-//! or reply that it is about.
+//! The final output: the table of a soak, and for every violation the story of its turn or reply.
 
 use std::fmt::Write;
 
@@ -8,7 +7,7 @@ use super::driver::Soak;
 use super::ledger::{Ledger, Violation};
 use super::victims::Kind;
 
-/// Stories of so many violations; the others are one line each.
+/// The limit of stories; further violations are one line each.
 const STORIES: usize = 4;
 const LOGS: [&str; 3] = ["logs/daemon.log", "logs/notify.log", "logs/hooks.log"];
 
@@ -46,7 +45,7 @@ fn kills(soak: &Soak, ledger: &Ledger<'_>) -> Vec<(String, usize)> {
     rows
 }
 
-/// Calls of Slack's Web API that failed.
+/// Returns the counts of Slack's calls, and of those that failed.
 fn calls(soak: &Soak) -> Vec<(String, usize)> {
     let calls = soak.slack.calls();
     let failed = calls.iter().filter(|call| call.fault != testkit::slack::Fault::Pass).count();
@@ -64,7 +63,8 @@ pub fn violations(soak: &Soak, ledger: &Ledger<'_>) -> String {
     text
 }
 
-/// Every line that names it, in the journal, in the agents' logs, in ours, and in Slack.
+/// Returns every line with its name, in the journal, in the agents' logs, in Turnbridge's, and in
+/// Slack.
 fn story(soak: &Soak, ledger: &Ledger<'_>, about: &str) -> String {
     let said = soak.said.iter().find(|said| said.name == about);
     let id = said.map_or_else(|| about.to_owned(), |said| said.id(&soak.channel));

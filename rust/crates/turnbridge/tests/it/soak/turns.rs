@@ -1,4 +1,4 @@
-//! The ledger of turns: each that ended is told once, whole, under its own prompt.
+//! The ledger of turns: each ended turn has one complete notice under its own prompt.
 
 use testkit::slack::{SlackMessage, SlackThread};
 use turnbridge_store::paths::StatePaths;
@@ -33,7 +33,7 @@ pub fn check(ledger: &mut Ledger<'_>) {
     }
 }
 
-/// By the answer, which only this turn has given.
+/// Returns the turn's name from its answer, which is unique.
 fn name_of(thread: &SlackThread) -> Option<&str> {
     let answers = thread.replies.iter().filter(|it| is_part(it));
     let answered = answers.filter_map(|it| it.text.split_once("Answer to ")).next();
@@ -81,7 +81,7 @@ fn check_turn(ledger: &mut Ledger<'_>, turn: &Turn) {
     }
 }
 
-/// Whether the turn's record, with its answer, lies on the machine's disk.
+/// Returns whether the turn's record, with its answer, is on the machine's disk.
 fn is_recorded(ledger: &Ledger<'_>, run: &Run, name: &str) -> bool {
     let machine = &ledger.soak.machines[run.machine];
     let turns = StatePaths::below(&machine.world.hermetic.state_dir()).turns_dir();
@@ -90,7 +90,8 @@ fn is_recorded(ledger: &Ledger<'_>, run: &Run, name: &str) -> bool {
     texts.any(|text| text.contains(&format!("\"Answer to {name}:")))
 }
 
-/// Above an answer stands its own prompt, or that it could not be read: then its hook did not see it.
+/// Checks that the parent is the turn's own prompt, or a message that it could not be read: then
+/// its hook did not see it.
 fn check_prompt(
     ledger: &mut Ledger<'_>,
     turn: &Turn,
@@ -114,7 +115,7 @@ fn check_prompt(
     }
 }
 
-/// All of the answer, in order.
+/// Checks that the answer is complete and in order.
 fn check_parts(ledger: &mut Ledger<'_>, name: &str, thread: &SlackThread) {
     let parts: Vec<_> = thread.replies.iter().filter(|it| is_part(it)).collect();
     let text: String = parts.iter().map(|part| format!("{}\n", part.text)).collect();

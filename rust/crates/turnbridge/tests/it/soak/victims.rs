@@ -21,13 +21,13 @@ pub enum Kind {
     Hook,
 }
 
-/// One process of ours.
+/// One process of the soak.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub kind: Kind,
     pub machine: usize,
     pub pid: u32,
-    /// The reply that a runner or an agent works on.
+    /// The reply of a runner or an agent.
     pub reply: Option<String>,
     start: u64,
 }
@@ -38,14 +38,14 @@ pub struct Kill {
     pub victim: Found,
 }
 
-/// All processes of these machines that can be victims.
+/// Returns all processes of these machines that can be victims.
 pub fn find(machines: &[Machine]) -> Vec<Found> {
     let homes: Vec<_> =
         machines.iter().map(|machine| machine.world.hermetic.root().to_str().unwrap()).collect();
     let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = folders.filter_map(|folder| folder.file_name().to_str()?.parse().ok());
     let mut found: Vec<_> = pids.filter_map(|pid| look_at(pid, &homes)).collect();
-    // A shell's own children look like it until they run something else.
+    // A shell's own children look like it until they execute another program.
     let agents: Vec<_> =
         found.iter().filter(|it| it.kind == Kind::Agent).map(|it| it.pid).collect();
     found.retain(|it| {
@@ -91,7 +91,7 @@ fn stat(pid: u32) -> Option<Vec<String>> {
     Some(rest.split_ascii_whitespace().map(str::to_owned).collect())
 }
 
-/// `None` for one that has ended and was not waited for yet.
+/// Returns the start time, or `None` for a zombie.
 fn start(pid: u32) -> Option<u64> {
     let fields = stat(pid).filter(|fields| fields[0] != "Z")?;
     fields.get(19)?.parse().ok()
@@ -101,14 +101,15 @@ fn parent(pid: u32) -> Option<u32> {
     stat(pid)?.get(1)?.parse().ok()
 }
 
-/// A handle that stays with this process, whoever gets its pid later.
+/// Returns a handle that stays with this process, even if its pid is reused.
 fn hold(found: &Found) -> Option<OwnedFd> {
     let pid = Pid::from_raw(i32::try_from(found.pid).ok()?)?;
     let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
     (start(found.pid) == Some(found.start)).then_some(handle)
 }
 
-/// Kills one process, after some moments of its life. `None`: there was none of that kind.
+/// Kills one process, after some moments of its life. Returns `None` if there was none of that
+/// kind.
 pub fn kill_somebody(machines: &[Machine], random: &mut Random) -> Option<Kill> {
     random.pause(250);
     let kind = random.weighted(&[
@@ -133,11 +134,11 @@ pub fn kill_somebody(machines: &[Machine], random: &mut Random) -> Option<Kill> 
     None
 }
 
-/// Kills one of that kind, if one lives.
+/// Kills a process of that kind, if one lives.
 fn kill(machines: &[Machine], kind: Kind, random: &mut Random) -> Option<Kill> {
     let mut found = find(machines);
     found.retain(|it| it.kind == kind);
-    // Those that work on a reply are the rarer ones, and the better victims.
+    // Processes of a reply are rarer, and more useful victims.
     if found.iter().any(|it| it.reply.is_some()) && random.percent(80) {
         found.retain(|it| it.reply.is_some());
     }
@@ -147,7 +148,7 @@ fn kill(machines: &[Machine], kind: Kind, random: &mut Random) -> Option<Kill> {
     Some(Kill { at: now_micros(), victim })
 }
 
-/// A process that was suspended; it goes on when this is dropped.
+/// A suspended process, which a drop resumes.
 pub struct Suspended {
     pub victim: Found,
     pub until: Instant,
@@ -168,12 +169,12 @@ pub fn suspend(machines: &[Machine], time: Duration, random: &mut Random) -> Opt
     Some(Suspended { victim, until: Instant::now() + time, handle })
 }
 
-/// Lets those go on whom a killed agent has left suspended.
+/// Resumes the processes that a killed agent has left suspended.
 pub fn resume_all(machines: &[Machine]) {
     signal_all(machines, Signal::CONT);
 }
 
-/// Ends what is left of a soak.
+/// Kills the remaining processes of a soak.
 pub fn kill_all(machines: &[Machine]) {
     signal_all(machines, Signal::KILL);
 }

@@ -1,5 +1,6 @@
-//! The other user makes the system's table of sockets long and connects to the board without a pause.
-//! A board that reads the whole table for each connection has no time left for its owner.
+//! The other user makes the system's table of sockets long and connects to the board without a
+//! pause. A board that reads the whole table for each connection would have no time left for its
+//! owner.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,12 +14,12 @@ use super::SetWhenDropped;
 use super::user::Stranger;
 use crate::board::site::{PATIENCE, Site};
 
-/// Connections that nobody uses; each is two rows and two open files.
+/// The number of idle connections; each is two rows and two open files.
 const MOST_IDLE: u64 = 6_000;
-/// What this process needs open besides.
+/// The number of other files that this process needs.
 const OTHER_FILES: u64 = 500;
 const THREADS: usize = 8;
-/// The flood ends after so many connections, also when the owner's requests hang.
+/// The limit of connections, which ends the flood also when the owner's requests hang.
 const MOST_CONNECTIONS_OF_THREAD: usize = 4_000;
 
 pub fn flood(site: &Site, stranger: &Stranger) {

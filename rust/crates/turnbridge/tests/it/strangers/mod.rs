@@ -1,6 +1,6 @@
-//! Another user of the machine attacks the board, the state folder and the list of processes, and gets
-//! nothing. What that user could only guess is handed over here, so that it does not depend on luck:
-//! even with the right token, ticket or code nobody else is answered.
+//! Another user of the machine attacks the board, the state folder and the list of processes, and
+//! gets no data. The test passes that user the secrets that could only be guessed, so that it does
+//! not depend on luck: even the right token, ticket or code gets no response.
 
 mod flood;
 mod user;
@@ -23,8 +23,8 @@ use user::{Stranger, all_below};
 
 const REPLY: &str = "11111111-2222-4333-8444-555555555551";
 
-/// Folders as they are on most machines: everybody can go through them, and only what Turnbridge itself
-/// has made keeps others out.
+/// Opens the folders as on most machines: all users can pass through them, and only Turnbridge's
+/// own modes keep others out.
 fn open_folders(site: &Site) {
     let hermetic = &site.world.hermetic;
     let state = hermetic.state_dir();
@@ -35,7 +35,7 @@ fn open_folders(site: &Site) {
     }
 }
 
-/// What comes back for these bytes, which may be nothing.
+/// Returns the response to these bytes, which may be empty.
 fn ask(host: &str, port: u16, bytes: &[u8]) -> String {
     let Ok(mut stream) = TcpStream::connect((host, port)) else { return String::new() };
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -51,7 +51,7 @@ fn ask(host: &str, port: u16, bytes: &[u8]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Every request that would do something, with the right token.
+/// Returns every request with an effect, with the right token.
 fn requests(site: &Site, more: &[(&str, Value)]) -> Vec<Vec<u8>> {
     let right = site.right();
     let reply =
@@ -76,7 +76,7 @@ fn assert_refused(stranger: &Stranger, site: &Site, requests: &[Vec<u8>]) {
     assert!(answers.iter().all(String::is_empty), "{answers:#?}");
 }
 
-/// Says all of it and leaves: its row in the system's table is root's then.
+/// Sends all of it and closes: its row in the system's table is root's then.
 fn send_and_leave(stranger: &Stranger, site: &Site, requests: &[Vec<u8>]) {
     stranger.act(|_| {
         for request in requests {
@@ -96,7 +96,7 @@ fn another_user_of_the_machine_gets_no_answer_even_with_the_token() {
     for _ in 0..20 {
         send_and_leave(&stranger, &site, &requests[..1]);
     }
-    // Whoever is the owner gets through all the same, and nothing has arrived.
+    // The owner's requests still succeed, and no reply has arrived.
     assert_eq!(site.session()["replies"], json!([]));
     let log = fs::read_to_string(site.world.hermetic.state_dir().join("logs/daemon.log")).unwrap();
     assert_eq!(log.matches("another user of this machine tried to reach the board").count(), 1);
@@ -151,7 +151,7 @@ fn a_second_user_attacks_board_state_folder_and_process_list_and_gets_nothing() 
     stranger.leave(&root);
 }
 
-/// What the owner replies; no argument of any process may hold it.
+/// The owner's reply; no argument of any process may contain it.
 const OWNERS_TEXT: &str = "by the owner";
 
 struct SetWhenDropped<'a>(&'a AtomicBool);
@@ -168,7 +168,8 @@ struct Seen {
     redeemed: Vec<String>,
 }
 
-/// Reads the arguments of all processes as fast as it can, and tries at once what looks like a way in.
+/// Reads the arguments of all processes as fast as possible, and immediately tries everything that
+/// looks like a secret.
 fn poll_processes(site: &Site, is_over: &AtomicBool) -> Seen {
     let mut seen = Seen { arguments: BTreeSet::new(), redeemed: Vec::new() };
     while !is_over.load(Ordering::SeqCst) {
@@ -199,7 +200,7 @@ fn enter(site: &Site, order: &Value) -> String {
     ask("127.0.0.1", site.port, request.as_bytes())
 }
 
-/// `board --open` as the owner runs it, with a browser that comes late. Returns what lets somebody in.
+/// Runs `board --open` as the owner, with a slow browser. Returns the sign-in's secrets.
 fn sign_in_under_attack(site: &Site, stranger: &Stranger) -> Vec<String> {
     be_opener(site, "sleep 1");
     let mut child = start(site, &["--open"], &[]);
@@ -223,7 +224,7 @@ fn sign_in_under_attack(site: &Site, stranger: &Stranger) -> Vec<String> {
     vec![ticket, code.replace('-', ""), code, site.token.clone()]
 }
 
-/// A reply of the owner runs. Returns its text.
+/// Runs a reply of the owner. Returns its text.
 fn reply_under_attack(site: &Site, stranger: &Stranger) {
     site.be_agent("cat > /dev/null; sleep 1");
     let id = "11111111-2222-4333-8444-555555555552";
@@ -233,7 +234,7 @@ fn reply_under_attack(site: &Site, stranger: &Stranger) {
     site.wait_for_reply(id, "done");
 }
 
-/// Holds as many connections as it gets, and the owner does not notice.
+/// Holds as many connections as possible, without an effect on the owner.
 fn hold_connections(site: &Site, stranger: &Stranger) {
     let held: Vec<TcpStream> = stranger.act(|_| {
         let connect = |_| {
@@ -249,7 +250,7 @@ fn hold_connections(site: &Site, stranger: &Stranger) {
     drop(held);
 }
 
-/// Reads, writes, replaces and removes whatever there is of the owner's, and whatever might be.
+/// Tries to read, write, replace and remove every existing and possible file of the owner's.
 fn attack_files(site: &Site, stranger: &Stranger) {
     let hermetic = &site.world.hermetic;
     let mut paths = all_below(&hermetic.state_dir());
@@ -267,7 +268,7 @@ fn attack_files(site: &Site, stranger: &Stranger) {
         let listed = fs::read_dir(inbox).is_ok().then(|| "listed the inbox".to_owned());
         paths.chain(written).chain(listed).collect()
     });
-    // What anybody can read in a folder that anybody can enter, and what it is about.
+    // Exempt: the list of the config folder, which every user can enter.
     let is_config_folder =
         |line: &String| *line == format!("listed {}", hermetic.config_dir().display());
     let done: Vec<String> = done.into_iter().filter(|line| !is_config_folder(line)).collect();
@@ -275,13 +276,13 @@ fn attack_files(site: &Site, stranger: &Stranger) {
     assert_eq!(contents(&paths), before);
 }
 
-/// Everything but what changes by itself.
+/// Returns everything except files that change by themselves.
 fn contents(paths: &[PathBuf]) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     let is_stable = |path: &&PathBuf| !path.to_string_lossy().contains("/logs");
     paths.iter().filter(is_stable).map(|path| (path.clone(), fs::read(path).ok())).collect()
 }
 
-/// What has worked, in words.
+/// Returns the actions that have succeeded, as text.
 fn attack_path(path: &Path, stranger: &Stranger) -> Vec<String> {
     let own = stranger.own_file();
     let mode = fs::Permissions::from_mode(0o777);
@@ -301,7 +302,7 @@ fn attack_path(path: &Path, stranger: &Stranger) -> Vec<String> {
     worked.map(|(what, _)| format!("{what} {}", path.display())).collect()
 }
 
-/// The daemon's own process: neither ended nor looked into.
+/// The daemon's own process can neither be ended nor read.
 fn attack_process(site: &Site, stranger: &Stranger) {
     let pid = site.board().unwrap()["pid"].as_u64().unwrap();
     let process = PathBuf::from(format!("/proc/{pid}"));

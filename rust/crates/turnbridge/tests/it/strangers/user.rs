@@ -1,5 +1,5 @@
-//! Another user of this machine, for as long as a test runs: a number that no account has. The kernel
-//! knows users by their numbers alone, so that nothing has to be added to the system's accounts.
+//! Another user of this machine during a test: a uid without an account. The kernel identifies
+//! users by uid alone, so that the test adds no account.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -15,7 +15,8 @@ pub struct Stranger {
 }
 
 impl Stranger {
-    /// Returns `None`, and says so, if this process is not root. The home is made below `folder`.
+    /// Creates the user and its home below `folder`. Returns `None`, and reports it, if this
+    /// process is not root.
     pub fn make(folder: &Path) -> Option<Stranger> {
         if !rustix::process::geteuid().is_root() {
             testkit::skipped("only root can become another user");
@@ -32,7 +33,7 @@ impl Stranger {
         Some(Stranger { user, home })
     }
 
-    /// Runs `act` in a thread that is this user's, and has no right of root any more.
+    /// Runs `act` in a thread of this user, without any rights of root.
     pub fn act<T: Send>(&self, act: impl FnOnce(&Stranger) -> T + Send) -> T {
         thread::scope(|scope| {
             let acting = scope.spawn(|| {
@@ -40,7 +41,7 @@ impl Stranger {
                 set_thread_groups(&[]).unwrap();
                 set_thread_res_gid(group, group, group).unwrap();
                 set_thread_res_uid(user, user, user).unwrap();
-                // It is what it says.
+                // Checks the thread's user.
                 let own = self.own_file();
                 fs::write(&own, "").unwrap();
                 assert_eq!(fs::metadata(&own).unwrap().uid(), self.user);
@@ -51,12 +52,12 @@ impl Stranger {
         })
     }
 
-    /// A file of the user's own.
+    /// Returns the path of a file of this user.
     pub fn own_file(&self) -> PathBuf {
         self.home.join("own")
     }
 
-    /// What there is of the user below `folder`, besides the home.
+    /// Returns the user's files below `folder`, outside of the home.
     pub fn files_below(&self, folder: &Path) -> Vec<PathBuf> {
         let is_own = |path: &PathBuf| {
             fs::symlink_metadata(path).is_ok_and(|file| file.uid() == self.user)
@@ -65,7 +66,7 @@ impl Stranger {
         all_below(folder).into_iter().filter(is_own).collect()
     }
 
-    /// Removes all of it, and looks whether anything is left.
+    /// Removes all of it, and asserts that no file is left.
     #[track_caller]
     pub fn leave(self, folder: &Path) {
         assert_eq!(self.files_below(folder), [""; 0].map(PathBuf::from));
@@ -79,7 +80,7 @@ impl Stranger {
     }
 }
 
-/// Also when a test has failed.
+/// Also runs after a failed test.
 impl Drop for Stranger {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.home);

@@ -1,4 +1,4 @@
-//! Engines that only take notes, and what is left of those that ran.
+//! Engines that only record, and the traces of their runs.
 // The engines of Linux; macOS looks for others.
 #![cfg(all(unix, not(target_os = "macos")))]
 
@@ -10,11 +10,11 @@ use testkit::{wait_until, write_program};
 
 use crate::support::world::World;
 
-/// Longer than any machine needs; it only keeps a test from waiting for ever.
+/// The timeout, longer than any machine needs.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A world in which `name` is the only engine. It notes its arguments and its stdin, and then
-/// does `speaking`.
+/// Creates a world in which `name` is the only engine. It records its arguments and its stdin, and
+/// then runs `speaking`.
 pub fn world_with(name: &str, speaking: &str) -> World {
     let world = World::new();
     let folder = world.hermetic.root().join("engines");
@@ -35,12 +35,12 @@ pub fn notes_path(world: &World) -> PathBuf {
     world.hermetic.root().join("notes")
 }
 
-/// On a busy machine an engine may need long to fail; here it gets that time.
+/// Gives the engine more time to fail, which it may need on a busy machine.
 pub fn with_time_to_fail(world: World) -> World {
     world.with("TURNBRIDGE_SPEECH_MOMENT_MS", "20000")
 }
 
-/// What the engine has noted when it has ended `times` times.
+/// Returns the engine's record after it has ended `times` times.
 #[track_caller]
 pub fn notes(world: &World, times: usize) -> String {
     let noted = wait_until(PATIENCE, "the engine's end", || {
@@ -50,7 +50,7 @@ pub fn notes(world: &World, times: usize) -> String {
     noted.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The engine that speaks now, and its player.
+/// Returns the pids of the speaking engine and its player.
 #[track_caller]
 pub fn pids(world: &World) -> (u32, u32) {
     let path = notes_path(world).with_extension("pids");
@@ -63,7 +63,7 @@ pub fn pids(world: &World) -> (u32, u32) {
 }
 
 pub fn has_ended(pid: u32) -> bool {
-    // `PID (NAME) STATE …`; who has ended and was not asked for yet is a zombie.
+    // `PID (NAME) STATE …`; an ended process without a wait is a zombie.
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
     stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
 }
@@ -75,7 +75,7 @@ pub fn wait_for_end(pids: (u32, u32)) {
     });
 }
 
-/// What a prompt does.
+/// Ends the speech like a prompt.
 pub fn cut_off(world: &World) {
     let paths = turnbridge_store::paths::StatePaths::below(&world.hermetic.state_dir());
     turnbridge_store::state::speech_mark::cut_off(&paths).unwrap();
@@ -85,7 +85,7 @@ pub fn mark(world: &World) -> PathBuf {
     world.hermetic.state_dir().join("speaking")
 }
 
-/// A sound card that swallows everything, at a fiftieth of the time that speech takes.
+/// Adds a sound card without output, which plays fifty times faster than speech.
 pub fn add_silent_sound_card(world: &World) {
     fs::write(world.hermetic.home().join(".asoundrc"), "pcm.!default { type null }\n").unwrap();
 }

@@ -1,4 +1,4 @@
-//! What several of these tests stand on: homes, executables and their system calls, and engines that speak.
+//! The support of several tests: homes, executables and their system calls, and engines.
 
 pub mod engines;
 #[cfg(target_os = "linux")]

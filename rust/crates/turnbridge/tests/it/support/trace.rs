@@ -7,7 +7,7 @@ use testkit::skipped;
 
 use super::world::World;
 
-/// Returns whether `strace` is there and may trace. If not, says that `what` is not tested.
+/// Returns whether `strace` exists and may trace. If not, reports that `what` is not tested.
 pub fn can_trace(what: &str) -> bool {
     let status = Command::new("strace").args(["-o", "/dev/null", "true"]).status();
     let can = status.is_ok_and(|status| status.success());
@@ -17,7 +17,7 @@ pub fn can_trace(what: &str) -> bool {
     can
 }
 
-/// Returns a call of one of our executables whose system calls are written to `file`.
+/// Returns a call of a Turnbridge executable whose system calls are written to `file`.
 pub fn traced(world: &World, program: &str, options: &[&str], file: &Path) -> Command {
     let called = world.command(program);
     let mut strace = world.hermetic.command("strace");

@@ -1,4 +1,4 @@
-//! A home of its own, and the executables of this build called in it.
+//! A separate home, and the executables of this build with it.
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -17,26 +17,26 @@ pub const PROGRAMS: [&str; 4] =
 pub struct World {
     pub hermetic: Hermetic,
     variables: Vec<(String, String)>,
-    /// Programs that are not those of this build, and the folder where they lie.
+    /// Programs of another build, and their folder.
     foreign: Option<(PathBuf, Vec<&'static str>)>,
 }
 
 impl World {
-    /// The Stop gate is off in it: most tests are about something else.
+    /// Creates a world without the Stop gate, for tests of other features.
     pub fn new() -> World {
         let world = World::with_gate();
         world.configure("[gate]\nenabled = false\n");
         world
     }
 
-    /// As a user has it who has set nothing.
+    /// Creates a world with the default settings.
     pub fn with_gate() -> World {
-        // A developer's machine may be WSL, which has an engine that no PATH has to lead to.
+        // A developer's machine may be WSL, which has an engine that is not on the PATH.
         World { hermetic: Hermetic::new(), variables: Vec::new(), foreign: None }
             .with("TURNBRIDGE_WSL_SIDE", "elsewhere")
     }
 
-    /// Makes this the whole `config.toml`.
+    /// Replaces the whole `config.toml`.
     pub fn configure(&self, config: &str) {
         let folder = self.hermetic.config_dir();
         std::fs::create_dir_all(&folder).unwrap();
@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// From now on these programs are those of another build, and all others are ours.
+    /// From now on these programs are those of another build.
     #[cfg(unix)]
     pub fn take_from(&mut self, folder: &std::path::Path, programs: &[&'static str]) {
         self.foreign = Some((folder.to_owned(), programs.to_vec()));
@@ -60,8 +60,8 @@ impl World {
         self
     }
 
-    /// A text without this world's own folders: `CONFIG` is the folder of `config.toml`, `~` the
-    /// one of everything. The same on every system.
+    /// Returns a text without this world's own folders: `CONFIG` is the folder of `config.toml`,
+    /// `~` that of everything. The result is the same on every system.
     pub fn without_paths(&self, text: &str) -> String {
         let config = self.hermetic.config_dir();
         let text = text.replace(config.to_str().unwrap(), "CONFIG");
@@ -83,7 +83,7 @@ impl World {
         command
     }
 
-    /// Calls a hook as Claude does and checks what holds for every call: exit 0, not a word.
+    /// Calls a hook like Claude and checks the common rules: exit 0, no output.
     #[track_caller]
     pub fn hook(&self, program: &str, arguments: &[&str], input: &[u8]) {
         let mut command = self.command(program);
@@ -102,7 +102,7 @@ impl World {
         self.hook(program, &["--origin", "plugin"], payload.to_string().as_bytes());
     }
 
-    /// The output of `turnbridge`, which must succeed, and keep to its schema.
+    /// Returns the output of `turnbridge`, which must succeed, and conform to its schema.
     #[track_caller]
     pub fn turnbridge(&self, arguments: &[&str]) -> String {
         let output = self.command("turnbridge").args(arguments).output().unwrap();
@@ -124,12 +124,12 @@ impl World {
         self.hermetic.state_dir().join("sessions").join(format!("claude-{id}.json"))
     }
 
-    /// What the hooks had problems with.
+    /// Returns the problems in the hooks' log.
     pub fn hooks_log(&self) -> Vec<Value> {
         self.log_entries("warn")
     }
 
-    /// What the Stop gate has decided.
+    /// Returns the decisions of the Stop gate.
     pub fn decisions(&self) -> Vec<Value> {
         self.log_entries("info")
     }
@@ -152,7 +152,7 @@ pub fn feed(mut command: Command, input: &[u8]) -> Output {
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     match stdin.write_all(input) {
-        // Who has nothing to read may have ended already.
+        // A process that reads no input may have ended already.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.unwrap(),
     }
@@ -167,7 +167,7 @@ pub fn assert_silent_success(output: &Output) {
     assert!(output.stderr.is_empty(), "{output:?}");
 }
 
-/// A payload of `event` with what every payload has.
+/// Returns a payload of `event` with the common fields.
 pub fn payload(event: &str, more: Value) -> Value {
     let mut payload = json!({
         "session_id": SESSION,

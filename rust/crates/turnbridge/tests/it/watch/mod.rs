@@ -1,4 +1,4 @@
-//! `turnbridge watch`, as programs read it; as people see it is in `terminal`.
+//! `turnbridge watch` for programs; `terminal` tests it for users.
 
 #[cfg(unix)]
 mod terminal;
@@ -15,12 +15,12 @@ use crate::support::world::{World, payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The nth session.
+/// Returns the id of the nth session.
 fn id(number: u32) -> String {
     format!("825c8529-ee09-4cb8-8902-{number:012}")
 }
 
-/// A hook of the nth session, whose project has a name of its own.
+/// Calls a hook of the nth session, whose project has its own name.
 #[track_caller]
 fn hook(world: &World, number: u32, project: &str, event: &str, more: Value) {
     let mut payload = payload(event, more);
@@ -140,7 +140,7 @@ fn it_ends_quietly_when_nobody_reads_any_more() {
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     reader.read_line(&mut String::new()).unwrap();
     drop(reader);
-    // Without any change that it could have told.
+    // Without any change that it could have written.
     let status = testkit::wait_until(PATIENCE, "its end", || child.try_wait().unwrap());
     let mut errors = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut errors).unwrap();

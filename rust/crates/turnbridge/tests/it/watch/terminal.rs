@@ -1,4 +1,4 @@
-//! The view in a real terminal: what is on the screen, what keys do, and what is left behind.
+//! The view in a real terminal: the screen, the keys, and the restored terminal.
 
 use std::process::{Child, Command, Stdio};
 
@@ -8,14 +8,14 @@ use testkit::{StandIn, Tmux, skipped, wait_until};
 use super::{PATIENCE, hook, id};
 use crate::support::world::{SESSION, World, payload};
 
-/// `None`: there is no tmux here.
+/// Returns `None` without tmux.
 fn start(world: &World) -> Option<Tmux> {
     let mut command = world.command("turnbridge");
     command.arg("watch");
     start_command(world, &command)
 }
 
-/// With the executable as `$0`.
+/// Starts a script with the executable as `$0`.
 fn start_in_shell(world: &World, script: &str) -> Option<Tmux> {
     let mut shell = world.hermetic.command("sh");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_turnbridge")]);
@@ -30,7 +30,7 @@ fn start_command(world: &World, command: &Command) -> Option<Tmux> {
     Some(Tmux::start(&world.hermetic, command))
 }
 
-/// One that waits, one at work, one that has answered.
+/// Creates one session that waits, one at work, one that has answered.
 fn world() -> World {
     let world = World::new();
     hook(&world, 1, "alpha", "UserPromptSubmit", json!({"prompt": "first question"}));
@@ -46,7 +46,7 @@ fn see(tmux: &Tmux, what: &str, holds: impl Fn(&str) -> bool) -> String {
     tmux.wait_for_screen(PATIENCE, what, holds)
 }
 
-/// The rows of the list, without what stands beside it: their project names.
+/// Returns the project names in the rows of the list.
 fn rows(screen: &str) -> Vec<String> {
     let projects = ["alpha", "beta", "gamma"];
     let list = screen.lines().skip(1).filter_map(|line| line.split('│').next());
@@ -145,7 +145,7 @@ fn a_reply_becomes_the_next_prompt_when_a_daemon_runs() {
     assert_eq!(claude.calls(), [["-r", SESSION, "-p"]]);
 }
 
-/// Killed when the test is over, however it ends.
+/// Killed at the end of the test, however it ends.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -238,7 +238,8 @@ fn x27_no_color_has_marks_and_a_dumb_terminal_a_refusal() {
     };
     assert_eq!(marks(&tmux.screen()), "!*-");
     let dumb = World::new();
-    // tmux sets TERM for its panes itself; and it may lose what a program says that ends at once.
+    // tmux sets TERM for its panes itself; and it may lose the output of a program that ends
+    // immediately.
     let script = "TERM=dumb \"$0\" watch; read line";
     let Some(tmux) = start_in_shell(&dumb, script) else { return };
     tmux.wait_for("error: this is no terminal to draw on", PATIENCE);

@@ -1,4 +1,4 @@
-//! When something that has failed is tried again: after 2 s, and after twice as long each time.
+//! The backoff after a failure: 2 s, doubled each time.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::Trouble;
 
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// For what a person has to mend.
+/// The longest pause after an error that a person must repair.
 const LONGEST_PERMANENT: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Failures one after the other.
+    /// Returns the number of consecutive failures.
     pub fn failures(&self) -> u32 {
         self.failures
     }
@@ -28,17 +28,17 @@ impl Backoff {
         self.until.is_some_and(|until| now < until)
     }
 
-    /// How long it is still held.
+    /// Returns the rest of the pause.
     pub fn left(&self, now: Instant) -> Duration {
         self.until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
     }
 
-    /// `at`, or the end of the pause if that is later.
+    /// Returns `at`, or the end of the pause if that is later.
     pub fn not_before(&self, at: Instant) -> Instant {
         self.until.map_or(at, |until| until.max(at))
     }
 
-    /// A pause never ends earlier because of another failure: Slack may have asked for it.
+    /// Begins a pause. Another failure never shortens it, because Slack may have requested it.
     pub fn fail(&mut self, now: Instant, trouble: &Trouble) {
         let until = now + pause(trouble, self.failures) / speed_up();
         self.until = self.until.max(Some(until));

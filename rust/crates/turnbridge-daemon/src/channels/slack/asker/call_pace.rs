@@ -1,4 +1,4 @@
-//! How often one method may be called: a few times at once, then once in each share of time.
+//! The rate limit of one method: a burst of a few calls, then one call per interval.
 
 use std::time::{Duration, Instant};
 
@@ -6,12 +6,13 @@ const BURST: u32 = 4;
 
 #[derive(Debug, Default)]
 pub struct CallPace {
-    /// When the calls so far would have been made at the allowed pace.
+    /// The time by which the calls so far would have been made at the allowed rate.
     rest_at: Option<Instant>,
 }
 
 impl CallPace {
-    /// The share may have changed since the last call: other machines come and go.
+    /// Returns when the next call is allowed. The share may differ from the last call's, because
+    /// other machines start and stop.
     pub fn ready_at(&self, now: Instant, share: Duration) -> Instant {
         let ahead = share * (BURST - 1);
         self.rest_at.and_then(|at| at.checked_sub(ahead)).map_or(now, |at| at.max(now))

@@ -1,5 +1,5 @@
-//! What was heard and could not be judged at once: whether it is a reply to a thread of ours, to
-//! another machine's, or to none.
+//! Judges the messages that the socket could not judge: whether each is a reply to a thread of this
+//! machine, of another machine, or of none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::channels::slack::ears::describe;
 use crate::channels::slack::slack_route::keep_route;
 
 impl Asker {
-    /// The threads of ours for which something waits, with the newest of it.
+    /// Returns this machine's threads for which messages wait, with the newest of each.
     pub(super) fn heard_threads(&self) -> Result<Vec<(ThreadKey, SlackTs)>, Trouble> {
         let routes = self.hearing.routes.get(&self.hearing.paths)?;
         let mut threads = BTreeMap::new();
@@ -40,9 +40,10 @@ impl Asker {
         Ok(threads.into_iter().collect())
     }
 
-    /// `may_take`: also what is for threads of ours, which else waits for a look.
+    /// Judges the waiting messages. With `may_take` it also accepts those for this machine's
+    /// threads, which otherwise wait for a look.
     pub(super) fn judge(&mut self, may_take: bool) -> Result<(), Trouble> {
-        // Nothing is judged before Slack has said which workspace is ours.
+        // Slack must have named the workspace first.
         let is_known = |place: &SlackPlace| self.has_place || place.team_id.is_some();
         let Some(place) = self.hearing.place().filter(is_known) else { return Ok(()) };
         let mut waiting = BTreeSet::new();
@@ -65,7 +66,7 @@ impl Asker {
                     self.hearing.log.info("a message is no reply", &fields);
                 }
                 Checked::NoRoute(reply) => match self.whose(&reply)? {
-                    // Nothing is said as long as it is not known; the others are judged.
+                    // The message waits silently while its owner is unknown. The others are judged.
                     Verdict::Wait => {
                         waiting.extend(reply.thread);
                         continue;
@@ -79,7 +80,8 @@ impl Asker {
         Ok(())
     }
 
-    /// The thread is told, or nothing is done: it is another machine's.
+    /// Acts on the verdict: queues a message to the thread, or only logs that the thread is another
+    /// machine's.
     pub(super) fn act_on(
         &mut self,
         verdict: Verdict,
@@ -103,7 +105,7 @@ impl Asker {
         Ok(())
     }
 
-    /// What is to be done with a reply whose thread has no route here.
+    /// Returns the verdict on a reply whose thread has no route here.
     pub(super) fn whose(&mut self, reply: &Reply) -> Result<Verdict, Trouble> {
         let Some(thread) = reply.thread.clone() else { return Ok(Verdict::Tell) };
         if !self.parents.contains_key(&thread) {
@@ -124,8 +126,8 @@ impl Asker {
         Ok(if verdict == Verdict::Tell && has_route { Verdict::Wait } else { verdict })
     }
 
-    /// A notice that is held does not arrive by itself, but its parent may have: we never heard of
-    /// it. Then the thread leads to the notice's session.
+    /// Adds a missing route. A held notice does not arrive by itself, but its parent may have
+    /// arrived without a response to this machine. The thread then leads to the notice's session.
     fn adopt_route(&self, parent: &Parent, thread: &ThreadKey) -> Result<(), Trouble> {
         let paths = &self.hearing.paths;
         let Some(id) = parent.notice_of(&self.hearing.machine.id) else { return Ok(()) };
@@ -135,7 +137,7 @@ impl Asker {
         Ok(keep_route(paths, &entry.notice, &thread.channel, &thread.thread_ts)?)
     }
 
-    /// Unless it is to wait: for its own sake, or because nothing is asked now.
+    /// Asks Slack for the thread's parent, unless a backoff holds this thread or all calls.
     fn ask_for_parent(&mut self, thread: &ThreadKey) {
         let now = Instant::now();
         let is_held = self.unasked.get(thread).is_some_and(|backoff| backoff.is_held(now));

@@ -1,10 +1,10 @@
-//! The thread that asks Slack for the replies in this machine's own threads, and judges what was
-//! heard and could not be judged at once. It goes on for ever: what fails is tried again, and what
-//! Slack asks to wait is waited.
+//! The thread that queries Slack for replies in this machine's threads, and judges the messages
+//! that the socket could not judge. It runs until the connection closes, retries failures, and
+//! respects Slack's rate limits.
 //!
-//! A *look* asks for the newest parents and the time of the newest reply to each; a *sweep* does so
-//! for all parents back to the oldest thread of ours. A thread with something new is read from its
-//! mark on. How often is `listening`'s.
+//! A *look* fetches the newest parents and the time of the newest reply to each. A *sweep* fetches
+//! all parents back to this machine's oldest thread. A thread with new replies is read from its
+//! mark on. `listening` decides the intervals.
 
 mod backoff;
 mod call_pace;
@@ -34,21 +34,21 @@ use telling::{TellStatus, Telling};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Something was heard that has to be judged.
+    /// A message waits to be judged.
     Judge,
-    /// There was a gap: all threads are to be asked for.
+    /// There was a gap: all threads must be queried.
     CatchUp,
-    /// Who listens has changed.
+    /// The set of listeners has changed.
     Look,
-    /// Somebody has posted by our bot: another machine, perhaps.
+    /// The app posted a message that may be another machine's.
     LookNow,
     Stop,
 }
 
-/// After so many failures nothing waits any longer for what may have been said before it.
+/// After this many failures, messages no longer wait for older ones.
 const TRIES: u32 = 3;
 
-/// Why a round did not come to its end.
+/// The reason why a round ended early.
 #[derive(Debug)]
 enum Trouble {
     Slack(CallError),
@@ -56,7 +56,7 @@ enum Trouble {
 }
 
 impl Trouble {
-    /// Whether everything else would fail, too, until some time has passed.
+    /// Returns whether all other calls would fail too until some time has passed.
     fn is_general(&self) -> bool {
         match self {
             Trouble::Slack(CallError::Refused { .. } | CallError::Ambiguous { .. }) => false,
@@ -84,33 +84,34 @@ impl From<std::io::Error> for Trouble {
 pub struct Asker {
     hearing: Arc<Hearing>,
     telling: Telling,
-    /// Slack itself has named the direct message since we started.
+    /// Slack has named the direct message since the start.
     has_place: bool,
-    /// Where a sweep goes on; `None`: none is under way.
+    /// The position of the sweep; `None` if none runs.
     sweep: Option<Sweep>,
     sweep_at: Instant,
     sweep_hold: Backoff,
-    /// A sweep has come to its end since there is this connection.
+    /// A sweep has finished since this connection opened.
     is_swept: bool,
     look_at: Instant,
-    /// Our share of what Slack allows for `conversations.history` and `conversations.replies`.
+    /// This machine's share of Slack's limit for `conversations.history` and
+    /// `conversations.replies`.
     history: CallPace,
     replies: CallPace,
-    /// Nothing is asked: something has failed, or Slack has asked to wait.
+    /// The pause of all calls after a failure or a rate limit.
     held: Backoff,
-    /// What was heard waits for a look, so that what was said before it comes first.
+    /// Waiting messages need a look, so that older messages come first.
     is_look_due: bool,
     was_look: bool,
-    /// Parents that were asked for, or seen.
+    /// The parents that were fetched or seen.
     parents: BTreeMap<ThreadKey, Parent>,
-    /// Threads that were read without reaching what Slack calls their newest reply.
+    /// Threads that were read without reaching the newest reply that Slack names.
     unreached: BTreeMap<ThreadKey, (SlackTs, Instant)>,
-    /// Threads that are still to be read, and those that were read and wait for them.
+    /// Threads that must still be read, and read threads that wait for them.
     unread: BTreeMap<ThreadKey, Unread>,
     aside: BTreeMap<ThreadKey, Read>,
-    /// How many replies each thread had when it was read.
+    /// The number of replies of each thread when it was read.
     counts: BTreeMap<ThreadKey, u64>,
-    /// Threads whose parent could not be asked for.
+    /// Threads whose parent could not be fetched.
     unasked: BTreeMap<ThreadKey, Backoff>,
 }
 
@@ -120,9 +121,9 @@ struct Sweep {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
-    /// Everything that is newest has been asked for, or nothing was due.
+    /// The newest parents were fetched, or no call was due.
     Done,
-    /// It is not our turn yet.
+    /// The rate limit does not allow a call yet.
     Later,
 }
 
@@ -189,7 +190,7 @@ impl Asker {
         self.sweep_at = Instant::now();
     }
 
-    /// When there is something to do, unless something happens.
+    /// Returns when the next work is due if no order comes.
     fn next(&self) -> Instant {
         let now = Instant::now();
         let sweep = if self.sweep.is_some() { now } else { self.sweep_at };
@@ -206,8 +207,8 @@ impl Asker {
         share(&self.hearing.company()) / speed_up()
     }
 
-    /// Does what is due. What was heard for a thread of ours waits until the threads were looked at,
-    /// but not for ever: not while that fails.
+    /// Does the work that is due. A message for this machine's threads waits until a look has read
+    /// the threads, but only for a limited time if that fails.
     fn round(&mut self) {
         let now = Instant::now();
         let hold = self.held.left(now);
@@ -230,7 +231,8 @@ impl Asker {
         self.telling.tell(every);
     }
 
-    /// Whether what was heard has waited long enough: the look was made, or it fails again and again.
+    /// Returns whether messages have waited long enough: the look is done, or it has failed
+    /// repeatedly.
     fn is_waited_out(&self, asked: &Result<Asked, Trouble>) -> bool {
         match asked {
             Ok(asked) => *asked == Asked::Done && !self.waits_for_threads(),
@@ -268,14 +270,14 @@ impl Asker {
         if now < self.history.ready_at(now, share) {
             return Ok(Asked::Later);
         }
-        // While a sweep is long, or something fails, every second page is a look.
+        // During a long sweep or after a failure, every second page is a look.
         let is_first = self.sweep.is_none() && self.held.failures() == 0;
         let is_sweep = is_sweep_due && (is_first || !is_look_due || self.was_look);
         self.was_look = !is_sweep;
         self.history.take(now, share);
         let every = look_every(&self.hearing.company()) / speed_up();
         if is_sweep {
-            // Its first page has the newest parents.
+            // The first page of a sweep contains the newest parents.
             let is_look = self.sweep.is_none();
             match self.sweep_page(&channel) {
                 Ok(is_over) => self.note_page(is_over),
@@ -305,7 +307,7 @@ impl Asker {
         }
     }
 
-    /// The newest threads are looked at meanwhile.
+    /// Pauses the sweep. Looks at the newest threads continue.
     fn hold_sweep(&mut self, trouble: &Trouble) {
         if trouble.is_refusal("invalid_cursor") {
             self.sweep = None;
@@ -314,7 +316,7 @@ impl Asker {
         self.telling.trouble(trouble);
     }
 
-    /// The direct message and the workspace, asked for once in the life of the daemon.
+    /// Returns the direct message. This thread fetches it and the workspace only once.
     fn find_place(&mut self) -> Result<String, Trouble> {
         if let (true, Some(place)) = (self.has_place, self.hearing.place()) {
             return Ok(place.channel);
@@ -327,8 +329,8 @@ impl Asker {
         Ok(channel)
     }
 
-    /// Writes down that this machine listens from now on, before anything is asked for: what is said
-    /// in the threads that come meanwhile counts, however late Slack answers.
+    /// Stores that this machine listens from now on, before the first query. Replies in new threads
+    /// then count, however late Slack responds.
     fn begin(&mut self) -> Result<(), Trouble> {
         let marks = self.hearing.marks();
         if marks.marks().begun().is_some() || marks.marks().since().is_some() {
@@ -342,7 +344,7 @@ impl Asker {
         Ok(self.hearing.marks().change(begun)?)
     }
 
-    /// Finds out from when on replies in older threads count.
+    /// Determines the time from which replies in older threads count.
     fn find_since(&mut self, channel: &str) -> Result<(), Trouble> {
         let marks = self.hearing.marks();
         let (begun, since) = (marks.marks().begun(), marks.marks().since());

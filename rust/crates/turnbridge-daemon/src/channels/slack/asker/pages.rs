@@ -1,4 +1,5 @@
-//! Parents, page by page: who posts here, which threads of ours have something new, and what it is.
+//! Reads parents page by page: which machines post here, and which of this machine's threads have
+//! new replies.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,13 +13,13 @@ use turnbridge_slack::Page;
 use super::reading::News;
 use super::{Asker, Sweep, Trouble};
 
-/// Parents that a look asks for. Few, because every machine does so every few seconds.
+/// The number of parents in a look. It is small, because every machine makes one every few seconds.
 pub const LOOK: u32 = 15;
-/// Parents on a page of a sweep.
+/// The number of parents on a page of a sweep.
 const SWEEP: u32 = 100;
-/// Parents whose owner is remembered.
+/// The limit of cached parents.
 const REMEMBERED: usize = 4_096;
-/// When a thread is asked for again whose newest reply Slack names and does not show.
+/// The interval between reads of a thread whose newest reply Slack names but does not return.
 const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 
 impl Asker {
@@ -26,7 +27,7 @@ impl Asker {
         let token = &self.hearing.slack.bot_token;
         let page = self.hearing.api.parents(token, channel, None, LOOK)?;
         self.see(channel, &page)?;
-        // What was heard may be for a thread that is older than these.
+        // The waiting messages may be for older threads than these.
         let heard = self.heard_threads()?;
         let is_read = |marks: &ThreadMarks, (thread, ts): &(ThreadKey, SlackTs)| {
             marks.is_read(thread, *ts) || marks.is_taken(thread, *ts)
@@ -46,7 +47,7 @@ impl Asker {
         Ok(times.flatten().filter_map(|ts| SlackTs::parse(ts)).max())
     }
 
-    /// Whether the sweep is over.
+    /// Reads one page of the sweep. Returns whether the sweep is over.
     pub(super) fn sweep_page(&mut self, channel: &str) -> Result<bool, Trouble> {
         let from = self.sweep.as_ref().and_then(|sweep| sweep.from.clone());
         let token = &self.hearing.slack.bot_token;
@@ -59,7 +60,7 @@ impl Asker {
         Ok(page.next.is_none() || is_past)
     }
 
-    /// Nothing of ours is older.
+    /// Returns the timestamp of this machine's oldest thread.
     fn oldest_thread(&self, channel: &str) -> Result<Option<SlackTs>, Trouble> {
         let routes = self.hearing.routes.get(&self.hearing.paths)?;
         let own = routes.iter().filter(|route| route.channel == channel);
@@ -106,7 +107,8 @@ impl Asker {
         self.parents.insert(thread, parent);
     }
 
-    /// Threads of ours in which the owner may have written something that we do not have.
+    /// Returns this machine's threads in which the owner may have written a message that is not
+    /// stored here.
     fn threads_with_news(&mut self, channel: &str, page: &Page) -> Result<Vec<News>, Trouble> {
         let own = self.hearing.machine.id.clone();
         let routes = self.hearing.routes.get(&self.hearing.paths)?;
@@ -142,8 +144,8 @@ impl Asker {
         self.unreached.get(thread).is_some_and(|(asked, _)| *asked == latest)
     }
 
-    /// Whether a thread that was read has as many replies as it had then. Slack may show a message
-    /// later than a younger one: its newest reply stays the same, and their number does not.
+    /// Returns whether a thread has as many replies as when it was read. Slack may show a message
+    /// later than a younger one: the newest reply then stays the same, but the count changes.
     fn has_count(&mut self, thread: &ThreadKey, count: Option<u64>) -> bool {
         let known = self.counts.get(thread).copied();
         if known.is_none() {

@@ -1,5 +1,5 @@
-//! Reads threads of ours and keeps what is new in them. A thread that cannot be read is tried again
-//! by itself, and holds back only its own session, for a while: replies run in their order.
+//! Reads this machine's threads and stores their new replies. A failing thread has its own retries.
+//! It delays only its own session, for a limited time, because replies run in order.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -16,26 +16,26 @@ use super::backoff::Backoff;
 use super::{Asker, TRIES, Trouble};
 use crate::channels::slack::ears::describe;
 
-/// If so many threads fail in one go, the others would, too.
+/// After this many failures in one pass the rest is not tried: it would fail too.
 const MOST_FAILED: u32 = 3;
 
-/// A thread of ours that has something new.
+/// A thread of this machine with new replies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct News {
     pub thread: ThreadKey,
     pub latest: SlackTs,
-    /// How many replies it has; `None` if Slack did not say.
+    /// The number of its replies; `None` if Slack did not send it.
     pub count: Option<u64>,
 }
 
-/// A thread that could not be read, or whose turn has not come.
+/// A thread that could not be read, or was not tried yet.
 pub struct Unread {
     news: News,
     pub backoff: Backoff,
 }
 
 impl Unread {
-    /// Whether its session waits for it.
+    /// Returns whether the replies of its session wait for it.
     pub fn is_waited_for(&self) -> bool {
         self.backoff.failures() < TRIES
     }
@@ -47,7 +47,7 @@ pub struct Read {
     messages: Vec<Found>,
 }
 
-/// A message of a thread of ours.
+/// A message in a thread of this machine.
 struct Found {
     ts: SlackTs,
     thread: ThreadKey,
@@ -55,8 +55,8 @@ struct Found {
 }
 
 impl Asker {
-    /// Keeps what is new in these threads, and then moves their marks. What was read in a session
-    /// of which another thread is unread waits in memory.
+    /// Stores the new replies of these threads, and then moves their marks. If another thread of a
+    /// session is unread, the session's replies wait in memory.
     pub(super) fn read_threads(&mut self, threads: Vec<News>) -> Result<(), Trouble> {
         let (read, trouble) = self.read_each(threads);
         let waiting: BTreeSet<_> = {
@@ -76,7 +76,7 @@ impl Asker {
         trouble.map_or(Ok(()), Err)
     }
 
-    /// Reads again what could not be read, if it is time.
+    /// Retries the unread threads that are due.
     pub(super) fn retry_threads(&mut self, now: Instant) -> Result<(), Trouble> {
         let due = self.unread.values().filter(|unread| !unread.backoff.is_held(now));
         let mut due: Vec<_> = due.map(|unread| unread.news.clone()).collect();
@@ -87,7 +87,7 @@ impl Asker {
         self.read_threads(due)
     }
 
-    /// The error is one that stops all reading.
+    /// Reads each thread. The returned error is one that stops all reading.
     fn read_each(&mut self, threads: Vec<News>) -> (Vec<Read>, Option<Trouble>) {
         let mut read = Vec::new();
         let mut trouble = None;
@@ -138,7 +138,7 @@ impl Asker {
             found.extend(messages);
             done.extend(newest.map(|ts| (news, ts)));
         }
-        // Threads of one session are several: in the order in which they were written.
+        // A session may have several threads: replies are taken in the order of their times.
         found.sort_by_key(|found| found.ts);
         let mut open = BTreeSet::new();
         for message in found {
@@ -170,7 +170,7 @@ impl Asker {
                 from.as_deref(),
             );
             let (messages, next) = match page {
-                // Its parent was deleted, and it with it.
+                // The parent was deleted, and the thread with it.
                 Err(CallError::Refused { error, .. }) if error == "thread_not_found" => {
                     let fields = [("thread_ts", thread.thread_ts.clone().into())];
                     self.hearing.log.warn("a thread of ours is gone from Slack", &fields);
@@ -192,7 +192,7 @@ impl Asker {
         }
     }
 
-    /// Until our share allows another call of `conversations.replies`.
+    /// Waits until this machine's share allows another call of `conversations.replies`.
     pub(super) fn wait_for_replies(&mut self) {
         let share = self.share();
         let now = Instant::now();
@@ -200,7 +200,8 @@ impl Asker {
         self.replies.take(Instant::now(), share);
     }
 
-    /// `false` if it cannot be judged yet: its thread is read again from there.
+    /// Processes a message. Returns `false` if it cannot be judged yet: its thread is then read
+    /// again from there.
     fn take_found(&mut self, found: Found) -> Result<bool, Trouble> {
         if self.hearing.marks().marks().is_known(&found.thread, found.ts) {
             return Ok(true);
@@ -215,12 +216,12 @@ impl Asker {
                 fields.push(("outcome", "accepted".into()));
                 self.hearing.take(reply, Some(&route), &mut fields)?;
             }
-            // Posted from here, and its route is gone or is still to come.
+            // The thread was posted from here, and its route is missing or not written yet.
             Checked::NoRoute(reply) => match self.whose(&reply)? {
                 Verdict::Wait => return Ok(false),
                 verdict => self.act_on(verdict, reply, &mut fields)?,
             },
-            // What we have said ourselves is in there too.
+            // The app's own messages are in the thread too.
             Checked::Dropped(_) => {}
         }
         Ok(true)

@@ -1,4 +1,4 @@
-//! What the asker says of itself: in the log, once for each problem, and in the daemon's status.
+//! Reports the asker's state: in the log, once for each problem, and in the daemon's status.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use turnbridge_store::state::heard;
 use super::Trouble;
 use crate::channels::slack::hearing::Hearing;
 
-/// Hands the status in.
+/// The callback that receives the status.
 pub type TellStatus = Box<dyn Fn(RepliesStatus) + Send>;
 
 pub struct Telling {
@@ -48,7 +48,7 @@ impl Telling {
         }
     }
 
-    /// When something has changed.
+    /// Reports the status if it has changed.
     pub fn tell(&mut self, every: Duration) {
         let own = &self.hearing.machine;
         let state = self.hearing.state().clone();

@@ -1,4 +1,5 @@
-//! The id and the name of this machine, made by whoever needs them first and never changed.
+//! The id and the name of this machine. The first process that needs them creates them, and they
+//! never change.
 
 mod host;
 
@@ -11,7 +12,7 @@ use turnbridge_store::files::atomic_file::write_durably;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::random;
 
-/// Reads `machine.json`, or makes it. Two processes that make it at once get the same one.
+/// Reads `machine.json`, or creates it. Two processes in a race get the same machine.
 pub fn machine(paths: &StatePaths) -> io::Result<Machine> {
     let path = paths.machine_file();
     match read(&path)? {
@@ -20,8 +21,8 @@ pub fn machine(paths: &StatePaths) -> io::Result<Machine> {
     }
 }
 
-/// `None` if there is none yet. A file that cannot be understood is an error and not replaced: with
-/// another id the threads of this machine would be a stranger's.
+/// Reads the file. Returns `None` if it does not exist. A damaged file is an error and is not
+/// replaced: with another id, this machine's threads would seem to be another machine's.
 fn read(path: &Path) -> io::Result<Option<Machine>> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -35,8 +36,8 @@ fn read(path: &Path) -> io::Result<Option<Machine>> {
     })
 }
 
-/// The file is written under a name of its own and linked: a link is refused if another process was
-/// faster, and then that one's file counts.
+/// Writes a temporary file and links it. If another process was faster, the link fails and that
+/// process's file counts.
 fn make(path: &Path) -> io::Result<Machine> {
     let id = random::hex::<16>()?;
     let machine = Machine::new(id.clone(), &host::name()).ok_or(io::ErrorKind::InvalidData)?;
@@ -49,7 +50,7 @@ fn make(path: &Path) -> io::Result<Machine> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             read(path)?.ok_or_else(|| io::ErrorKind::NotFound.into())
         }
-        // A file system without links.
+        // The file system has no hard links.
         Err(_) => make_exclusively(path, machine),
     }
 }

@@ -1,4 +1,5 @@
-//! Slack, as delivery uses it: opens the direct message, posts, and finds what may have arrived.
+//! Slack as a channel of delivery: opens the direct message, posts, and finds messages that may
+//! have arrived.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -23,17 +24,17 @@ use crate::channels::slack::machine::machine;
 use crate::channels::slack::plan::{Settings, plan};
 use crate::channels::slack::slack_route::keep_route;
 
-/// Slack needs a moment to show what it has taken.
+/// The delay until Slack shows an accepted message.
 const SHOWS_WITHIN: Duration = Duration::from_millis(300);
 
 pub struct SlackChannel {
     api: WebApi,
     token: Token,
-    /// The user whose direct message it is.
+    /// The user at the other end of the direct message.
     user: String,
-    /// The machine that posts. Without it a reply would be nobody's.
+    /// The machine that posts. Without it a reply would have no owner.
     machine: Machine,
-    /// Where the direct message's id is kept, and whose it is.
+    /// The state folder, where the direct message's id is cached, and the account it belongs to.
     paths: StatePaths,
     account: String,
     settings: Settings,
@@ -81,8 +82,8 @@ impl SlackChannel {
         Ok(channel)
     }
 
-    /// What is posted now is newer than any parent that we have posted before, so that Slack has to
-    /// be asked for the first one only: all machines share what it allows.
+    /// Returns the time of the newest known parent. New posts are newer than it, so that only the
+    /// first post needs a call to Slack: all machines share the rate limit.
     fn latest_ts(&self, channel: &str) -> Result<Option<String>, CallError> {
         let routes = routes::read(&self.paths).unwrap_or_default();
         let own = routes.iter().filter(|route| route.channel == channel);
@@ -128,7 +129,8 @@ impl Channel for SlackChannel {
         ChannelName::SLACK
     }
 
-    /// A person may have removed `machine.json` of a copied state folder: threads are the new machine's.
+    /// Reads the machine again: the user may have removed `machine.json` from a copied state
+    /// folder. New threads are then the new machine's.
     fn refresh(&mut self) -> Result<(), Obstacle> {
         self.machine = own_machine(&self.paths)?;
         Ok(())
@@ -139,14 +141,13 @@ impl Channel for SlackChannel {
     }
 
     fn begin(&mut self) -> Result<ThreadStart, ChannelError> {
-        // Opening twice opens once.
+        // The call is idempotent.
         let place = self.open_dm()?;
         let after = self.latest_ts(&place)?;
         Ok(ThreadStart { place, after })
     }
 
-    /// Slack refuses a block now and then that the text is fine without: losing the block is better
-    /// than losing the words.
+    /// Posts a message. If Slack refuses its block, it posts the text alone.
     fn post(&mut self, post: &ChannelPost<'_>) -> Result<String, ChannelError> {
         let markdown = post.message.markdown.as_deref();
         match self.post_as(post, markdown) {
@@ -191,7 +192,7 @@ impl From<CallError> for ChannelError {
     }
 }
 
-/// One post at a time, as fast as Slack wants it, or so many times faster.
+/// The rate limit of posts: one at a time at Slack's pace, or a multiple of that pace.
 struct PostPace {
     pacer: Pacer,
     speed_up: u32,
@@ -207,9 +208,9 @@ impl PostPace {
         std::thread::sleep(time / self.speed_up);
     }
 
-    /// Waits until one more post is welcome.
+    /// Waits until the rate limit allows another post.
     fn wait(&mut self) {
-        // All of its time passes faster, not only what is slept through.
+        // The sped-up clock covers all elapsed time, not only sleeps.
         let now = self.begun + self.begun.elapsed() * self.speed_up;
         let wait = self.pacer.wait_before(now);
         self.sleep(wait);

@@ -46,7 +46,7 @@ fn a_block_that_slack_refuses_is_left_out_and_the_words_arrive() {
         let threads = world.slack.threads();
         assert_eq!(threads.len(), 1, "{error}");
         assert_eq!((&*threads[0].parent.text, &threads[0].parent.blocks), ("words", &None));
-        // Without a block it is no reason to post the same again.
+        // A post without a block is not repeated.
         world.slack.fail("chat.postMessage", [refusal()]);
         let plain = Message { markdown: None, ..words() };
         assert!(matches!(world.post(&plain), Err(ChannelError::Permanent { .. })), "{error}");
@@ -76,7 +76,7 @@ fn a_message_that_was_posted_can_be_changed_and_found() {
     assert!(matches!(gone, Err(ChannelError::Permanent { .. } | ChannelError::NotDone { .. })));
 }
 
-/// docs/slack.md: who copies a state folder removes `machine.json` in the copy.
+/// docs/slack.md: `machine.json` must be removed from a copied state folder.
 #[test]
 fn a_thread_is_of_the_machine_that_the_file_names_now() {
     let mut world = world();

@@ -1,4 +1,4 @@
-//! The thread that watches, with the system's own watcher.
+//! The watcher thread with the system's real watcher.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::super::{Sight, Watch, watch};
 use super::*;
 
-/// Far beyond what it takes, and far below the interval of rescans.
+/// The timeout: far above the needed time, and far below the rescan interval.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Watched {
@@ -15,7 +15,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// When it has begun.
+    /// Waits until the watch has begun.
     fn new(world: &World) -> Watched {
         let (send, sights) = channel();
         let watch = watch(world.homes.clone(), move |sight| send.send(sight).is_ok()).unwrap();
@@ -23,7 +23,7 @@ impl Watched {
         Watched { sights, _watch: watch }
     }
 
-    /// Drives the follower by what is seen, without any rescan, until it tells of something.
+    /// Passes the reports to the follower, without any rescan, until it returns a notice.
     #[track_caller]
     fn wait_for_notice(&self, follower: &mut Follower) -> Vec<Notice> {
         let deadline = Instant::now() + PATIENCE;
@@ -79,7 +79,7 @@ fn the_folders_of_a_new_month_are_watched_from_the_moment_they_are_made() {
     assert_eq!(ids(&watched.wait_for_notice(&mut follower)), [notice_id(OTHER, 3)]);
 }
 
-/// Each time there are three folders, and the inner ones are made while the outer one is looked at.
+/// Each time creates three folders, the inner ones while the outer one is being listed.
 #[test]
 fn kt_45_of_hundreds_of_new_months_none_stays_unwatched() {
     let world = World::new();
@@ -123,7 +123,7 @@ fn reading_a_file_is_no_change_of_it() {
     );
 }
 
-/// Shown with `--nocapture`; not judged, since the machine may be busy.
+/// Prints the delay with `--nocapture`. It is not asserted, since the machine may be busy.
 #[expect(clippy::print_stderr, reason = "a test reports")]
 fn report(what: &str, began: Instant) {
     eprintln!("{what} was told after {:?}", began.elapsed());

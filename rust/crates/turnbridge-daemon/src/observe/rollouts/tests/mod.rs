@@ -1,4 +1,4 @@
-//! The follower in temporary homes, driven as the loop drives it.
+//! The follower in temporary homes, driven like by the daemon's loop.
 
 mod live;
 mod old_files;
@@ -30,7 +30,7 @@ const THREAD: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
 const OTHER: &str = "01a1e190-0000-7000-8000-000000000000";
 
 thread_local! {
-    /// Every test has a thread of its own.
+    /// The test's clock; each test has its own thread.
     static NOW: Cell<Timestamp> = Cell::new(real_now());
 }
 
@@ -49,7 +49,7 @@ fn pass(span: Duration) {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// As Codex keeps its locks.
+/// The path at which Codex has its lock.
 fn lock_path(home: &Path, thread: &str) -> PathBuf {
     home.join("thread-writer-locks").join(format!("{thread}.lock"))
 }
@@ -76,7 +76,7 @@ impl World {
         World { _folder: folder, root, paths, homes, waiting: false }
     }
 
-    /// The follower, when it has dealt with what was there.
+    /// Returns the follower after it has handled the existing files.
     fn open(&self) -> Follower {
         self.open_telling().0
     }

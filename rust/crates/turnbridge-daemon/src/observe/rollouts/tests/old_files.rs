@@ -1,7 +1,7 @@
-//! Thousands of old rollouts cost next to nothing.
+//! Thousands of old rollouts cost almost nothing.
 //!
 //! `TURNBRIDGE_TEST_SLOW=1 cargo test -p turnbridge-daemon --release -- --nocapture old_rollouts`
-//! shows the figures for 10,000 files of 2 GB.
+//! prints the figures for 10,000 files of 2 GB.
 
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -16,7 +16,7 @@ fn thread(number: u32) -> String {
     format!("01a1e18e-0000-7000-8000-{number:012}")
 }
 
-/// As many old files, over as many days as there would be.
+/// Creates old files, spread over realistic days.
 fn fill(world: &World, files: u32, length: u64) {
     let head = {
         let start = now();
@@ -35,7 +35,7 @@ fn fill(world: &World, files: u32, length: u64) {
     }
 }
 
-/// KB of memory that the process has, where that can be told.
+/// Returns the resident memory in KB, or 0 where it cannot be read.
 fn resident() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

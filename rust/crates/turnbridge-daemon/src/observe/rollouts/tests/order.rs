@@ -1,4 +1,4 @@
-//! Hooks and rollouts tell of the same turns, in any order; and who has died tells nothing.
+//! Hooks and rollouts report the same turns in any order, and dead processes report nothing.
 
 use turnbridge_core::session::Host;
 use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
@@ -6,7 +6,7 @@ use turnbridge_store::files::file_lock::FileLock;
 
 use super::*;
 
-/// What a hook of Codex makes of an event.
+/// Records an event as Codex's hook would.
 fn hook(world: &World, name: &str, number: u32, kind: EventKind) {
     let event = Event {
         session: SessionKey::new(Agent::Codex, SessionId::parse(THREAD).unwrap()),
@@ -39,7 +39,7 @@ fn tool_call() -> ToolCall {
 
 #[test]
 fn hooks_and_rollout_together_make_one_turn_and_one_state() {
-    // The hooks are ahead of the lines, and behind them.
+    // The hooks precede the lines, or follow them.
     for lag in [0, 3] {
         let world = World::new();
         let mut follower = world.open();
@@ -120,7 +120,7 @@ fn turns_that_hooks_told_while_no_daemon_lived_do_not_turn_the_state_back() {
     let (mut follower, told) = world.open_telling();
     assert_eq!(ids(&told), [1, 2].map(|number| notice_id(THREAD, number)), "the outbox knows them");
     assert_eq!(world.session(THREAD), before);
-    // There is no hook for a turn that fails.
+    // Codex has no hook for a failed turn.
     let failed = ended(3).replacen("\"last", "\"error\":{\"message\":\"m\"},\"last", 1);
     append(&path, failed);
     let told = notices(follower.changed(&path));
@@ -154,7 +154,7 @@ fn a_turn_that_hooks_told_two_days_ago_is_not_told_again() {
     append(&path, meta(THREAD) + &started(1));
     hook(&world, "UserPromptSubmit", 1, prompted(1));
     hook(&world, "Stop", 1, stopped(1));
-    // Of the second one nobody has told.
+    // No hook has reported the second turn.
     append(&path, ended(1) + &turn(2));
     pass(Duration::from_secs(48 * 3_600));
     assert_eq!(ids(&world.open_telling().1), [notice_id(THREAD, 2)]);
@@ -188,7 +188,7 @@ fn kt_47_a_question_is_told_only_while_it_is_open_and_if_that_is_wanted() {
             assert_eq!(notices(follower.changed(&path)), []);
             assert_eq!(world.state(THREAD), "working");
         }
-        // What waits for a moment is not lost with us.
+        // A held notice survives a restart.
         follower.close().unwrap();
         let mut follower = world.open();
         pass(3 * SECOND);
@@ -215,7 +215,7 @@ fn an_aborted_turn_is_not_told() {
     assert_eq!(world.state(THREAD), "aborted");
 }
 
-/// A Codex that has opened the thread then.
+/// Holds the lock as a Codex that opened the thread at this time.
 fn hold(world: &World, opened_at: Timestamp) -> FileLock {
     let path = lock_path(&world.homes[0], THREAD);
     let lock = FileLock::acquire(&path, SECOND).unwrap();
@@ -225,7 +225,7 @@ fn hold(world: &World, opened_at: Timestamp) -> FileLock {
     lock
 }
 
-/// It was killed, and a terminal has opened the thread, between two looks.
+/// The writer was killed, and a terminal opened the thread, between two checks.
 #[cfg(not(windows))]
 #[test]
 fn x31_a_turn_that_is_older_than_what_holds_its_thread_has_stopped() {
@@ -261,28 +261,28 @@ fn x31_a_turn_whose_writer_is_gone_has_stopped_and_silence_means_nothing() {
     let opened_at = now();
     append(&path, meta(THREAD) + &started(1));
     follower.changed(&path);
-    // Without a lock nothing can be told, and nothing is (KT-51, KT-52).
+    // Without a lock the end is unknown, and no end is recorded (KT-51, KT-52).
     pass(Duration::from_secs(20 * 3_600));
     follower.check_liveness();
     assert_eq!(world.state(THREAD), "working");
     let lock = hold(&world, opened_at);
     follower.check_liveness();
     assert_eq!(world.state(THREAD), "working");
-    // What it wrote last is read before it is declared dead.
+    // The last lines are read before the writer counts as dead.
     append(&path, ended(1) + &started(2));
     drop(lock);
     let told = notices(follower.check_liveness());
     assert_eq!(ids(&told), [notice_id(THREAD, 1)]);
     assert_eq!(world.state(THREAD), "stopped");
     assert_eq!(notices(follower.check_liveness()), []);
-    // The next writer goes on.
+    // The next writer continues.
     pass(SECOND);
     let lock = hold(&world, now());
     append(&path, started(3));
     follower.changed(&path);
     follower.check_liveness();
     assert_eq!(world.state(THREAD), "working");
-    // One that ended while no daemon lived; it removes its lock.
+    // A writer that ended while no daemon ran; it removes its lock.
     follower.close().unwrap();
     fs::remove_file(lock_path(&world.homes[0], THREAD)).unwrap();
     drop(lock);
@@ -324,7 +324,7 @@ fn x31_a_thread_that_has_rested_for_days_is_followed_while_somebody_holds_it() {
     super::places::set_age(&path, days);
     NOW.set(start);
     let lock = FileLock::acquire(&lock_path(&world.homes[0], THREAD), SECOND).unwrap();
-    // Another that nobody holds.
+    // Another thread, whose lock is free.
     let other = world.rollout(OTHER);
     append(&other, meta(OTHER) + &turn(2));
     super::places::set_age(&other, days);
@@ -340,7 +340,7 @@ fn x31_a_thread_that_has_rested_for_days_is_followed_while_somebody_holds_it() {
     follower.rescan();
     follower.check_liveness();
     assert_eq!(world.state(THREAD), "stopped");
-    // And then it is as old as it looks.
+    // Afterwards the thread counts as old.
     follower.rescan();
     follower.close().unwrap();
     let remembered = fs::read_to_string(world.paths.codex_offsets()).unwrap();

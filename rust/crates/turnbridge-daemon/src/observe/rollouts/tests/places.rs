@@ -1,4 +1,4 @@
-//! Which files are read, from where, and what becomes of a place when the file moves.
+//! Which files are read, from which position, and how positions follow a moved file.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ fn after_a_crash_the_same_is_told_again_and_nothing_else_happens() {
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     let mut text = meta(THREAD) + &started(1);
-    // All within one millisecond, and within one.
+    // All lines have the same time, and come in one write.
     text += &(call("shell", "a") + &answered("a") + &ended(1));
     append(&path, text);
     let told = notices(follower.changed(&path));
@@ -131,13 +131,13 @@ fn a_file_that_shrank_or_was_replaced_is_read_anew_and_old_turns_are_not_told_ag
     append(&path, old.clone() + &turn(3));
     assert_eq!(notices(follower.changed(&path)).len(), 3);
     pass(SECOND);
-    // Shorter.
+    // The file became shorter.
     let longer = old.clone() + &turn(4);
     fs::write(&path, &longer[..old.len() + 300]).unwrap();
     assert_eq!(notices(follower.changed(&path)), []);
     fs::write(&path, &longer).unwrap();
     assert_eq!(ids(&notices(follower.changed(&path))), [notice_id(THREAD, 4)]);
-    // Another file, and longer.
+    // Another, longer file replaced it.
     pass(SECOND);
     let beside = path.with_extension("new");
     fs::write(&beside, longer + &turn(5)).unwrap();
@@ -228,7 +228,7 @@ fn sub_agents_and_reviews_make_neither_sessions_nor_notices() {
         assert_eq!(notices(follower.changed(&path)), []);
         assert_eq!(world.sessions(), 0);
     }
-    // Nor do they end, or revive, the one that they work for.
+    // They neither end nor revive the thread that they work for.
     let parent = world.rollout(THREAD);
     append(&parent, meta(THREAD) + &started(2));
     follower.changed(&parent);
@@ -249,7 +249,7 @@ fn a_line_of_fifty_megabytes_streams() {
     append(&path, long);
     append(&path, ended(1));
     assert_eq!(ids(&notices(follower.changed(&path))), [notice_id(THREAD, 1)]);
-    // And a follower that has to find the turn behind it.
+    // A follower without positions must find the turn behind it.
     drop(follower);
     fs::remove_file(world.paths.codex_offsets()).unwrap();
     let mut follower = world.open();
@@ -271,7 +271,7 @@ fn an_old_thread_that_is_resumed_tells_only_what_is_new() {
     append(&path, turn(3));
     assert_eq!(ids(&notices(follower.changed(&path))), [notice_id(THREAD, 3)]);
     assert_eq!(world.turns(THREAD).len(), 1);
-    // Likewise if it was resumed while nobody looked.
+    // The same holds if the thread was resumed while no follower ran.
     let other = world.rollout(OTHER);
     NOW.set(start.minus(Duration::from_secs(40 * 24 * 3_600)));
     append(&other, meta(OTHER) + &turn(4));

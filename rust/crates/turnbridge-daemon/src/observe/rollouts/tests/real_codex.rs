@@ -1,4 +1,4 @@
-//! The real Codex, without hooks and without `notify`: what the watcher alone knows of it.
+//! The real Codex, without hooks and without `notify`: the watcher is the only source.
 
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
@@ -12,7 +12,7 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The follower with its watcher, as the loop has them.
+/// The follower with its watcher, as in the daemon's loop.
 struct Daemon {
     follower: Follower,
     sights: Receiver<Sight>,
@@ -59,7 +59,7 @@ fn turns_of_the_real_codex_are_told_by_its_rollout_alone() {
     };
     let hermetic = Hermetic::new();
     let api = ResponsesApi::start(vec![
-        // Long enough for its folder to be found.
+        // The delay is long enough to find its folder.
         Reply::text("It is done.").delayed(3 * SECOND),
         Reply::error(400, "invalid_request_error", "no such thing"),
         Reply::text("Never heard.").delayed(PATIENCE),
@@ -79,14 +79,14 @@ fn turns_of_the_real_codex_are_told_by_its_rollout_alone() {
     assert_eq!(turns.len(), 1, "{turns:#?}");
     assert_eq!(turns[0].answer.as_deref(), Some("It is done."));
     child.wait().unwrap();
-    // It has gone, and with it its lock.
+    // Codex has exited and removed its lock.
     daemon.run_until("stopped", |_| world.state(notice.session.id_text()) == "stopped");
 
     codex.exec(&hermetic, &api, "fail").output().unwrap();
     let notice = daemon.wait_for_notice(2);
     assert_eq!((notice.kind, notice.prompt.as_deref()), (NoticeKind::Failed, Some("fail")));
     assert!(notice.subject.is_some(), "{notice:#?}");
-    // Nobody looked while it held its lock.
+    // No check happened while it held its lock.
     assert_eq!(world.state(notice.session.id_text()), "failed");
 
     let mut command = codex.exec(&hermetic, &api, "take long");
@@ -101,7 +101,7 @@ fn turns_of_the_real_codex_are_told_by_its_rollout_alone() {
     let thread = working().expect("it works on");
     child.kill().unwrap();
     child.wait().unwrap();
-    // Of this thread: the one that has failed may have been seen while a child of it held its lock.
+    // Only this thread is checked: the failed one may have been seen while its child held the lock.
     daemon.run_until("stopped after a kill", |_| world.state(&thread) == "stopped");
     assert_eq!(daemon.told.len(), 2, "{:#?}", daemon.told);
     assert_eq!(api.strays(), Vec::<String>::new());

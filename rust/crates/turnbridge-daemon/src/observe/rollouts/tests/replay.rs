@@ -1,5 +1,5 @@
 //! Every recording of the real Codex, written again in pieces, to a follower that is killed and
-//! started again meanwhile.
+//! restarted meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::*;
 const RECORDINGS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/codex/rollouts");
 
-/// The same on every machine; good enough to choose places.
+/// A random generator with the same sequence on every machine.
 struct Dice(u64);
 
 impl Dice {
@@ -21,14 +21,14 @@ impl Dice {
     }
 }
 
-/// A recording as if it were made now.
+/// A recording with its times moved to now.
 struct Recording {
     name: String,
     thread: String,
     is_user: bool,
     final_state: String,
     lines: Vec<(Timestamp, String)>,
-    /// What the lines say, worked out without our code: ids of the turns that are told.
+    /// The ids of the turns with a notice, computed without Turnbridge's code.
     told: BTreeSet<String>,
 }
 
@@ -64,7 +64,7 @@ fn recording((name, final_state): (&str, &str)) -> Recording {
             _ => {}
         }
     }
-    // Before about 0.100 nothing records an end; what the agent said last has to do.
+    // Before about 0.100 no record ends a turn; the agent's last message must suffice.
     if name.starts_with("legacy-0.98") && final_state == "completed" {
         told.insert(format!("codex-{thread}-{:x}", said_at.unwrap().as_micros()));
     }
@@ -78,7 +78,7 @@ fn recording((name, final_state): (&str, &str)) -> Recording {
     }
 }
 
-/// Whether a turn is open, by the records alone. `None` while they have told nothing.
+/// Returns whether a turn is open, by the records alone, or `None` before the first one.
 fn is_open(lines: &[(Timestamp, String)]) -> Option<bool> {
     let kind = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();
@@ -118,7 +118,7 @@ fn replay(recording: &Recording, seed: u64) {
             NOW.set(*at);
         }
         if dice.roll(8) == 0 {
-            // Killed, with or without a word.
+            // The follower ends, with or without a final save.
             match dice.roll(3) {
                 0 => follower.close().unwrap(),
                 _ => drop(follower),
@@ -180,7 +180,7 @@ fn kt_45_every_recording_ends_in_its_state_in_whatever_pieces_it_comes() {
     assert!(recordings.iter().map(|recording| recording.told.len()).sum::<usize>() > 50);
     let is_slow = testkit::is_slow();
     for (index, recording) in recordings.iter().enumerate() {
-        // Long ones have more pieces in each round.
+        // Long recordings have more pieces per round.
         let rounds = match recording.lines.len() {
             _ if is_slow => 60,
             0..=40 => 3,

@@ -1,5 +1,5 @@
-//! Asking Slack for replies while some of it fails: what can be read runs, and what Slack asks to
-//! wait is waited.
+//! Queries to Slack for replies with partial failures: readable replies run, and rate limits are
+//! respected.
 
 use testkit::slack::SlackCall;
 
@@ -23,7 +23,7 @@ impl Service {
         self.log().iter().filter(|entry| entry["message"] == message).count()
     }
 
-    /// From now on nothing is asked for: Slack wants it so.
+    /// Makes Slack stop all queries by a rate limit.
     fn ask_to_wait_for_hours(&self) {
         self.slack.fail("conversations.history", [Fault::RateLimited(1_000_000)]);
         wait_until(PATIENCE, "the wish to wait", || {
@@ -125,7 +125,7 @@ fn a_sweep_whose_page_slack_does_not_know_any_more_begins_again() {
     service.wait_until_caught_up();
 }
 
-/// Its parent has arrived, the answer has not, and then nothing could be asked for.
+/// Its parent has arrived, the response was lost, and then Slack could not be queried.
 #[test]
 fn a_reply_to_a_notice_that_is_held_runs_in_its_session() {
     let mut service = Service::start();
@@ -147,7 +147,7 @@ fn a_reply_to_a_notice_that_is_held_runs_in_its_session() {
     let outbox = service.world.hermetic.state_dir().join("outbox");
     wait_until(PATIENCE, "a held notice", || {
         let files = fs::read_dir(&outbox).unwrap().map(|file| file.unwrap().path());
-        // The one that is for a 0.1 says so from the beginning.
+        // The progress file for a 0.1 contains this from the beginning.
         let files = files.filter(|path| path.to_string_lossy().ends_with(".slack.progress"));
         let texts = files.filter_map(|path| fs::read_to_string(path).ok());
         texts.into_iter().any(|text| text.contains("\"held\":true")).then_some(())

@@ -1,5 +1,5 @@
 //! Several machines on one Slack app, which gives each event to one of their sockets at random; and
-//! what was said while a daemon was down, or could not ask.
+//! messages sent while a daemon was down, or could not query Slack.
 
 mod asking;
 
@@ -27,7 +27,7 @@ impl Service {
         daemon.wait().unwrap();
     }
 
-    /// What agents were started with, as an argument or by standard input.
+    /// Returns the prompts of the started agents, from arguments or standard input.
     fn prompts(&self) -> Vec<String> {
         let prompt = |call: &String| {
             let given = call.split_once("|stdin=").map(|(_, given)| given).unwrap_or_default();
@@ -44,7 +44,7 @@ impl Service {
         })
     }
 
-    /// Waits until a message was dropped for this reason, and not run.
+    /// Waits until a message was dropped for this reason, and did not run.
     #[track_caller]
     fn wait_until_refused(&self, outcome: &str) {
         wait_until(PATIENCE, &format!("`{outcome}` in daemon.log, or a run"), || {
@@ -68,7 +68,7 @@ fn told_falsely(slack: &SlackApi) -> Vec<String> {
     replies.map(|reply| reply.text).filter(|text| text.contains(NOT_KNOWN)).collect()
 }
 
-/// Each knows of the other one by what it has posted.
+/// Waits until each machine knows the other one by its posts.
 fn wait_until_acquainted(machines: [&Service; 2]) {
     for service in machines {
         wait_until(PATIENCE, "both machines in the status", || {
@@ -106,7 +106,7 @@ fn replies_to_two_machines_on_one_app_run_each_on_its_own_and_none_is_told_false
     };
     assert_eq!(desk.wait_for_prompts(6), expected(0, 12));
     assert_eq!(laptop.wait_for_prompts(6), expected(1, 12));
-    // Over a restart of both, with replies that nobody heard.
+    // Over a restart of both, with replies that no socket received.
     desk.stop_daemon();
     laptop.stop_daemon();
     desk.slack.post_as_user(Some(&threads[0].parent.ts), "reply 12");
@@ -151,7 +151,7 @@ fn a_reply_sent_while_the_daemon_was_down_runs_although_the_asking_failed_and_ot
     service.stop_daemon();
     service.slack.post_as_user(Some(&thread.parent.ts), "while you were away");
     let parent = thread.parent.ts.as_str();
-    // Longer than 0.1 tried, with Slack's wish to wait among it.
+    // More failures than 0.1's retries, with a rate limit among them.
     let failure = || Fault::Error(When::Before, "internal_error".to_owned());
     let mut failures: Vec<_> = (0..8).map(|_| failure()).collect();
     failures.insert(2, Fault::RateLimited(1));
@@ -208,8 +208,8 @@ fn a_daemon_killed_while_it_asks_asks_again() {
     assert_eq!(service.prompts().len(), 2);
 }
 
-/// Weeks in which the socket works and nothing can be asked for leave nothing to be run again, also
-/// when the inbox has forgotten.
+/// Weeks with a working socket and failing queries cause no repeated run, even after the inbox has
+/// dropped the replies.
 #[test]
 fn what_was_heard_while_nothing_could_be_asked_for_does_not_run_again() {
     let mut service = Service::start();
@@ -227,7 +227,7 @@ fn what_was_heard_while_nothing_could_be_asked_for_does_not_run_again() {
     });
     service.stop_daemon();
     let missed = service.slack.post_as_user(Some(&thread.parent.ts), "missed");
-    // As after weeks.
+    // The state after weeks.
     fs::remove_dir_all(&inbox).unwrap();
     let scopes = SlackSetup::default().bot_scopes;
     service.slack.change(|setup| setup.bot_scopes = scopes);
@@ -256,7 +256,7 @@ fn a_full_disk_keeps_no_reply_and_loses_none() {
     let mut service = Service::start();
     let thread = service.turn("fix it");
     service.wait_until_caught_up();
-    // Nothing can be made in a folder that is a file.
+    // A file in place of the folder makes every write fail.
     let inbox = service.world.hermetic.state_dir().join("inbox");
     let aside = service.world.hermetic.state_dir().join("inbox-aside");
     fs::rename(&inbox, &aside).unwrap();
@@ -266,7 +266,7 @@ fn a_full_disk_keeps_no_reply_and_loses_none() {
         service.status()["daemon"]["replies"]["problem"].is_string().then_some(())
     });
     assert!(service.prompts().is_empty());
-    // Something else is heard meanwhile, which moves nothing.
+    // Another message meanwhile moves no mark.
     service.slack.say(None, "unrelated");
     service.wait_for_log("no_thread");
     fs::remove_file(&inbox).unwrap();
@@ -288,7 +288,7 @@ fn an_event_that_cannot_be_kept_is_not_acked() {
     fs::rename(&inbox, &aside).unwrap();
     fs::write(&inbox, "in the way").unwrap();
     let ts = service.slack.say(Some(&thread.parent.ts), "go on");
-    // So Slack sends it again.
+    // Slack therefore sends it again.
     let event = wait_until(PATIENCE, "a second delivery", || {
         let own = service.slack.events().into_iter().find(|event| event.ts.as_ref() == Some(&ts));
         own.filter(|event| event.deliveries == 2)
@@ -300,7 +300,7 @@ fn an_event_that_cannot_be_kept_is_not_acked() {
     service.stop_daemon();
 }
 
-/// Nothing tells the daemon that a file was mended: it looks again every half minute.
+/// No event reports a repaired file: the daemon rescans every half minute.
 #[test]
 fn replies_are_heard_when_what_kept_slack_from_starting_is_gone() {
     if testkit::skipped_as_slow() {
@@ -339,7 +339,7 @@ fn an_event_is_acked_before_slack_has_named_the_direct_message() {
     let acked = service.slack.wait_for_all_acked(PATIENCE);
     let own = acked.iter().find(|event| event.ts.as_ref() == Some(&ts)).unwrap();
     assert_eq!(own.acked_attempt, Some(0), "{own:?}");
-    // Killed before it was judged: it is on the disk.
+    // The daemon is killed before it has judged the message, which is on the disk.
     service.kill_daemon();
     service.slack.heal();
     service.start_daemon();
@@ -380,7 +380,7 @@ fn an_event_of_another_workspace_runs_nothing() {
 #[test]
 fn an_event_of_another_workspace_runs_nothing_before_slack_has_named_ours() {
     let mut service = Service::without_daemon(CONFIG);
-    // The notifier keeps the direct message, and does not ask for the workspace.
+    // The notifier stores the direct message, but not the workspace.
     let thread = service.turn("fix it");
     let own = SlackSetup::default().team_id;
     service.slack.change(|setup| setup.team_id = "T0OTHER".to_owned());
@@ -408,7 +408,7 @@ fn a_reply_whose_parent_cannot_be_asked_for_waits_and_is_told_nothing_false() {
     let thread = laptop.turn_of(OTHER_SESSION, "of the laptop");
     desk.turn_of(SESSION, "of the desk");
     wait_until_acquainted([&desk, &laptop]);
-    // Whoever gets it: the desk cannot find out whose it is.
+    // Whichever machine gets it, the desk cannot find out its owner.
     let failure = || Fault::Error(When::Before, "internal_error".to_owned());
     desk.slack.fail("conversations.replies", (0..2).map(|_| failure()));
     let replies: Vec<_> = (0..6).map(|number| format!("reply {number}")).collect();
@@ -453,7 +453,7 @@ fn the_eleventh_listener_is_told_why_and_its_replies_run_all_the_same() {
     drop(listeners);
 }
 
-/// Somebody else's socket, which never reads.
+/// The socket of another program, which never reads.
 struct Listener {
     _socket: turnbridge_slack::SocketMode,
 }

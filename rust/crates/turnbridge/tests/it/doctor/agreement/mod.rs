@@ -1,6 +1,6 @@
-//! What `doctor`, `daemon status`, `gate explain` and the board say, in situations that are made: each
-//! agrees with the others and with the truth, or says nothing of it. The truth of the gate is what the
-//! registered Stop hooks do, that of the board what answers at its port.
+//! Compares `doctor`, `daemon status`, `gate explain` and the board in constructed situations: each
+//! agrees with the others and with the truth, or makes no statement. The truth of the gate is the
+//! behaviour of the registered Stop hooks, that of the board the response at its port.
 
 mod situations;
 mod truth;
@@ -16,12 +16,12 @@ use truth::seen;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One word for each thing; `-`: it does not apply, or nothing is said of it.
+/// One word for each fact; `-`: not applicable, or no statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Words {
     /// `none`, `runs`, `suspended`.
     daemon: &'static str,
-    /// Which one is in force: `file`, `older`, `none`.
+    /// The config in force: `file`, `older`, `none`.
     config: &'static str,
     /// `served`, `none`.
     board: &'static str,
@@ -48,7 +48,7 @@ fn check_each(situations: &[Situation]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What somebody says that is not so, and what nobody says.
+/// Returns the false statements and the missing ones.
 fn wrong_words(Situation { name, plant, truth }: &Situation) -> Vec<String> {
     let clinic = Clinic::new();
     let _taken = plant(&clinic);
@@ -69,7 +69,7 @@ fn wrong_words(Situation { name, plant, truth }: &Situation) -> Vec<String> {
             }
         }
     }
-    // Nobody is right by saying nothing.
+    // A missing statement does not count as right.
     let must_say = [
         ("doctor", Words { board: "-", config: "-", slack: "-", ..*truth }, doctor),
         ("daemon status", Words { board: "-", config: "-", gate: "-", ..*truth }, status),
@@ -111,7 +111,7 @@ fn of_doctor(clinic: &Clinic) -> Words {
     if daemon.starts_with("none runs") {
         return Words { daemon: "none", ..words };
     }
-    // What is wrong with one that runs is a finding in place of the word.
+    // A finding about a running daemon's problem replaces the word.
     let ill = ["daemon-mute", "daemon-refused", "daemon-connecting"];
     if !daemon.starts_with("runs") && !ill.into_iter().any(has) {
         return words;

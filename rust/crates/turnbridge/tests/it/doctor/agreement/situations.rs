@@ -1,4 +1,4 @@
-//! What is made, and what is true then.
+//! The situations and their truth.
 
 use std::fs;
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use super::{PATIENCE, UNSAID, Words, daemon};
 use crate::doctor::clinic::{CONFIG, Clinic};
 use crate::doctor::faults::install_plugin;
 
-/// No daemon, and a gate that the hooks do not ask.
+/// No daemon, and a gate that no hook calls.
 const NOTHING: Words = Words { daemon: "none", board: "none", gate: "off", ..UNSAID };
 const RUNS: Words =
     Words { daemon: "runs", config: "file", board: "served", slack: "off", gate: "off" };
@@ -31,7 +31,7 @@ const fn situation(
     Situation { name, plant, truth }
 }
 
-/// Without its gate switched off.
+/// Registers the gate, and does not switch it off.
 fn open_gate(clinic: &Clinic) {
     clinic.change_config(|text| text.replace("[gate]\nenabled = false\n", ""));
     clinic.turnbridge(&["hooks", "apply", "--gate", "--yes"]);

@@ -1,4 +1,4 @@
-//! What really happens: whether the board answers, and what the Stop hooks do.
+//! The actual state: whether the board responds, and how the Stop hooks act.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use super::{UNSAID, Words};
 use crate::doctor::clinic::Clinic;
 use crate::support::world::{feed, payload};
 
-/// By what really happens.
+/// Returns the words of the actual state.
 pub fn seen(clinic: &Clinic) -> Words {
     let board = fs::read(clinic.state("board.json")).ok();
     let board = board.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
@@ -34,7 +34,7 @@ fn answers(port: u64) -> bool {
         && answer.ends_with(b"200")
 }
 
-/// Whether a Stop hook that Claude Code would call holds a turn in which nobody has spoken.
+/// Returns whether a registered Stop hook holds a turn without speech.
 fn is_held(clinic: &Clinic) -> bool {
     let text = fs::read_to_string(clinic.settings()).unwrap_or_default();
     let settings: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -59,7 +59,8 @@ fn is_held(clinic: &Clinic) -> bool {
         payload("Stop", json!({"stop_hook_active": false, "last_assistant_message": "x"}));
     stop["cwd"] = json!(clinic.world.hermetic.project());
     calls.iter().enumerate().any(|(number, (program, arguments))| {
-        // Each alone: of two that see the same event, the second only repeats what the first said.
+        // Each hook gets its own session: the second of two for the same event only repeats the
+        // first's result.
         stop["session_id"] = json!(format!("925c8529-ee09-4cb8-8902-dd785b12ca0{number}"));
         if !Path::new(program).is_file() {
             return false;
