@@ -17,10 +17,10 @@ const UPWARD_IMPORTS: usize = 0;
 const USES_OF_THE_DAEMON: usize = 6;
 
 /// Lines of the daemon's `delivery/` that name the folder of a channel: it knows the trait alone.
-const CHANNELS_IN_DELIVERY: usize = 1;
+const CHANNELS_IN_DELIVERY: usize = 0;
 
-/// Lines of its channels that name `delivery/`, which calls them.
-const DELIVERY_IN_CHANNELS: usize = 5;
+/// Lines of its channels that name `delivery/`, which calls them: the imports go one way.
+const DELIVERY_IN_CHANNELS: usize = 0;
 
 /// Files directly in the core's `src`.
 const FILES_IN_CORE: usize = 6;
