@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use turnbridge_core::agents::resume::Live;
@@ -347,6 +347,31 @@ fn a_reply_that_codex_has_queued_and_not_begun_is_not_said_to_be_handed_over() {
     inbox.codex_thread(&[turn_started("user")]);
     inbox.add("r1", "-x\nhello", json!({"tool": "codex"}));
     assert_eq!(inbox.result("r1")["outcome"], "not_begun");
+}
+
+/// `codex queue` during a turn, which Esc ends a moment later.
+const QUEUE_THEN_ESC: &str = r#"if [ "$1" = queue ]; then
+    at=$(date -u +%Y-%m-%dT%H:%M:%S.999Z)
+    for rollout in "$CODEX_HOME"/sessions/2026/11/18/*.jsonl; do
+        printf '{"timestamp":"%s","type":"event_msg","payload":{"type":"turn_aborted"}}\n' "$at" >>"$rollout"
+    done
+    echo "Queued message q for thread t."
+    exit 0
+fi
+"#;
+
+/// Nothing begins it before the next prompt from the keyboard, so there is nothing to wait for.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[test]
+fn a_queued_reply_whose_thread_is_interrupted_is_said_at_once_not_to_have_begun() {
+    let inbox = Inbox::new();
+    inbox.behave(&format!("{QUEUE_THEN_ESC}{HELD}"));
+    let _terminal = inbox.hold_codex_thread();
+    inbox.codex_thread(&[turn_started("user")]);
+    inbox.add("r1", "-x\nhello", json!({"tool": "codex"}));
+    let begun = Instant::now();
+    assert_eq!(inbox.result("r1")["outcome"], "not_begun");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
