@@ -71,8 +71,8 @@ thread_messages! {
         "This thread is open in a Codex CLI, and its last turn there was interrupted (Esc, or a refused request). Codex then starts no reply before something is typed there, so yours was not handed over yet. Type the next prompt in that CLI, or quit it: your reply will be run after that.";
     /// `codex queue` has taken the reply, and the thread's rollout has no turn of it.
     NotBegun "not_begun":
-        "この返信は Codex のキューに入りましたが、まだ開始されていません。対話 CLI で実行中のターンが終わると開始されます。そのターンを中断した場合は次のプロンプトの後、対話 CLI を終了した場合は次にこのスレッドを開いたときに開始されます。",
-        "Codex has your reply in its queue and has not begun it yet. It begins when the turn that is running in the open CLI has ended. If that turn is interrupted, it begins after the next prompt there; if the CLI is quit, when this thread is opened again.";
+        "この返信は Codex のキューに入りましたが、まだ開始されていません。ターミナルで実行中のターンが終わると開始されます。そのターンが中断されると、次のプロンプトを入力するまで開始されません。ターミナルを終了してこのスレッドを開き直しても同じです。中断せずに終了した場合は、遅くとも次にこのスレッドを開いたときに開始されます。",
+        "Codex has your reply in its queue and has not begun it yet. It begins when the turn that is running in the open CLI has ended. If that turn is interrupted, it begins only after the next prompt that is typed there, also if the CLI is quit and this thread is opened again before that. If the CLI is quit without an interruption, it begins at the latest when this thread is opened again.";
     /// The run failed (SLV-86); the reason follows.
     Failed "failed":
         "`resume` の実行に失敗しました。\n\
@@ -161,6 +161,19 @@ mod tests {
             "terminal_receipt no_route refused nothing_to_stop"
         );
         assert_eq!(all_but(ThreadMessage::is_fixed_text), "output");
+    }
+
+    /// Codex 0.169: quitting the terminal after Esc, and opening the thread again, does not begin it.
+    #[test]
+    fn a_queued_reply_is_promised_at_the_opening_of_its_thread_only_without_an_interruption() {
+        for (language, interrupted, reopened, otherwise) in [
+            (Language::English, "is interrupted", "is opened again", "without an interruption"),
+            (Language::Japanese, "中断されると", "開き直しても", "中断せずに"),
+        ] {
+            let sentence = ThreadMessage::NotBegun.sentence(language).unwrap();
+            let places = [interrupted, reopened, otherwise].map(|words| sentence.find(words));
+            assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{sentence}");
+        }
     }
 
     #[test]
