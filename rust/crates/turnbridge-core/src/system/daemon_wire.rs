@@ -196,7 +196,7 @@ pub enum ListenerStatus {
         since: String,
         num_connections: u32,
     },
-    /// The service has refused us; nothing changes until the user does something.
+    /// The service has refused us, and the user has something to do. It is asked again every five minutes.
     Refused {
         error: String,
         hint: Option<String>,

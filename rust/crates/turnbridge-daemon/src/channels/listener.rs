@@ -14,7 +14,8 @@ pub trait Listener {
     /// Opens, closes, or leaves it as it is.
     fn set_config(&mut self, config: &Config, log: &DaemonLog);
 
-    /// Tries again what something on this machine prevented: a full disk, a damaged file of ours.
+    /// Tries again what something on this machine prevented (a full disk, a damaged file of ours), and now and
+    /// then what the service has refused. It is called every 30 seconds.
     fn retry(&mut self, log: &DaemonLog);
 
     /// Takes up what its threads have reported since; they sent `Event::Channel`.

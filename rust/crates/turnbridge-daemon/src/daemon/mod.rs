@@ -299,7 +299,7 @@ impl Daemon {
         self.start_pruning();
     }
 
-    /// What stood in the way, a full disk or a damaged file of ours, may be gone.
+    /// What stood in the way, a full disk, a damaged file of ours or a refusal, may be gone.
     fn retry_listeners(&mut self) {
         self.listeners.iter_mut().for_each(|listener| listener.retry(&self.log));
         self.note_channels();

@@ -134,6 +134,7 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
         }
         Some(ListenerStatus::Refused { error, hint }) => {
             writeln!(out, "replies from Slack: refused ({error})")?;
+            writeln!(out, "it is tried again every five minutes")?;
             if let Some(hint) = hint {
                 writeln!(out, "hint: {hint}")?;
             }

@@ -184,6 +184,7 @@ fn deaf(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
         ListenerStatus::Refused { error, hint } => {
             let fix = hint.as_deref().unwrap_or("`turnbridge logs daemon` says more");
             let what = format!("Slack has refused the daemon: {error}");
+            let why = "replies in Slack are not heard; it is tried again every five minutes";
             Some(Finding::error(Area::Daemon, "daemon-refused", told(what, why, fix)))
         }
         ListenerStatus::Off { reason } => {
