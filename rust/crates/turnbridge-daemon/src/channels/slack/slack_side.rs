@@ -117,11 +117,14 @@ impl SlackSide {
             }
             Err(obstacle) => {
                 self.unopened = Some((wanted, app_token));
-                ListenerStatus::Refused { error: obstacle.text, hint: Some(obstacle.hint) }
+                let Obstacle { text: error, hint } = obstacle;
+                ListenerStatus::Refused { error, hint: Some(hint), is_local: true }
             }
         };
         // Each problem once, however often it is tried.
-        if let (ListenerStatus::Refused { error, hint }, true) = (&status, status != self.status) {
+        if let (ListenerStatus::Refused { error, hint, .. }, true) =
+            (&status, status != self.status)
+        {
             let fields = [
                 ("error", error.clone().into()),
                 ("hint", hint.clone().unwrap_or_default().into()),
@@ -273,7 +276,7 @@ impl SlackSide {
                     fields.extend(hint.clone().map(|hint| ("hint", hint.into())));
                     log.error("Slack has refused the connection; no replies are heard", &fields);
                 }
-                self.status = ListenerStatus::Refused { error, hint };
+                self.status = ListenerStatus::Refused { error, hint, is_local: false };
             }
         }
     }
@@ -367,7 +370,7 @@ mod tests {
         let mut slack = SlackSide::new(paths.clone(), events);
         slack.set_config(&config, &log);
         let refused = slack.status().listener;
-        assert!(matches!(refused, ListenerStatus::Refused { .. }), "{refused:?}");
+        assert!(matches!(refused, ListenerStatus::Refused { is_local: true, .. }), "{refused:?}");
         slack.retry(&log);
         assert_eq!(slack.status().listener, refused);
         let told = std::fs::read_to_string(paths.daemon_log()).unwrap();
@@ -391,7 +394,8 @@ mod tests {
         slack.set_config(&config("xapp-wrong", api.base_url()), &log);
         testkit::wait_until(PATIENCE, "the refusal", || {
             slack.take_reports(&log);
-            matches!(slack.status().listener, ListenerStatus::Refused { .. }).then_some(())
+            let listener = slack.status().listener;
+            matches!(listener, ListenerStatus::Refused { is_local: false, .. }).then_some(())
         });
         let refused = slack.status().listener;
 
