@@ -365,6 +365,10 @@ impl Daemon {
 
     fn take_config(&mut self, config: Config, text: String) {
         warn_if_exposed(&config, &self.paths.daemon_log());
+        for unknown in &config.unknown {
+            let fields = [("key", unknown.to_string().into())];
+            self.log.warn("a key of config.toml is not known", &fields);
+        }
         let wanted = wanted_channels(text.as_bytes());
         let is_first = self.config.replace(text).is_none();
         self.status.config_problem = None;

@@ -290,7 +290,7 @@ impl Listener for SlackSide {
     fn set_config(&mut self, config: &Config, log: &DaemonLog) {
         let (wanted, app_token) = match wanted(config) {
             Ok(wanted) => wanted,
-            Err(reason) => return self.stop(reason),
+            Err(reason) => return self.stop(&with_slips(reason, config)),
         };
         if self.open.as_ref().is_some_and(|open| open.hearing.slack == *wanted) {
             return;
@@ -337,6 +337,20 @@ fn wanted(config: &Config) -> Result<(&SlackConfig, &Token), &'static str> {
         return Err("`destinations.dm.target_user_id` is missing");
     }
     Ok((slack, app_token))
+}
+
+/// The reason, and the keys of the config that may have been meant.
+fn with_slips(reason: &str, config: &Config) -> String {
+    let is_of_slack = |key: &str| match key.split_once('.') {
+        Some((section, _)) => ["slack", "destinations", "features"].contains(&section),
+        None => true,
+    };
+    let unknown = config.unknown.iter().filter(|unknown| is_of_slack(&unknown.key));
+    let unknown: Vec<_> = unknown.map(ToString::to_string).collect();
+    match unknown.is_empty() {
+        true => reason.to_owned(),
+        false => format!("{reason}; not known in config.toml: {}", unknown.join(", ")),
+    }
 }
 
 #[cfg(test)]
