@@ -176,6 +176,7 @@ impl Daemon {
         self.start_pruning();
         self.load_config();
         self.go_on();
+        self.replies.find_begun();
         let reason = loop {
             match incoming.recv_timeout(self.pause()) {
                 Ok(Event::Stop(reason)) => break reason,
@@ -292,6 +293,7 @@ impl Daemon {
         }
         self.courier.look();
         self.go_on();
+        self.replies.find_begun();
         if let Err(error) = inbox::prune(&self.paths, SystemTime::now()) {
             let fields = [("error", error.to_string().into())];
             self.log.warn("old replies could not be cleared away", &fields);

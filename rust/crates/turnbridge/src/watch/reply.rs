@@ -70,6 +70,8 @@ impl Replies {
     }
 }
 
+const NOT_BEGUN: &str = Outcome::NotBegun.as_str();
+
 enum News {
     GoesOn(String),
     Ended(String),
@@ -80,8 +82,17 @@ impl Sent {
         let id = &self.reply.id;
         let pending = inbox::entry(paths, id).ok()?;
         // Read after the entry: whoever finishes a reply has written its result before.
-        if let Some(result) = inbox::read_result(paths, id) {
-            return Some(News::Ended(self.end(&result)));
+        match inbox::read_result(paths, id) {
+            // It may begin yet.
+            Some(result) if result.outcome == Outcome::NotBegun => {
+                let is_new = self.state != NOT_BEGUN;
+                self.state = NOT_BEGUN;
+                return is_new.then(|| News::GoesOn(self.end(&result)));
+            }
+            Some(result) => return Some(News::Ended(self.end(&result))),
+            // Cleared away.
+            None if self.state == NOT_BEGUN => return None,
+            None => {}
         }
         let Some(pending) = pending else {
             let state = standing::of_finished(&self.reply, None);
@@ -155,6 +166,29 @@ mod tests {
         assert_eq!(replies.look(&paths), None, "once");
         inbox::save_result(&paths, &id, &RunResult::new(Outcome::Done, clock::now())).unwrap();
         assert_eq!(replies.look(&paths).as_deref(), Some("the reply to - was run"));
+        assert_eq!(replies.look(&paths), None);
+    }
+
+    #[test]
+    fn a_reply_that_codex_begins_later_is_said_to_have_begun() {
+        let hermetic = testkit::Hermetic::new();
+        let paths = StatePaths::below(&hermetic.state_dir());
+        let id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
+        let session = Session::new(SessionKey::new(Agent::Codex, id), clock::now());
+        let mut replies = Replies::default();
+        replies.send(&paths, &session, "go on".to_owned(), clock::now());
+        let id = inbox::entries(&paths).unwrap()[0].reply.id.clone();
+        let ended = |outcome| {
+            inbox::save_result(&paths, &id, &RunResult::new(outcome, clock::now())).unwrap();
+        };
+        ended(Outcome::NotBegun);
+        let said = replies.look(&paths).unwrap();
+        assert_eq!(said, "- has the reply in its queue, and has not begun it yet");
+        assert_eq!(replies.look(&paths), None);
+        inbox::finish(&paths, &id).unwrap();
+        assert_eq!(replies.look(&paths), None);
+        ended(Outcome::HandedOver);
+        assert_eq!(replies.look(&paths).as_deref(), Some("- has the reply where it is open"));
         assert_eq!(replies.look(&paths), None);
     }
 
