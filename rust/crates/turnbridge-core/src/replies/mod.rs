@@ -8,5 +8,6 @@ pub mod reply_texts;
 pub mod reply_wire;
 pub mod run_end;
 pub mod run_result;
+pub mod standing;
 pub mod thread_message;
 pub mod turn_trace;

@@ -70,6 +70,16 @@ pub fn queued(evidence: &Evidence) -> Outcome {
     }
 }
 
+/// What became of a reply that had not begun when its result was written, by the turn that the queue has
+/// started for it since. Returns `None` if there is none.
+pub const fn begun_later(trace: Trace) -> Option<Outcome> {
+    match trace {
+        Trace::Absent => None,
+        Trace::Ended(TurnEnd::Interrupted) => Some(Outcome::Interrupted),
+        Trace::Open | Trace::Left | Trace::Ended(_) => Some(Outcome::HandedOver),
+    }
+}
+
 fn of_agent(evidence: &Evidence, now: Timestamp) -> RunResult {
     let done =
         || RunResult { output: evidence.untold_output(), ..RunResult::new(Outcome::Done, now) };

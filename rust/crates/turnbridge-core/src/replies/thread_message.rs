@@ -59,7 +59,7 @@ thread_messages! {
         "An earlier reply is still running. Yours will be run after it.";
     /// The session is open in a terminal (`resume.live = "hold"` and `"pane"`).
     Held "held":
-        "このセッションは対話 CLI で開かれています。終了後、または入力できるようになり次第、この返信を実行します。",
+        "このセッションはターミナルで開かれています。終了後、または入力できるようになり次第、この返信を実行します。",
         "This session is open in an interactive CLI. Your reply will be run when that has been closed, or can take it.";
     /// A `codex exec` has the thread (`Obstacle::Exec`).
     BehindExec "behind_exec":
@@ -67,12 +67,12 @@ thread_messages! {
         "A turn that takes no reply, such as one of `codex exec`, is running in this thread. Your reply will be run when it has ended.";
     /// A Codex whose last turn was interrupted has the thread (`Obstacle::Aborted`).
     AfterAbort "after_abort":
-        "このスレッドは Codex の対話 CLI で開かれており、最後のターンが中断されています（Esc または承認の拒否）。この状態の Codex は次の入力まで返信を開始しないため、この返信はまだ渡していません。対話 CLI で次のプロンプトを入力するか、対話 CLI を終了すると、その後にこの返信を実行します。",
+        "このスレッドはターミナルの Codex で開かれており、最後のターンが中断されています（Esc または承認の拒否）。この状態の Codex は次の入力まで返信を開始しないため、この返信はまだ渡していません。そのターミナルで次のプロンプトを入力するか、Codex を終了すると、その後にこの返信を実行します。",
         "This thread is open in a Codex CLI, and its last turn there was interrupted (Esc, or a refused request). Codex then starts no reply before something is typed there, so yours was not handed over yet. Type the next prompt in that CLI, or quit it: your reply will be run after that.";
     /// `codex queue` has taken the reply, and the thread's rollout has no turn of it.
     NotBegun "not_begun":
-        "この返信は Codex のキューに入りましたが、まだ開始されていません。対話 CLI で実行中のターンが終わると開始されます。そのターンを中断した場合は次のプロンプトの後、対話 CLI を終了した場合は次にこのスレッドを開いたときに開始されます。",
-        "Codex has your reply in its queue and has not begun it yet. It begins when the turn that is running in the open CLI has ended. If that turn is interrupted, it begins after the next prompt there; if the CLI is quit, when this thread is opened again.";
+        "この返信は Codex のキューに入りましたが、まだ開始されていません。ターミナルで実行中のターンが終わると開始されます。そのターンが中断されると、次のプロンプトを入力するまで開始されません。ターミナルを終了してこのスレッドを開き直しても同じです。中断せずに終了した場合は、遅くとも次にこのスレッドを開いたときに開始されます。",
+        "Codex has your reply in its queue and has not begun it yet. It begins when the turn that is running in the open CLI has ended. If that turn is interrupted, it begins only after the next prompt that is typed there, also if the CLI is quit and this thread is opened again before that. If the CLI is quit without an interruption, it begins at the latest when this thread is opened again.";
     /// The run failed (SLV-86); the reason follows.
     Failed "failed":
         "`resume` の実行に失敗しました。\n\
@@ -87,7 +87,7 @@ thread_messages! {
         "It could not be determined whether this reply was run. It is not run again, so that nothing happens twice; please send it once more if it is needed.";
     /// The process that ran the reply died before the turn ended; the reason follows if known.
     Interrupted "interrupted":
-        "この返信の実行は途中で途切れました（ターンが終わる前にプロセスが終了しました）。それまでに行われたことは残っています。再実行はしません。必要であればもう一度送信してください。",
+        "この返信の実行は途中で終了しました（ターンが終わる前にプロセスが終了しました）。それまでに行われたことは残っています。再実行はしません。必要であればもう一度送信してください。",
         "The run of this reply was cut off: its process ended before its turn did. What it had done by then stays done. It is not run again; please send it once more if it is needed.";
     /// A reply of `stop` ended the run.
     Stopped "stopped":
@@ -161,6 +161,19 @@ mod tests {
             "terminal_receipt no_route refused nothing_to_stop"
         );
         assert_eq!(all_but(ThreadMessage::is_fixed_text), "output");
+    }
+
+    /// Codex 0.169: quitting the terminal after Esc, and opening the thread again, does not begin it.
+    #[test]
+    fn a_queued_reply_is_promised_at_the_opening_of_its_thread_only_without_an_interruption() {
+        for (language, interrupted, reopened, otherwise) in [
+            (Language::English, "is interrupted", "is opened again", "without an interruption"),
+            (Language::Japanese, "中断されると", "開き直しても", "中断せずに"),
+        ] {
+            let sentence = ThreadMessage::NotBegun.sentence(language).unwrap();
+            let places = [interrupted, reopened, otherwise].map(|words| sentence.find(words));
+            assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{sentence}");
+        }
     }
 
     #[test]

@@ -196,9 +196,13 @@ pub enum ListenerStatus {
         since: String,
         num_connections: u32,
     },
-    /// The service has refused the connection; only the user can change that.
+    /// The connection cannot be opened before the user does something.
     Refused {
         error: String,
         hint: Option<String>,
+        /// Something on this machine is in the way, and the service was not asked: it is tried again every
+        /// 30 seconds. Otherwise the service has said no, and is asked again every five minutes.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_local: bool,
     },
 }

@@ -186,10 +186,10 @@ catalogue! {
         "元々なかったため削除しました：`{0}`",
         "removed `{0}`, which was not there before";
     ClaudeTakesItUp:
-        "実行中のセッションには、`/hooks` での確認か再起動の後に反映されます",
+        "実行中のセッションには、`/hooks` を開くか再起動すると反映されます",
         "sessions that run already take it up after `/hooks` or a restart";
     CodexTakesItUp:
-        "実行中の Codex には、再起動の後に反映されます",
+        "実行中の Codex には、再起動すると反映されます",
         "a Codex that runs already takes it up when it is started anew";
     RunBehindOurs:
         "`{0}` も引き続き実行されます",
@@ -287,7 +287,7 @@ catalogue! {
         "OK：返信が実行され、その結果が新しいスレッドになりました",
         "ok: the reply was run, and its turn is a new thread";
     ReplyRanOnBoard:
-        "OK：返信が実行され、その結果もボードにあります",
+        "OK：返信が実行され、結果もボードに表示されました",
         "ok: the reply was run, and its turn is on the board";
     ReplyFailed:
         "返信の実行に失敗しました：{0}",
@@ -302,13 +302,17 @@ catalogue! {
         "設定が完了しました。確認は `turnbridge doctor`、解除は `turnbridge uninstall`。",
         "All is set up. `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.";
     FinishedWithoutClaude:
-        "設定は終わりましたが、Claude Code はまだ Turnbridge を呼び出しません。そのターンは表示も通知もされません。\n\
+        "設定は終わりましたが、Claude Code はまだ Turnbridge を呼び出す設定になっていません。そのターンは表示も通知もされません。\n\
          プラグインをインストールするか、`turnbridge hooks apply` を実行してください。確認は `turnbridge doctor`、解除は `turnbridge uninstall`。",
         "Set up, but Claude Code does not call Turnbridge yet: nothing is seen of its turns.\n\
          Install the plugin, or run `turnbridge hooks apply`. `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.";
     FinishedWithoutAgents:
         "設定は終わりましたが、エージェントがありません。`claude` か `codex` をインストールしてから、もう一度 `turnbridge setup` を実行してください。",
         "Set up, but there is no agent yet. Install `claude` or `codex`, then run `turnbridge setup` again.";
+    /// {0}: what is waited for, {1}: for how many seconds.
+    WaitedFor:
+        "{0}（{1} 秒）",
+        "{0} ({1} s)";
     Seconds:
         "{0} 秒",
         "{0} s";

@@ -3,12 +3,11 @@
 //! board.
 
 use serde_json::{Value, json};
-use turnbridge_core::agents::resume;
 use turnbridge_core::ids::{SessionKey, is_uuid};
 use turnbridge_core::replies::reply::{Reply, ReplyTo};
-use turnbridge_core::replies::reply_plan::{Pending, Progress, is_stop};
-use turnbridge_core::replies::run_result::{Outcome, RunResult};
-use turnbridge_core::replies::thread_message::ThreadMessage;
+use turnbridge_core::replies::reply_plan::{Pending, Progress};
+use turnbridge_core::replies::run_result::RunResult;
+use turnbridge_core::replies::standing;
 use turnbridge_core::timestamp::time_text;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
@@ -71,61 +70,28 @@ pub fn of_session(paths: &StatePaths, key: &SessionKey) -> Vec<Value> {
 fn all_where(paths: &StatePaths, is_wanted: impl Fn(&Reply) -> bool) -> Vec<Value> {
     let done = inbox::finished(paths).unwrap_or_default();
     let done = done.iter().filter(|(reply, _)| is_wanted(reply));
-    let done = done.map(|(reply, result)| shown(reply, &end(reply, result.as_ref())));
+    let done = done.map(|(reply, result)| {
+        let result = result.as_ref();
+        shown(reply, standing::of_finished(reply, result), result)
+    });
     done.chain(pending_where(paths, &is_wanted)).collect()
 }
 
 fn pending_where(paths: &StatePaths, is_wanted: impl Fn(&Reply) -> bool) -> Vec<Value> {
     let entries = inbox::entries(paths).unwrap_or_default();
     let wanted = entries.iter().filter(|entry| is_wanted(&entry.reply));
-    wanted.map(|entry| shown(&entry.reply, &standing(entry))).collect()
-}
-
-/// The progress of a reply, as a word for which the page has a text.
-struct Standing {
-    word: &'static str,
-    result: Option<RunResult>,
-}
-
-fn standing(entry: &Pending) -> Standing {
-    let word = match &entry.progress {
-        Progress::Ended(result) => return end(&entry.reply, Some(result)),
-        Progress::Running | Progress::Unstopped | Progress::Lost => "running",
-        Progress::Waiting => {
-            let last = entry.told.iter().rev().find(|message| says_why_it_waits(**message));
-            last.map_or("received", |message| message.as_str())
-        }
+    let shown = |entry: &Pending| {
+        let result = match &entry.progress {
+            Progress::Ended(result) => Some(result),
+            _ => None,
+        };
+        shown(&entry.reply, standing::of_pending(entry), result)
     };
-    Standing { word, result: None }
+    wanted.map(shown).collect()
 }
 
-const fn says_why_it_waits(message: ThreadMessage) -> bool {
-    matches!(
-        message,
-        ThreadMessage::Held
-            | ThreadMessage::Queued
-            | ThreadMessage::BehindExec
-            | ThreadMessage::AfterAbort
-    )
-}
-
-/// Returns the end of a finished reply. One without a result was no prompt, or is from 0.1, which
-/// wrote none for a run whose runner was killed.
-fn end(reply: &Reply, result: Option<&RunResult>) -> Standing {
-    let is_refused =
-        || reply.session().is_some_and(|key| resume::is_refused(key.agent, &reply.text));
-    let word = match result {
-        Some(result) => result.outcome.as_str(),
-        None if is_refused() => "refused",
-        None if reply.session().is_none() => "no_route",
-        None if is_stop(&reply.text) => "stop",
-        None => Outcome::Uncertain.as_str(),
-    };
-    Standing { word, result: result.cloned() }
-}
-
-fn shown(reply: &Reply, standing: &Standing) -> Value {
-    let result = standing.result.as_ref();
+/// `state` is a word that the page has a sentence for.
+fn shown(reply: &Reply, state: &str, result: Option<&RunResult>) -> Value {
     let [agent, session_id] = reply.to.words();
     json!({
         "id": reply.id,
@@ -134,7 +100,7 @@ fn shown(reply: &Reply, standing: &Standing) -> Value {
         "session_id": session_id,
         "text": reply.text,
         "received_at": time_text(reply.received_at),
-        "state": standing.word,
+        "state": state,
         "reason": result.and_then(|result| result.reason).map(|reason| reason.as_str()),
         "code": result.and_then(|result| result.code),
         "output": result.and_then(|result| result.output.as_deref()),

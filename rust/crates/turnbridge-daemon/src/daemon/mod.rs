@@ -179,6 +179,7 @@ impl Daemon {
         self.start_pruning();
         self.load_config();
         self.go_on();
+        self.replies.find_begun();
         let reason = loop {
             match incoming.recv_timeout(self.pause()) {
                 Ok(Event::Stop(reason)) => break reason,
@@ -296,6 +297,7 @@ impl Daemon {
         }
         self.courier.look();
         self.go_on();
+        self.replies.find_begun();
         if let Err(error) = inbox::prune(&self.paths, SystemTime::now()) {
             let fields = [("error", error.to_string().into())];
             self.log.warn("old replies could not be cleared away", &fields);
@@ -303,7 +305,7 @@ impl Daemon {
         self.start_pruning();
     }
 
-    /// Retries the listeners: a full disk or a damaged file may be repaired by now.
+    /// Retries the listeners: a full disk, a damaged file or a refusal may be fixed by now.
     fn retry_listeners(&mut self) {
         self.listeners.iter_mut().for_each(|listener| listener.retry(&self.log));
         self.note_channels();
@@ -370,6 +372,10 @@ impl Daemon {
 
     fn take_config(&mut self, config: Config, text: String) {
         warn_if_exposed(&config, &self.paths.daemon_log());
+        for unknown in &config.unknown {
+            let fields = [("key", unknown.to_string().into())];
+            self.log.warn("a key of config.toml is not known", &fields);
+        }
         let wanted = wanted_channels(text.as_bytes());
         let is_first = self.config.replace(text).is_none();
         self.status.config_problem = None;

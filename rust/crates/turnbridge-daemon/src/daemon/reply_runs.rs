@@ -23,7 +23,7 @@ use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox;
 use turnbridge_store::state::outbox::{self, Fate, Queued};
-use turnbridge_system::replies::runs::{self, FoundOut};
+use turnbridge_system::replies::runs::{self, FoundOut, LastLooks};
 
 use super::log::DaemonLog;
 use super::reply_log::{self, Word};
@@ -38,6 +38,7 @@ pub struct Replies {
     language: Language,
     live: Live,
     are_under_way: bool,
+    looks: LastLooks,
 }
 
 /// The limit of rounds: a reply with no step left finishes within a few, and more rounds are a bug.
@@ -49,8 +50,9 @@ impl Replies {
     pub fn new(paths: StatePaths) -> Replies {
         let log = DaemonLog::new(&paths);
         let (launched, again_at) = (BTreeMap::new(), BTreeMap::new());
+        let looks = LastLooks::new();
         let (language, live) = (Language::English, Live::default());
-        Replies { paths, log, launched, again_at, language, live, are_under_way: false }
+        Replies { paths, log, launched, again_at, language, live, are_under_way: false, looks }
     }
 
     pub fn set_config(&mut self, language: Language, live: Live) {
@@ -77,6 +79,20 @@ impl Replies {
             }
         }
         has_queued
+    }
+
+    /// What Codex had in its queue, and has begun since, is shown so. Its thread is told nothing more: the
+    /// turn has a thread of its own.
+    pub fn find_begun(&mut self) {
+        match runs::find_begun(&self.paths, &mut self.looks) {
+            Err(error) => self.log.error("the inbox", &[("error", error.to_string().into())]),
+            Ok(found) => {
+                for (id, outcome) in found {
+                    let fields = [("reply", id.into()), ("outcome", outcome.as_str().into())];
+                    self.log.info("a queued reply has begun", &fields);
+                }
+            }
+        }
     }
 
     fn round(&mut self) -> io::Result<Progress> {

@@ -2,9 +2,11 @@
 //! run ended, and whether a user or an agent has a session open. `reply_plan` decides when to do
 //! which.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::time::SystemTime;
 
 use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::agents::codex::rollout_tail::{self, Obstacle};
@@ -12,8 +14,11 @@ use turnbridge_core::agents::resume::Live;
 use turnbridge_core::ids::{Agent, SessionKey};
 use turnbridge_core::replies::holder::Way;
 use turnbridge_core::replies::reply::Reply;
-use turnbridge_core::replies::run_end::{Evidence, judge};
-use turnbridge_core::replies::turn_trace::{Through, Trace, TurnEnd, in_rollout, in_transcript};
+use turnbridge_core::replies::run_end::{Evidence, begun_later, judge};
+use turnbridge_core::replies::run_result::{Outcome, RunResult};
+use turnbridge_core::replies::turn_trace::{
+    Through, Trace, TurnEnd, in_rollout, in_transcript, queued_turns,
+};
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::{Detail, Run, State};
 use turnbridge_core::terminals::terminal_calls::Pane;
@@ -133,6 +138,63 @@ fn trace(paths: &StatePaths, reply: &Reply) -> Trace {
             in_rollout(&tail, &reply.text, through, since)
         }
     }
+}
+
+/// The last change of each session's record at its last check. A record that has not changed since is
+/// not read again.
+pub type LastLooks = BTreeMap<String, SystemTime>;
+
+/// Finds the finished replies that `codex queue` had taken, and whose turn has begun since. Stores their
+/// results, and returns their ids.
+pub fn find_begun(paths: &StatePaths, looks: &mut LastLooks) -> io::Result<Vec<(String, Outcome)>> {
+    let finished = inbox::finished(paths)?;
+    let mut found = Vec::new();
+    let mut seen = LastLooks::new();
+    for (reply, _) in finished.iter().filter(|reply| outcome_of(reply) == Some(Outcome::NotBegun)) {
+        let Some(record) = reply.session().and_then(|key| record_of(paths, key)) else { continue };
+        let changed_at = record.metadata().and_then(|metadata| metadata.modified());
+        let Ok(changed_at) = changed_at else { continue };
+        seen.insert(reply.id.clone(), changed_at);
+        if looks.get(&reply.id) == Some(&changed_at) {
+            continue;
+        }
+        let turn = queued_turn(paths, reply, &finished, &record);
+        if let Some(outcome) = turn.and_then(begun_later) {
+            inbox::save_result(paths, &reply.id, &RunResult::new(outcome, clock::now()))?;
+            found.push((reply.id.clone(), outcome));
+        }
+    }
+    *looks = seen;
+    Ok(found)
+}
+
+type Finished = (Reply, Option<RunResult>);
+
+fn outcome_of((_, result): &Finished) -> Option<Outcome> {
+    result.as_ref().map(|result| result.outcome)
+}
+
+/// Returns the turn that the queue has started for this reply. Replies with the same words begin in the
+/// order in which they were queued, so that each turn belongs to one of them.
+fn queued_turn(
+    paths: &StatePaths,
+    reply: &Reply,
+    finished: &[Finished],
+    record: &Path,
+) -> Option<Trace> {
+    let is_queued = |other: &&Finished| {
+        let outcomes = [Outcome::NotBegun, Outcome::HandedOver, Outcome::Interrupted];
+        other.0.session() == reply.session()
+            && other.0.text.trim() == reply.text.trim()
+            && outcome_of(other).is_some_and(|outcome| outcomes.contains(&outcome))
+    };
+    let alike = finished.iter().filter(is_queued).map(|(other, _)| other.id.as_str());
+    let mut alike: Vec<_> =
+        alike.filter_map(|id| Some((inbox::claimed_at(paths, id)?, id))).collect();
+    alike.sort_unstable();
+    let place = alike.iter().position(|(_, id)| *id == reply.id)?;
+    let (tail, _) = bounded_file::read_tail(record, TAIL).ok()?;
+    queued_turns(&tail, &reply.text, alike[0].0).get(place).copied()
 }
 
 /// Returns why a reply must not be passed now to the agent that has the session open. Returns
@@ -287,7 +349,6 @@ mod tests {
     use turnbridge_core::ids::SessionId;
     use turnbridge_core::replies::reply::ReplyTo;
     use turnbridge_core::replies::reply_plan::Progress;
-    use turnbridge_core::replies::run_result::Outcome;
     use turnbridge_core::session::Host;
     use turnbridge_core::session::event::{Event, EventKind, Facts, SessionSource};
     use turnbridge_store::process::identify;

@@ -132,8 +132,17 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
         Some(ListenerStatus::Connected { since, .. }) => {
             writeln!(out, "replies from Slack: connected since {since}")?;
         }
-        Some(ListenerStatus::Refused { error, hint }) => {
-            writeln!(out, "replies from Slack: refused ({error})")?;
+        Some(ListenerStatus::Refused { error, hint, is_local }) => {
+            match is_local {
+                false => {
+                    writeln!(out, "replies from Slack: refused ({error})")?;
+                    writeln!(out, "it is tried again every five minutes")?;
+                }
+                true => {
+                    writeln!(out, "replies from Slack: not heard ({error})")?;
+                    writeln!(out, "it is tried again every 30 seconds")?;
+                }
+            }
             if let Some(hint) = hint {
                 writeln!(out, "hint: {hint}")?;
             }

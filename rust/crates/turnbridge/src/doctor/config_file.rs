@@ -47,15 +47,14 @@ fn untrusted(untrusted: Untrusted) -> Finding {
 fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     let Facts { config, path, exists } = facts;
     let shown = path.display();
-    let mut findings = vec![Finding::ok(
-        Area::Config,
-        "config",
-        match exists {
+    let mut findings = Vec::new();
+    if config.unknown.is_empty() {
+        let what = match exists {
             true => format!("`{shown}` is valid"),
             false => format!("there is no `{shown}`; everything is as it comes"),
-        },
-    )];
-    if !config.unknown.is_empty() {
+        };
+        findings.push(Finding::ok(Area::Config, "config", what));
+    } else {
         let unknown: Vec<_> = config.unknown.iter().map(ToString::to_string).collect();
         let what = format!("`{shown}`: there is no {}", unknown.join(", "));
         let why = "what is not known is ignored; it may be a slip of the pen";

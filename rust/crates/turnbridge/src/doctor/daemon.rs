@@ -182,9 +182,16 @@ fn deaf(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
             let told = told("the daemon is not connected to Slack", why, fix);
             Some(Finding::warning(Area::Daemon, "daemon-connecting", told))
         }
-        ListenerStatus::Refused { error, hint } => {
+        ListenerStatus::Refused { error, hint, is_local } => {
             let fix = hint.as_deref().unwrap_or("`turnbridge logs daemon` says more");
+            if *is_local {
+                let what = format!("the daemon cannot listen to Slack: {error}");
+                let why = "replies in Slack are not heard; it is tried again every 30 seconds";
+                let told = told(what, why, fix);
+                return Some(Finding::error(Area::Daemon, "daemon-obstructed", told));
+            }
             let what = format!("Slack has refused the daemon: {error}");
+            let why = "replies in Slack are not heard; it is tried again every five minutes";
             Some(Finding::error(Area::Daemon, "daemon-refused", told(what, why, fix)))
         }
         ListenerStatus::Off { reason } => {
@@ -307,8 +314,10 @@ mod tests {
         let off = || status(ListenerStatus::Off { reason: "x".to_owned() });
         check(Facts { status: off(), ..healthy() }, &["daemon-deaf"]);
         check(Facts { status: off(), wants_replies: false, ..healthy() }, &["daemon"]);
-        let refused = ListenerStatus::Refused { error: "no".to_owned(), hint: None };
-        check(Facts { status: status(refused), ..healthy() }, &["daemon-refused"]);
+        let refused =
+            |is_local| ListenerStatus::Refused { error: "no".to_owned(), hint: None, is_local };
+        check(Facts { status: status(refused(false)), ..healthy() }, &["daemon-refused"]);
+        check(Facts { status: status(refused(true)), ..healthy() }, &["daemon-obstructed"]);
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl Setup<'_> {
                 {
                     return self.dialogue.say(SetupText::Connected, &[]);
                 }
-                Some(ListenerStatus::Refused { error, hint }) => {
+                Some(ListenerStatus::Refused { error, hint, .. }) => {
                     let what = self.dialogue.text(SetupText::NotConnected, &[error]);
                     let by_hand = self.dialogue.text(SetupText::DaemonByHand, &[]);
                     return Err(hinted(what, hint.clone().unwrap_or(by_hand)));

@@ -301,8 +301,8 @@ impl Setup<'_> {
             if counts && shown != Some(elapsed.as_secs()) {
                 shown = Some(elapsed.as_secs());
                 let seconds = elapsed.as_secs().to_string();
-                let seconds = self.dialogue.text(SetupText::Seconds, &[&seconds]);
-                write!(out, "\r  {text} ({seconds})")?;
+                let waited = self.dialogue.text(SetupText::WaitedFor, &[&text, &seconds]);
+                write!(out, "\r  {waited}")?;
                 out.flush()?;
             }
             std::thread::sleep(LOOK);

@@ -2,7 +2,8 @@
 //! agent, and the result is read from the inbox.
 
 use turnbridge_core::replies::reply::{Reply, ReplyTo};
-use turnbridge_core::replies::run_result::Outcome;
+use turnbridge_core::replies::run_result::{Outcome, RunResult};
+use turnbridge_core::replies::standing;
 use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
@@ -12,7 +13,15 @@ use turnbridge_system::random;
 
 /// The unfinished replies, each with its project.
 #[derive(Debug, Default)]
-pub struct Replies(Vec<(String, String)>);
+pub struct Replies(Vec<Sent>);
+
+#[derive(Debug)]
+struct Sent {
+    reply: Reply,
+    project: String,
+    /// How far it had come when that was last told.
+    state: &'static str,
+}
 
 impl Replies {
     /// Sends a reply. Returns a message for the user.
@@ -30,13 +39,13 @@ impl Replies {
             cwd: session.project_dir().map(str::to_owned),
         };
         let sent = random::uuid().and_then(|id| {
-            inbox::accept(paths, &Reply::from_board(id.clone(), text, to, now), now)?;
-            Ok(id)
+            let reply = Reply::from_board(id, text, to, now);
+            inbox::accept(paths, &reply, now).map(|_| reply)
         });
         match sent {
             Err(error) => format!("could not write the reply down: {error}"),
-            Ok(id) => {
-                self.0.push((id, project.clone()));
+            Ok(reply) => {
+                self.0.push(Sent { reply, project: project.clone(), state: "received" });
                 match daemon_control::is_running(paths) {
                     true => format!("sent to {project}"),
                     false => format!(
@@ -47,14 +56,59 @@ impl Replies {
         }
     }
 
-    /// Returns the result of a reply that has ended. The loop calls it once a second.
+    /// Returns the news of one of them. The loop calls it once a second.
     pub fn look(&mut self, paths: &StatePaths) -> Option<String> {
-        let ended = self.0.iter().enumerate().find_map(|(index, (id, _))| {
-            inbox::read_result(paths, id).map(|result| (index, result))
-        });
-        let (index, result) = ended?;
-        let (_, project) = self.0.remove(index);
-        Some(match (result.outcome, result.reason) {
+        let news = |(index, sent): (usize, &mut Sent)| sent.look(paths).map(|news| (index, news));
+        let (index, news) = self.0.iter_mut().enumerate().find_map(news)?;
+        Some(match news {
+            News::GoesOn(said) => said,
+            News::Ended(said) => {
+                self.0.remove(index);
+                said
+            }
+        })
+    }
+}
+
+const NOT_BEGUN: &str = Outcome::NotBegun.as_str();
+
+enum News {
+    GoesOn(String),
+    Ended(String),
+}
+
+impl Sent {
+    fn look(&mut self, paths: &StatePaths) -> Option<News> {
+        let id = &self.reply.id;
+        let pending = inbox::entry(paths, id).ok()?;
+        // Read after the entry: whoever finishes a reply has written its result before.
+        match inbox::read_result(paths, id) {
+            // It may begin yet.
+            Some(result) if result.outcome == Outcome::NotBegun => {
+                let is_new = self.state != NOT_BEGUN;
+                self.state = NOT_BEGUN;
+                return is_new.then(|| News::GoesOn(self.end(&result)));
+            }
+            Some(result) => return Some(News::Ended(self.end(&result))),
+            // Cleared away.
+            None if self.state == NOT_BEGUN => return None,
+            None => {}
+        }
+        let Some(pending) = pending else {
+            let state = standing::of_finished(&self.reply, None);
+            return Some(News::Ended(format!("the reply to {}: {state}", self.project)));
+        };
+        let state = standing::of_pending(&pending);
+        if state == self.state {
+            return None;
+        }
+        self.state = state;
+        Some(News::GoesOn(format!("the reply to {} {}", self.project, so_far(state))))
+    }
+
+    fn end(&self, result: &RunResult) -> String {
+        let project = &self.project;
+        match (result.outcome, result.reason) {
             (Outcome::Done, _) => format!("the reply to {project} was run"),
             (Outcome::HandedOver, _) => format!("{project} has the reply where it is open"),
             (Outcome::NotBegun, _) => {
@@ -64,6 +118,92 @@ impl Replies {
                 format!("the reply to {project}: {} ({})", outcome.as_str(), reason.as_str())
             }
             (outcome, None) => format!("the reply to {project}: {}", outcome.as_str()),
-        })
+        }
+    }
+}
+
+/// Of one that has not ended.
+fn so_far(state: &str) -> &'static str {
+    match state {
+        "queued" => "waits: an earlier reply is still running",
+        "held" => {
+            "waits: the session is open in a terminal; it runs when that has been closed, or can take it"
+        }
+        "behind_exec" => {
+            "waits: a turn that takes no reply, such as one of `codex exec`, is running in this thread; \
+             it runs when that has ended"
+        }
+        "after_abort" => {
+            "waits: the last turn in the open Codex CLI was interrupted; it runs after the next prompt \
+             there, or when that CLI has been quit"
+        }
+        "running" => "is running",
+        _ => "waits",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use turnbridge_core::ids::{Agent, SessionId, SessionKey};
+    use turnbridge_core::replies::thread_message::ThreadMessage;
+    use turnbridge_store::clock;
+
+    use super::*;
+
+    #[test]
+    fn a_reply_that_waits_is_said_to_wait_and_why_as_on_the_board() {
+        let hermetic = testkit::Hermetic::new();
+        let paths = StatePaths::below(&hermetic.state_dir());
+        let id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
+        let session = Session::new(SessionKey::new(Agent::Codex, id), clock::now());
+        let mut replies = Replies::default();
+        replies.send(&paths, &session, "go on".to_owned(), clock::now());
+        assert_eq!(replies.look(&paths), None);
+        let id = inbox::entries(&paths).unwrap()[0].reply.id.clone();
+        inbox::mark_told(&paths, &id, ThreadMessage::Receipt).unwrap();
+        inbox::mark_told(&paths, &id, ThreadMessage::AfterAbort).unwrap();
+        insta::assert_snapshot!(replies.look(&paths).unwrap(), @"the reply to - waits: the last turn in the open Codex CLI was interrupted; it runs after the next prompt there, or when that CLI has been quit");
+        assert_eq!(replies.look(&paths), None, "once");
+        inbox::save_result(&paths, &id, &RunResult::new(Outcome::Done, clock::now())).unwrap();
+        assert_eq!(replies.look(&paths).as_deref(), Some("the reply to - was run"));
+        assert_eq!(replies.look(&paths), None);
+    }
+
+    #[test]
+    fn a_reply_that_codex_begins_later_is_said_to_have_begun() {
+        let hermetic = testkit::Hermetic::new();
+        let paths = StatePaths::below(&hermetic.state_dir());
+        let id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
+        let session = Session::new(SessionKey::new(Agent::Codex, id), clock::now());
+        let mut replies = Replies::default();
+        replies.send(&paths, &session, "go on".to_owned(), clock::now());
+        let id = inbox::entries(&paths).unwrap()[0].reply.id.clone();
+        let ended = |outcome| {
+            inbox::save_result(&paths, &id, &RunResult::new(outcome, clock::now())).unwrap();
+        };
+        ended(Outcome::NotBegun);
+        let said = replies.look(&paths).unwrap();
+        assert_eq!(said, "- has the reply in its queue, and has not begun it yet");
+        assert_eq!(replies.look(&paths), None);
+        inbox::finish(&paths, &id).unwrap();
+        assert_eq!(replies.look(&paths), None);
+        ended(Outcome::HandedOver);
+        assert_eq!(replies.look(&paths).as_deref(), Some("- has the reply where it is open"));
+        assert_eq!(replies.look(&paths), None);
+    }
+
+    /// It has no result of its own.
+    #[test]
+    fn a_reply_that_is_not_run_is_said_to_be_refused() {
+        let hermetic = testkit::Hermetic::new();
+        let paths = StatePaths::below(&hermetic.state_dir());
+        let id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
+        let session = Session::new(SessionKey::new(Agent::Claude, id), clock::now());
+        let mut replies = Replies::default();
+        replies.send(&paths, &session, "/clear".to_owned(), clock::now());
+        let id = inbox::entries(&paths).unwrap()[0].reply.id.clone();
+        inbox::finish(&paths, &id).unwrap();
+        assert_eq!(replies.look(&paths).as_deref(), Some("the reply to -: refused"));
+        assert_eq!(replies.look(&paths), None);
     }
 }

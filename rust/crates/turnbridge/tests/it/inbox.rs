@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use turnbridge_core::agents::resume::Live;
@@ -349,6 +349,79 @@ fn a_reply_that_codex_has_queued_and_not_begun_is_not_said_to_be_handed_over() {
     assert_eq!(inbox.result("r1")["outcome"], "not_begun");
 }
 
+/// `codex queue` during a turn, which Esc ends a moment later.
+const QUEUE_THEN_ESC: &str = r#"if [ "$1" = queue ]; then
+    at=$(date -u +%Y-%m-%dT%H:%M:%S.999Z)
+    for rollout in "$CODEX_HOME"/sessions/2026/11/18/*.jsonl; do
+        printf '{"timestamp":"%s","type":"event_msg","payload":{"type":"turn_aborted"}}\n' "$at" >>"$rollout"
+    done
+    echo "Queued message q for thread t."
+    exit 0
+fi
+"#;
+
+/// Nothing begins it before the next prompt from the keyboard, so there is nothing to wait for.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[test]
+fn a_queued_reply_whose_thread_is_interrupted_is_said_at_once_not_to_have_begun() {
+    let inbox = Inbox::new();
+    inbox.behave(&format!("{QUEUE_THEN_ESC}{HELD}"));
+    let _terminal = inbox.hold_codex_thread();
+    inbox.codex_thread(&[turn_started("user")]);
+    inbox.add("r1", "-x\nhello", json!({"tool": "codex"}));
+    let begun = Instant::now();
+    assert_eq!(inbox.result("r1")["outcome"], "not_begun");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+/// Its answer is there, after all.
+#[test]
+fn a_queued_reply_that_begins_later_is_not_said_not_to_have_begun_for_ever() {
+    let inbox = Inbox::new();
+    inbox.behave(&format!("{QUEUE_KEEPS}{HELD}"));
+    let mut events = vec![turn_started("user")];
+    inbox.codex_thread(&events);
+    let paths = StatePaths::below(&inbox.world.hermetic.state_dir());
+    for id in ["r1", "r2"] {
+        inbox.add(id, "go on", json!({"tool": "codex"}));
+        assert_eq!(inbox.result(id)["outcome"], "not_begun");
+        store::finish(&paths, id).unwrap();
+    }
+    let outcomes = || {
+        let list = inbox.list();
+        let outcome = |id: &str| {
+            let reply = list.iter().find(|reply| reply["id"] == id).unwrap();
+            reply["result"]["outcome"].as_str().unwrap().to_owned()
+        };
+        [outcome("r1"), outcome("r2")]
+    };
+    let after_a_look = || {
+        let mut daemon = inbox.command(&["daemon", "--foreground"]);
+        daemon.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut daemon = daemon.spawn().unwrap();
+        wait_until("the daemon", || {
+            inbox.world.turnbridge(&["daemon", "status"]).starts_with("running")
+        });
+        inbox.world.turnbridge(&["daemon", "stop"]);
+        daemon.wait().unwrap();
+        outcomes()
+    };
+    // What is typed there is another turn.
+    let content = json!({"type": "UserMessage", "content": [{"text": "go on"}]});
+    let said = json!({"type": "item_completed", "item": content});
+    events.extend([json!({"type": "turn_aborted"}), turn_started("user"), said.clone()]);
+    events.push(json!({"type": "task_complete"}));
+    inbox.codex_thread(&events);
+    assert_eq!(after_a_look(), ["not_begun", "not_begun"]);
+    events.extend([turn_started("queue"), said.clone(), json!({"type": "task_complete"})]);
+    inbox.codex_thread(&events);
+    assert_eq!(after_a_look(), ["handed_over", "not_begun"]);
+    assert_eq!(after_a_look(), ["handed_over", "not_begun"], "each turn is of one reply");
+    events.extend([turn_started("queue"), said]);
+    inbox.codex_thread(&events);
+    assert_eq!(after_a_look(), ["handed_over", "handed_over"]);
+}
+
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[test]
 fn nothing_is_queued_for_a_codex_exec_or_after_an_interruption_and_the_reply_stays_unclaimed() {
@@ -363,8 +436,9 @@ fn nothing_is_queued_for_a_codex_exec_or_after_an_interruption_and_the_reply_sta
         assert_eq!(inbox.runs(), Vec::<String>::new(), "{events:?}");
         let shown = &inbox.list()[0];
         assert_eq!((&shown["state"], &shown["result"]), (&json!("waiting"), &Value::Null));
-        // The terminal was closed, so no process holds the thread.
-        drop(lock);
+        // The terminal was closed, so no process holds the thread. A program that another test starts at
+        // this moment has the file open as well, and would keep a lock that is only closed.
+        lock.unlock().unwrap();
         inbox.behave("exit 0\n");
         assert_eq!(inbox.result("r1")["outcome"], "done", "{events:?}");
     }

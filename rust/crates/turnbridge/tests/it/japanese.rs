@@ -17,8 +17,12 @@ const FIXED_MESSAGES: [ThreadMessage; 3] =
     [ThreadMessage::Receipt, ThreadMessage::NoRoute, ThreadMessage::Failed];
 
 /// Forbidden words and their replacements.
-const WORDS: [(&str, &str); 2] =
-    [("端末", "ターミナル"), ("お待ちしています", "受信を待っています")];
+const WORDS: [(&str, &str); 4] = [
+    ("端末", "ターミナル"),
+    ("対話 CLI", "ターミナル"),
+    ("お待ちしています", "受信を待っています"),
+    ("途切れました", "終了しました"),
+];
 
 /// Returns the style errors of a text.
 fn faults(text: &str) -> Vec<String> {
@@ -124,6 +128,7 @@ fn what_is_not_in_that_style_is_found() {
         "実行します(短い)",
         "よいですか?",
         "端末で",
+        "対話 CLI で",
         "`turnbridge`を",
     ] {
         assert!(!faults(wrong).is_empty(), "{wrong}");

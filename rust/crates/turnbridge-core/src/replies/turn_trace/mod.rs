@@ -212,6 +212,43 @@ pub fn in_rollout(tail: &[u8], prompt: &str, through: Through, since: Timestamp)
     trace
 }
 
+/// The turns with this prompt that `codex queue` has started since, in their order.
+pub fn queued_turns(tail: &[u8], prompt: &str, since: Timestamp) -> Vec<Trace> {
+    let mut turns = Vec::new();
+    let mut trigger = None;
+    // Whether the turn that is open is the last one of `turns`.
+    let mut is_own = false;
+    for line in tail.split(|byte| *byte == b'\n').map(parse_line) {
+        let is_since = line.at.is_some_and(|at| at >= since);
+        let end = match line.record {
+            Record::TaskStarted { trigger: by, .. } => {
+                trigger = by;
+                Trace::Left
+            }
+            Record::UserSaid { text, .. } => {
+                let is_its_prompt = is_since
+                    && is_same(&text, prompt)
+                    && Through::Queue.may_start(trigger.as_deref());
+                if is_its_prompt && !is_own {
+                    turns.push(Trace::Open);
+                    is_own = true;
+                }
+                continue;
+            }
+            Record::TaskComplete { error: None, .. } => Trace::Ended(TurnEnd::Ok),
+            Record::TaskComplete { .. } => Trace::Ended(TurnEnd::Failed),
+            Record::TurnAborted => Trace::Ended(TurnEnd::Interrupted),
+            _ => continue,
+        };
+        if std::mem::take(&mut is_own)
+            && let Some(last) = turns.last_mut()
+        {
+            *last = end;
+        }
+    }
+    turns
+}
+
 impl Through {
     fn may_start(self, trigger: Option<&str>) -> bool {
         self == Through::Anything || trigger.is_none_or(|trigger| trigger == "queue")

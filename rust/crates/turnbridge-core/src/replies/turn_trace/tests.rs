@@ -185,3 +185,31 @@ fn a_turn_of_codex_ends_by_its_own_record() {
     let next = line(AFTER, json!({"type": "task_started", "turn_id": "u"}));
     assert_eq!(trace(&(next + &complete)), Trace::Left);
 }
+
+#[test]
+fn each_turn_that_the_queue_has_started_with_a_prompt_counts_once() {
+    let event = |at: &str, payload: Value| {
+        format!("{}\n", json!({"timestamp": at, "type": "event_msg", "payload": payload}))
+    };
+    let turn = |at: &str, trigger: &str, text: &str, end: Option<&str>| {
+        let attribution = json!({"turn_trigger": trigger});
+        let item = json!({"type": "UserMessage", "content": [{"text": text}]});
+        let started = json!({"type": "task_started", "turn_attribution": attribution});
+        let said = json!({"type": "item_completed", "item": item});
+        let end = end.map_or(String::new(), |end| event(at, json!({"type": end})));
+        event(at, started) + &event(at, said) + &end
+    };
+    let records = [
+        turn(BEFORE, "queue", "go on", Some("task_complete")),
+        turn(AFTER, "user", "go on", Some("task_complete")),
+        turn(AFTER, "queue", "go on", Some("task_complete")),
+        turn(AFTER, "queue", "other", Some("turn_aborted")),
+        turn(AFTER, "queue", "go on", Some("turn_aborted")),
+        turn(AFTER, "queue", "go on", None),
+        turn(AFTER, "queue", "go on", None),
+    ];
+    let turns = queued_turns(records.concat().as_bytes(), "go on", since());
+    let ended = |end| Trace::Ended(end);
+    let expected = [ended(TurnEnd::Ok), ended(TurnEnd::Interrupted), Trace::Left, Trace::Open];
+    assert_eq!(turns, expected);
+}

@@ -81,7 +81,8 @@ export class Settings {
     }
     this.toggle.checked = hooks.registered !== "no";
     const off = hooks.all_hooks_off ? ` ${text("hooks_off")}` : "";
-    this.say(`${text(`hooks_${hooks.registered}`)} (${hooks.path})${off}`);
+    const registered = text(`hooks_${hooks.registered}`);
+    this.say(`${text("hooks_in", registered, hooks.path)}${off}`);
   }
 
   async change(enabled) {

@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use turnbridge_config::slack_connection::{speed_up, web_api};
 use turnbridge_config::{Config, Slack as SlackConfig};
@@ -26,6 +27,9 @@ use crate::daemon::log::DaemonLog;
 /// The number of sockets that Slack allows an app.
 const MOST_LISTENERS: usize = 10;
 
+/// How often a connection is tried again that Slack has refused.
+const REFUSED_PAUSE: Duration = Duration::from_secs(5 * 60);
+
 pub struct SlackSide {
     paths: StatePaths,
     events: Sender<Event>,
@@ -38,6 +42,8 @@ pub struct SlackSide {
     reports: Receiver<ListenerReport>,
     /// The settings of a connection that failed because of this machine, for a retry.
     unopened: Option<(SlackConfig, Token)>,
+    /// The refusal of the open connection.
+    refusal: Option<Refusal>,
     /// The read marks, read once because there is one writer.
     marks: Option<Marks>,
 }
@@ -72,7 +78,14 @@ impl ListenerReporter {
 struct Open {
     hearing: Arc<Hearing>,
     asker: Sender<Order>,
-    _socket: SocketMode,
+    socket: SocketMode,
+}
+
+/// Slack's answer to the connection that would last until a person does something, and when it was tried.
+/// What that person does, such as installing the app anew, may need no change here.
+struct Refusal {
+    error: String,
+    tried_at: Instant,
 }
 
 impl SlackSide {
@@ -90,6 +103,7 @@ impl SlackSide {
             report,
             reports,
             unopened,
+            refusal: None,
             marks,
         }
     }
@@ -103,11 +117,14 @@ impl SlackSide {
             }
             Err(obstacle) => {
                 self.unopened = Some((wanted, app_token));
-                ListenerStatus::Refused { error: obstacle.text, hint: Some(obstacle.hint) }
+                let Obstacle { text: error, hint } = obstacle;
+                ListenerStatus::Refused { error, hint: Some(hint), is_local: true }
             }
         };
         // Logs each problem once, however often the open is retried.
-        if let (ListenerStatus::Refused { error, hint }, true) = (&status, status != self.status) {
+        if let (ListenerStatus::Refused { error, hint, .. }, true) =
+            (&status, status != self.status)
+        {
             let fields = [
                 ("error", error.clone().into()),
                 ("hint", hint.clone().unwrap_or_default().into()),
@@ -144,7 +161,30 @@ impl SlackSide {
         let tell = move |event| reporter.send(ListenerNews::Socket(event));
         let timing = Timing::hastened(speed_up());
         let socket = SocketMode::start_telling(api, app_token, timing, keep, tell);
-        Ok(Open { hearing, asker: orders, _socket: socket.map_err(threads)? })
+        Ok(Open { hearing, asker: orders, socket: socket.map_err(threads)? })
+    }
+
+    fn retry_at(&mut self, now: Instant, log: &DaemonLog) {
+        if let Some((wanted, app_token)) = self.unopened.take() {
+            self.open(wanted, app_token, log);
+        }
+        let is_refused = matches!(self.status, ListenerStatus::Refused { .. });
+        let refusal = self.refusal.as_mut().filter(|_| is_refused);
+        if let (Some(open), Some(refusal)) = (&self.open, refusal)
+            && now.saturating_duration_since(refusal.tried_at) >= REFUSED_PAUSE
+        {
+            refusal.tried_at = now;
+            open.socket.retry();
+        }
+    }
+
+    /// Returns whether it is to be logged: each error once, however often it is tried.
+    fn note_refusal(&mut self, error: &str) -> bool {
+        let before = self.refusal.take();
+        let is_new = before.as_ref().is_none_or(|before| before.error != error);
+        let tried_at = before.map_or_else(Instant::now, |before| before.tried_at);
+        self.refusal = Some(Refusal { error: error.to_owned(), tried_at });
+        is_new
     }
 
     fn reporter(&self) -> ListenerReporter {
@@ -154,6 +194,7 @@ impl SlackSide {
 
     fn close(&mut self) {
         self.unopened = None;
+        self.refusal = None;
         self.replies = None;
         if let Some(open) = self.open.take() {
             open.hearing.state().is_stopped = true;
@@ -211,6 +252,7 @@ impl SlackSide {
                 log.info("connected to Slack", &fields);
                 let since = clock::now().to_string();
                 self.status = ListenerStatus::Connected { since, num_connections };
+                self.refusal = None;
             }
             SocketEvent::Lost { reason } => {
                 log.info("a connection to Slack is gone", &[("reason", reason.to_string().into())]);
@@ -228,11 +270,13 @@ impl SlackSide {
                 log.warn("Slack", &[("warning", warning.to_string().into())]);
             }
             SocketEvent::Fatal { error, hint } => {
-                let hint = hint.map(str::to_owned);
-                let mut fields = vec![("error", error.to_string().into())];
-                fields.extend(hint.clone().map(|hint| ("hint", hint.into())));
-                log.error("Slack has refused the connection; no replies are heard", &fields);
-                self.status = ListenerStatus::Refused { error: error.to_string(), hint };
+                let (error, hint) = (error.to_string(), hint.map(str::to_owned));
+                if self.note_refusal(&error) {
+                    let mut fields = vec![("error", error.clone().into())];
+                    fields.extend(hint.clone().map(|hint| ("hint", hint.into())));
+                    log.error("Slack has refused the connection; no replies are heard", &fields);
+                }
+                self.status = ListenerStatus::Refused { error, hint, is_local: false };
             }
         }
     }
@@ -246,7 +290,7 @@ impl Listener for SlackSide {
     fn set_config(&mut self, config: &Config, log: &DaemonLog) {
         let (wanted, app_token) = match wanted(config) {
             Ok(wanted) => wanted,
-            Err(reason) => return self.stop(reason),
+            Err(reason) => return self.stop(&with_slips(reason, config)),
         };
         if self.open.as_ref().is_some_and(|open| open.hearing.slack == *wanted) {
             return;
@@ -257,9 +301,7 @@ impl Listener for SlackSide {
     }
 
     fn retry(&mut self, log: &DaemonLog) {
-        if let Some((wanted, app_token)) = self.unopened.take() {
-            self.open(wanted, app_token, log);
-        }
+        self.retry_at(Instant::now(), log);
     }
 
     fn take_reports(&mut self, log: &DaemonLog) {
@@ -297,31 +339,52 @@ fn wanted(config: &Config) -> Result<(&SlackConfig, &Token), &'static str> {
     Ok((slack, app_token))
 }
 
+/// The reason, and the keys of the config that may have been meant.
+fn with_slips(reason: &str, config: &Config) -> String {
+    let is_of_slack = |key: &str| match key.split_once('.') {
+        Some((section, _)) => ["slack", "destinations", "features"].contains(&section),
+        None => true,
+    };
+    let unknown = config.unknown.iter().filter(|unknown| is_of_slack(&unknown.key));
+    let unknown: Vec<_> = unknown.map(ToString::to_string).collect();
+    match unknown.is_empty() {
+        true => reason.to_owned(),
+        false => format!("{reason}; not known in config.toml: {}", unknown.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testkit::slack::{SlackApi, SlackSetup};
     use turnbridge_config::Features;
     use turnbridge_slack::TokenKind;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    fn config(app_token: &str, api_url: String) -> Config {
+        let slack = SlackConfig {
+            bot_token: Token::parse(TokenKind::Bot, &SlackSetup::default().bot_token).unwrap(),
+            app_token: Token::parse(TokenKind::App, app_token),
+            api_url: Some(api_url),
+            target_user_id: Some("U0OWNER".to_owned()),
+        };
+        let features = Features { reply_resume: true, service_enabled: false };
+        Config { channels: [slack.named()].into(), features, ..Config::default() }
+    }
 
     #[test]
     fn what_stood_in_the_way_at_the_start_is_looked_at_again_and_told_once() {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
-        let slack = SlackConfig {
-            bot_token: Token::parse(TokenKind::Bot, "xoxb-1").unwrap(),
-            app_token: Token::parse(TokenKind::App, "xapp-1"),
-            api_url: Some("http://127.0.0.1:9/api/".to_owned()),
-            target_user_id: Some("U0OWNER".to_owned()),
-        };
-        let features = Features { reply_resume: true, service_enabled: false };
-        let config = Config { channels: [slack.named()].into(), features, ..Config::default() };
+        let config = config("xapp-1", "http://127.0.0.1:9/api/".to_owned());
         std::fs::write(paths.machine_file(), "{").unwrap();
         let log = DaemonLog::new(&paths);
         let (events, _incoming) = mpsc::channel();
         let mut slack = SlackSide::new(paths.clone(), events);
         slack.set_config(&config, &log);
         let refused = slack.status().listener;
-        assert!(matches!(refused, ListenerStatus::Refused { .. }), "{refused:?}");
+        assert!(matches!(refused, ListenerStatus::Refused { is_local: true, .. }), "{refused:?}");
         slack.retry(&log);
         assert_eq!(slack.status().listener, refused);
         let told = std::fs::read_to_string(paths.daemon_log()).unwrap();
@@ -330,6 +393,47 @@ mod tests {
         slack.retry(&log);
         assert_eq!(slack.status().listener, ListenerStatus::Connecting);
         assert!(slack.open.is_some() && slack.unopened.is_none());
+        slack.stop("the test ends");
+    }
+
+    /// The app was installed anew, or Slack has healed: nobody tells the daemon.
+    #[test]
+    fn a_connection_that_slack_refused_is_tried_again_every_five_minutes_and_logged_once() {
+        let api = SlackApi::start(SlackSetup::default());
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StatePaths::below(folder.path());
+        let log = DaemonLog::new(&paths);
+        let (events, _incoming) = mpsc::channel();
+        let mut slack = SlackSide::new(paths.clone(), events);
+        slack.set_config(&config("xapp-wrong", api.base_url()), &log);
+        testkit::wait_until(PATIENCE, "the refusal", || {
+            slack.take_reports(&log);
+            let listener = slack.status().listener;
+            matches!(listener, ListenerStatus::Refused { is_local: false, .. }).then_some(())
+        });
+        let refused = slack.status().listener;
+
+        let mut minute = 0;
+        let mut retry_after = |slack: &mut SlackSide, minutes: u64| {
+            minute += minutes;
+            slack.retry_at(Instant::now() + Duration::from_secs(60 * minute), &log);
+        };
+        retry_after(&mut slack, 4);
+        assert_eq!(api.calls_of("apps.connections.open").len(), 1);
+        retry_after(&mut slack, 2);
+        retry_after(&mut slack, 1);
+        api.wait_for_calls("apps.connections.open", 2, PATIENCE);
+        slack.take_reports(&log);
+        assert_eq!(slack.status().listener, refused);
+
+        api.change(|setup| setup.app_token = "xapp-wrong".to_owned());
+        testkit::wait_until(PATIENCE, "the connection", || {
+            retry_after(&mut slack, 6);
+            slack.take_reports(&log);
+            matches!(slack.status().listener, ListenerStatus::Connected { .. }).then_some(())
+        });
+        let told = std::fs::read_to_string(paths.daemon_log()).unwrap();
+        assert_eq!(told.matches("Slack has refused the connection").count(), 1, "{told}");
         slack.stop("the test ends");
     }
 }

@@ -7,6 +7,7 @@
 
 use std::time::{Duration, Instant};
 
+use turnbridge_core::agents::codex::rollout_tail::Obstacle;
 use turnbridge_core::agents::resume::{CodexWriter, says_thread_held};
 use turnbridge_core::ids::SessionKey;
 use turnbridge_core::replies::holder::Way;
@@ -99,14 +100,16 @@ impl Runner<'_> {
         Ok(RunResult { outcome: self.wait_for_its_turn(key), ..result })
     }
 
-    /// Waits for a limited time for the turn that the queue starts.
+    /// Waits for a limited time for the turn that the queue starts. After an interruption Codex starts
+    /// none before the next prompt from the keyboard.
     fn wait_for_its_turn(&self, key: &SessionKey) -> Outcome {
         let queued = Instant::now();
         let outcome = || run_end::queued(&evidence(self.paths, self.reply));
+        let is_interrupted = || obstacle(self.paths, key) == Some(Obstacle::Aborted);
         self.wait_while(|| {
             let is_behind = is_turn_running(self.paths, key);
             let within = if is_behind { BEGINS_BEHIND_A_TURN } else { BEGINS_WITHIN };
-            is_in_queue(outcome()) && queued.elapsed() < within
+            is_in_queue(outcome()) && !is_interrupted() && queued.elapsed() < within
         });
         match outcome() {
             waiting if is_in_queue(waiting) => Outcome::NotBegun,

@@ -373,6 +373,40 @@ fn x36_without_slack_it_runs_all_the_same() {
     assert!(service.slack.calls().is_empty());
 }
 
+/// Nobody has to think of `turnbridge doctor` to find out why Slack is silent.
+#[test]
+fn a_slip_in_the_config_is_named_where_it_is_said_that_slack_is_off() {
+    for (wrong, named) in [
+        (
+            CONFIG.replace("bot_token", "bot_tokn"),
+            "no Slack is configured; not known in config.toml: `slack.bot_tokn` (did you mean `slack.bot_token`?)",
+        ),
+        (
+            CONFIG.replace("reply_resume", "reply_resum"),
+            "`features.reply_resume` is not on; not known in config.toml: `features.reply_resum` (did you mean \
+             `features.reply_resume`?)",
+        ),
+        (
+            CONFIG.replace("[slack]", "[slak]") + "[voice]\nspeed = 1\n",
+            "no Slack is configured; not known in config.toml: `slak` (did you mean `slack`?)",
+        ),
+    ] {
+        let mut service = Service::without_daemon(&wrong);
+        service.start_daemon();
+        wait_until(PATIENCE, "its state", || {
+            (service.status()["daemon"]["slack"]["state"] == "off").then_some(())
+        });
+        let shown = service.world.turnbridge(&["daemon", "status"]);
+        assert!(shown.contains(&format!("\nreplies from Slack: off ({named})\n")), "{shown}");
+        let log = service.log();
+        let mut warned =
+            log.iter().filter(|entry| entry["message"] == "a key of config.toml is not known");
+        let key = warned.next().unwrap_or_else(|| panic!("{log:?}"))["key"].as_str().unwrap();
+        assert!(named.contains(key), "{key}");
+        service.world.turnbridge(&["daemon", "stop"]);
+    }
+}
+
 #[test]
 fn replies_of_one_session_wait_for_each_other_and_stop_ends_the_running_one() {
     let service = Service::start();

@@ -439,6 +439,12 @@ fn faults_of_the_daemon_are_found() {
             let refused = json!({"state": "refused", "error": "invalid_auth", "hint": "copy it"});
             change_status(clinic, |status| status["slack"] = refused.clone());
         }),
+        fault("daemon-obstructed", "error", "move it away", No, |clinic| {
+            let (error, hint) = ("machine.json: it is damaged", "move it away");
+            let refused =
+                json!({"state": "refused", "error": error, "hint": hint, "is_local": true});
+            change_status(clinic, |status| status["slack"] = refused.clone());
+        }),
         fault("board-port-shared", "warning", "[board] port", No, |clinic| {
             let board = fs::read(clinic.state("board.json")).unwrap();
             let mut board: Value = serde_json::from_slice(&board).unwrap();

@@ -47,6 +47,18 @@ fn a_healthy_set_up_with_replies_is_quiet_too() {
 }
 
 #[test]
+fn a_config_with_a_key_that_is_not_known_is_not_called_valid() {
+    let clinic = Clinic::new();
+    let is_called_valid = || {
+        let said = String::from_utf8(clinic.run(&["doctor"]).stdout).unwrap();
+        said.contains("config.toml` is valid")
+    };
+    assert!(is_called_valid());
+    clinic.change_config(|text| format!("{text}[voice]\nspeed = 1\n"));
+    assert!(!is_called_valid());
+}
+
+#[test]
 fn without_network_slack_is_not_asked() {
     let clinic = Clinic::new();
     let before = clinic.slack.calls().len();

@@ -410,7 +410,7 @@ fn it_does_not_say_that_all_is_set_up_while_claude_does_not_call_us() {
     assert!(end(&[]).starts_with("Set up, but Claude Code does not call"));
     assert!(end(&["--claude", "plugin"]).starts_with("Set up, but Claude Code does not call"));
     insta::assert_snapshot!(end(&["--claude", "none", "--language", "ja"]), @"
-    設定は終わりましたが、Claude Code はまだ Turnbridge を呼び出しません。そのターンは表示も通知もされません。
+    設定は終わりましたが、Claude Code はまだ Turnbridge を呼び出す設定になっていません。そのターンは表示も通知もされません。
     プラグインをインストールするか、`turnbridge hooks apply` を実行してください。確認は `turnbridge doctor`、解除は `turnbridge uninstall`。
     ");
     assert!(end(&["--claude", "settings", "--language", "en"]).starts_with("All is set up."));

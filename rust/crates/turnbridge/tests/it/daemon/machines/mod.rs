@@ -300,6 +300,26 @@ fn an_event_that_cannot_be_kept_is_not_acked() {
     service.stop_daemon();
 }
 
+#[test]
+fn a_damaged_file_of_ours_is_not_called_a_refusal_by_slack() {
+    let mut service = Service::without_daemon(CONFIG);
+    let machine = service.world.hermetic.state_dir().join("machine.json");
+    fs::create_dir_all(machine.parent().unwrap()).unwrap();
+    fs::write(&machine, "{").unwrap();
+    service.start_daemon();
+    wait_until(PATIENCE, "the obstacle", || {
+        (service.status()["daemon"]["slack"]["is_local"] == true).then_some(())
+    });
+    let shown = service.world.turnbridge(&["daemon", "status"]);
+    assert!(shown.contains("\nreplies from Slack: not heard (machine.json: "), "{shown}");
+    assert!(shown.contains("\nit is tried again every 30 seconds\n"), "{shown}");
+    assert!(service.slack.calls_of("apps.connections.open").is_empty());
+    let doctor = service.world.command("turnbridge").args(["doctor"]).output().unwrap();
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    assert!(doctor.contains("the daemon cannot listen to Slack: machine.json: "), "{doctor}");
+    assert!(!doctor.contains("Slack has refused"), "{doctor}");
+}
+
 /// No event reports a repaired file: the daemon rescans every half minute.
 #[test]
 fn replies_are_heard_when_what_kept_slack_from_starting_is_gone() {

@@ -1,0 +1,42 @@
+//! How far a reply has come, in one word, which is the same wherever it is shown.
+
+use crate::agents::resume;
+use crate::replies::reply::Reply;
+use crate::replies::reply_plan::{Pending, Progress, is_stop};
+use crate::replies::run_result::{Outcome, RunResult};
+use crate::replies::thread_message::ThreadMessage;
+
+/// Of one that is not finished: `received`, why it waits, `running`, or what came of it.
+pub fn of_pending(pending: &Pending) -> &'static str {
+    match &pending.progress {
+        Progress::Ended(result) => of_finished(&pending.reply, Some(result)),
+        Progress::Running | Progress::Unstopped | Progress::Lost => "running",
+        Progress::Waiting => {
+            let last = pending.told.iter().rev().find(|message| says_why_it_waits(**message));
+            last.map_or("received", |message| message.as_str())
+        }
+    }
+}
+
+const fn says_why_it_waits(message: ThreadMessage) -> bool {
+    matches!(
+        message,
+        ThreadMessage::Held
+            | ThreadMessage::Queued
+            | ThreadMessage::BehindExec
+            | ThreadMessage::AfterAbort
+    )
+}
+
+/// One without a result was no prompt, or is of 0.1, which wrote none for a run whose runner was killed.
+pub fn of_finished(reply: &Reply, result: Option<&RunResult>) -> &'static str {
+    let is_refused =
+        || reply.session().is_some_and(|key| resume::is_refused(key.agent, &reply.text));
+    match result {
+        Some(result) => result.outcome.as_str(),
+        None if is_refused() => "refused",
+        None if reply.session().is_none() => "no_route",
+        None if is_stop(&reply.text) => "stop",
+        None => Outcome::Uncertain.as_str(),
+    }
+}
