@@ -4,6 +4,7 @@
 //! Nothing here parses arguments, prints, or uses the network. A failure carries its hint as a value
 //! (`failure`), and whoever called shows it.
 
+pub mod agent_home;
 pub mod agent_start;
 pub mod browser;
 pub mod config_file;

@@ -433,7 +433,9 @@ fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_i
     let scene = Scene::new(Hermetic::new());
     let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
     let folder = scene.hermetic.project();
-    let command = format!("cd {} && claude -r {id}", folder.display());
+    let home = scene.hermetic.claude_config_dir();
+    let command = format!("CLAUDE_CONFIG_DIR={} claude -r {id}", home.display());
+    let command = format!("cd {} && {command}", folder.display());
     for (language, focus, why, copy, copied) in [
         ("en", "Go to terminal", "The terminal of this session is not known.", "Copy", "Copied"),
         (

@@ -32,6 +32,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox::{self, Claim, Streams};
 use turnbridge_store::state::session_store;
 
+use crate::agent_home::HomeVariable;
 use crate::failure::hinted;
 use crate::plugin_layout::to_load_again;
 use crate::programs;
@@ -216,9 +217,11 @@ impl Runner<'_> {
             None => command.stdin(Stdio::null()),
         };
         agent::forget_surroundings(&mut command);
-        match call.agent {
-            Agent::Claude => set_claude_folder(&mut command, call.session),
-            Agent::Codex => set_codex_home(&mut command, call.session),
+        if let Some(HomeVariable { name, value }) = call.session.and_then(HomeVariable::of) {
+            match value {
+                Some(folder) => command.env(name, folder),
+                None => command.env_remove(name),
+            };
         }
         command.env(inbox::REPLY_ID, &self.reply.id);
         agent::in_its_own_group(&mut command);
@@ -230,22 +233,6 @@ impl Runner<'_> {
             });
         }
         Ok(command)
-    }
-}
-
-/// The session lies in the folder that its Claude was started with.
-fn set_claude_folder(command: &mut Command, session: Option<&Session>) {
-    let Some(run) = session.and_then(Session::current_run) else { return };
-    match &run.host.config_dir {
-        Some(folder) => command.env("CLAUDE_CONFIG_DIR", folder),
-        None => command.env_remove("CLAUDE_CONFIG_DIR"),
-    };
-}
-
-/// A thread lies in the home of the Codex that made it.
-fn set_codex_home(command: &mut Command, session: Option<&Session>) {
-    if let Some(home) = home_of(session) {
-        command.env("CODEX_HOME", home);
     }
 }
 
