@@ -49,6 +49,11 @@ impl Focused {
         Ok(plan.ended(done))
     }
 
+    /// Whether the command would only get in the way: another pane has the session, and only one can.
+    pub fn is_open_elsewhere(&self) -> bool {
+        matches!(self.done, Done::OnlyCommand) && self.is_open && !self.agent.may_be_open_twice()
+    }
+
     /// What `turnbridge focus --json` prints.
     pub fn to_json(&self) -> Value {
         json!({

@@ -67,7 +67,21 @@ impl<'scene> Board<'scene> {
         };
         let mut command = self.scene.hermetic.command(executable(name));
         command.args(["--origin", "plugin"]).env("CLAUDE_CODE_ENTRYPOINT", "cli");
-        command.envs(pane.map(|pane| ("TMUX_PANE", pane))).stdin(Stdio::piped());
+        command.envs(pane.map(|pane| ("TMUX_PANE", pane)));
+        Self::call(command, payload);
+    }
+
+    #[cfg(not(windows))]
+    #[track_caller]
+    fn hook_of_codex(&self, payload: &Value) {
+        let mut command = self.scene.hermetic.command(executable("turnbridge-status"));
+        command.args(["--tool", "codex"]);
+        Self::call(command, payload);
+    }
+
+    #[track_caller]
+    fn call(mut command: Command, payload: &Value) {
+        command.stdin(Stdio::piped());
         let mut child = command.spawn().expect("start the hook");
         let mut stdin = child.stdin.take().expect("its input");
         std::io::Write::write_all(&mut stdin, payload.to_string().as_bytes()).expect("its payload");
@@ -472,6 +486,45 @@ fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_i
             let is_wide = browser.run("document.documentElement.scrollWidth > innerWidth");
             assert_eq!(is_wide, json!(false));
         }
+        browser.assert_quiet(&board.url);
+    }
+}
+
+/// A second `codex resume` would get in the way of the first.
+#[cfg(not(windows))]
+#[test]
+fn while_a_codex_has_a_thread_open_in_an_unknown_pane_the_page_shows_no_command() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let locks = scene.hermetic.codex_home().join("thread-writer-locks");
+    fs::create_dir_all(&locks).expect("make the folder of locks");
+    let lock = locks.join(format!("{thread}.lock"));
+    for (language, focus, is_open, why) in [
+        ("en", "Go to terminal", "Go there, or close it there first", "Run this in one"),
+        ("ja", "ターミナルへ移動", "先にそこで終了してください", "次のコマンドを実行してください"),
+    ] {
+        let board = Board::start(&scene, None, &format!("language = \"{language}\"\n"));
+        for event in ["SessionStart", "SessionEnd"] {
+            let payload = json!({
+                "session_id": thread, "cwd": scene.hermetic.project(), "hook_event_name": event,
+                "reason": "other",
+            });
+            board.hook_of_codex(&payload);
+        }
+        let terminal = fs::File::create(&lock).expect("make the lock");
+        terminal.try_lock().expect("take the lock");
+        browser.open(&board.url);
+        browser.order("wait", json!({ "selector": ".card" }));
+        browser.press(&["j", "Enter"]);
+        browser.order("click", json!({"selector": ".focus", "text": focus}));
+        browser.wait_for(".command p", is_open);
+        assert_eq!(browser.order("count", json!({"selector": ".command code"}))["count"], 0);
+        screenshot(&mut browser, &format!("open-elsewhere-{language}"));
+        drop(terminal);
+        browser.order("click", json!({"selector": ".focus", "text": focus}));
+        browser.wait_for(".command p", why);
+        browser.wait_for(".command code", "codex resume");
         browser.assert_quiet(&board.url);
     }
 }

@@ -1,4 +1,5 @@
-//! "Go to terminal": where no pane is known and none can be opened, the command that a person can run.
+//! "Go to terminal": where no pane is known and none can be opened, the command that a person can run. There is none while another pane has it open, and only
+//! one can.
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::SessionKey;
@@ -23,8 +24,9 @@ fn shown(focused: &Focused) -> Value {
     let is_done = !matches!(focused.done, Done::OnlyCommand);
     let mut shown = json!({
         "ok": is_done, "done": answer["done"].take(), "terminal": answer["terminal"].take(),
+        "open": focused.is_open,
     });
-    if !is_done {
+    if !is_done && !focused.is_open_elsewhere() {
         shown["command"] = answer["command"].take();
     }
     shown

@@ -300,8 +300,36 @@ fn where_no_terminal_can_be_told_the_board_gives_the_command() {
     let home = site.world.hermetic.claude_config_dir();
     let home = format!("CLAUDE_CONFIG_DIR={}", home.display());
     let expected = serde_json::json!({
-        "ok": false, "done": "printed", "terminal": null,
+        "ok": false, "done": "printed", "terminal": null, "open": true,
         "command": format!("cd {} && {home} claude -r {FIRST}", folder.display()),
     });
     assert_eq!(answer, expected);
+}
+
+/// A second `codex resume` would get in the way of the first.
+#[cfg(not(windows))]
+#[test]
+fn kt_85_the_board_gives_no_command_while_a_codex_has_the_thread_open_in_an_unknown_pane() {
+    let site = Site::start();
+    let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let folder = site.world.hermetic.project();
+    for event in ["SessionStart", "SessionEnd"] {
+        let payload = serde_json::json!({
+            "session_id": thread, "cwd": folder, "hook_event_name": event, "reason": "other",
+        });
+        site.world.hook("turnbridge-status", &["--tool", "codex"], payload.to_string().as_bytes());
+    }
+    let locks = site.world.hermetic.codex_home().join("thread-writer-locks");
+    fs::create_dir_all(&locks).unwrap();
+    let terminal = fs::File::create(locks.join(format!("{thread}.lock"))).unwrap();
+    terminal.try_lock().unwrap();
+    let order = serde_json::json!({ "tool": "codex", "session_id": thread });
+    let focus = || site.post("/api/focus", &order).json();
+    let mut expected =
+        serde_json::json!({ "ok": false, "done": "printed", "terminal": null, "open": true });
+    assert_eq!(focus(), expected);
+    drop(terminal);
+    expected["open"] = false.into();
+    expected["command"] = format!("cd {} && codex resume {thread}", folder.display()).into();
+    assert_eq!(focus(), expected);
 }
