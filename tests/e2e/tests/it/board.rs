@@ -490,6 +490,38 @@ fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_i
     }
 }
 
+/// A browser's own words for it are English, whatever the language of the page.
+#[test]
+fn what_cannot_be_sent_is_explained_in_the_language_of_the_page() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    for (language, project, expected) in [
+        (
+            "en",
+            "first",
+            "Not sent: the daemon does not answer. Your text is still here; send it again.",
+        ),
+        (
+            "ja",
+            "second",
+            "送信できませんでした：デーモンが応答しません。入力内容は残っています。もう一度送信してください。",
+        ),
+    ] {
+        let board = Board::start(&scene, None, &format!("language = \"{language}\"\n"));
+        let more = json!({ "prompt": "Mend it." });
+        board.hook(&payload(&scene, 1, project, "UserPromptSubmit", more));
+        browser.open(&board.url);
+        browser.wait_for(".card", project);
+        browser.press(&["j", "Enter"]);
+        browser.wait_for(".turn", "Mend it.");
+        drop(board);
+        browser.order("fill", json!({ "selector": "#reply", "text": "go on" }));
+        browser.click(".reply button");
+        browser.wait_for(".send-state", expected);
+        assert_eq!(browser.run("document.querySelector('#reply').value"), "go on");
+    }
+}
+
 /// A second `codex resume` would get in the way of the first.
 #[cfg(not(windows))]
 #[test]

@@ -1,6 +1,8 @@
 // The daemon: what it is asked with the token, and what it tells as it happens.
 // The token comes in the fragment of the address, or for a ticket there; it is emptied at once.
 
+import { text } from "/texts.js";
+
 const KEPT = "turnbridge-token";
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 10_000;
@@ -38,9 +40,14 @@ export class Refusal extends Error {
   }
 }
 
-function request(path, options = {}) {
+async function request(path, options = {}) {
   const headers = { Authorization: `Bearer ${sessionStorage.getItem(KEPT)}`, ...options.headers };
-  return fetch(path, { ...options, headers, cache: "no-store", credentials: "omit" });
+  try {
+    return await fetch(path, { ...options, headers, cache: "no-store", credentials: "omit" });
+  } catch {
+    // What the browser says is in no language of the page.
+    throw new Error(text("no_answer_from_daemon"));
+  }
 }
 
 async function answer(response) {
