@@ -416,6 +416,41 @@ fn the_settings_have_their_japanese_words_and_change_claudes_hooks() {
     browser.order("hidden", json!({ "selector": "dialog" }));
 }
 
+#[test]
+fn the_settings_show_what_is_wrong_with_the_config_on_a_screen_and_on_a_phone() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    let file = scene.hermetic.config_dir().join("config.toml");
+    for (language, expected, hint) in [
+        ("en", "The config file cannot be used. The one from before stays", "What you can do:"),
+        ("ja", "設定ファイルに問題があるため、以前の設定のまま動作しています。", "対処方法："),
+    ] {
+        let config = format!("language = \"{language}\"\n");
+        let board = Board::start(&scene, None, &config);
+        browser.open(&board.url);
+        browser.click("#open-settings");
+        browser.wait_for(".hooks-state", if language == "en" { "Not reg" } else { "未登録" });
+        assert_eq!(browser.run("document.querySelector('.config-problem').hidden"), json!(true));
+        fs::write(&file, format!("{config}[board]\nport = one\n")).expect("write config.toml");
+        let is_told = || {
+            let mut command = scene.hermetic.command(executable("turnbridge"));
+            let output = command.args(["daemon", "status"]).output().expect("run turnbridge");
+            String::from_utf8_lossy(&output.stdout).contains("config:").then_some(())
+        };
+        testkit::wait_until(std::time::Duration::from_secs(30), "the problem", is_told);
+        for (name, width) in [("light", 1280), ("phone", 390)] {
+            browser.order("open", json!({"url": board.url, "width": width, "height": 800}));
+            browser.click("#open-settings");
+            let shown = browser.wait_for(".config-problem", expected);
+            assert!(shown.contains("line 3"), "{shown}");
+            assert!(shown.contains(hint), "{shown}");
+            screenshot(&mut browser, &format!("config-problem-{language}-{name}"));
+            let script = "[...document.querySelectorAll('dialog *')].some((it) => it.scrollWidth > it.clientWidth + 1 && it.clientWidth > 0 && it.tagName === 'P')";
+            assert_eq!(browser.run(script), json!(false));
+        }
+    }
+}
+
 /// An address of a daemon that has gone, and the one of the next.
 #[test]
 fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() {

@@ -11,7 +11,7 @@ pub fn failure_json(error: &anyhow::Error) -> Value {
 }
 
 /// Folders and files of other people are named in it: tokens are masked, and nothing is invisible.
-fn safe(text: &str) -> String {
+pub fn safe(text: &str) -> String {
     visible(&without_tokens(text)).into_owned()
 }
 
