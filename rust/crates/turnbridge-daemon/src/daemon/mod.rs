@@ -124,6 +124,8 @@ struct Daemon {
     /// The text of the config that is in force.
     config: Option<String>,
     status: DaemonStatus,
+    /// Others can read the status as it is now.
+    is_status_saved: bool,
     rescan_at: Instant,
     /// When the config is to be read again.
     config_at: Option<Instant>,
@@ -162,6 +164,7 @@ impl Daemon {
             board,
             config: None,
             status,
+            is_status_saved: true,
             rescan_at,
             config_at: None,
             replies_at: rescan_at,
@@ -287,7 +290,7 @@ impl Daemon {
         self.load_config();
         self.retry_listeners();
         self.board.look();
-        if self.status.board != self.board.status() {
+        if !self.is_status_saved || self.status.board != self.board.status() {
             self.save_status();
         }
         self.courier.look();
@@ -406,8 +409,13 @@ impl Daemon {
 
     fn save_status(&mut self) {
         self.status.board = self.board.status();
-        if let Ok(bytes) = serde_json::to_vec(&self.status) {
-            let _ = write_atomically(&self.paths.daemon_status(), &bytes);
+        let Ok(bytes) = serde_json::to_vec(&self.status) else { return };
+        let saved = write_atomically(&self.paths.daemon_status(), &bytes);
+        // The next rescan tries it again.
+        if let (Err(error), true) = (&saved, self.is_status_saved) {
+            let fields = [("error", error.to_string().into())];
+            self.log.warn("daemon.json could not be written", &fields);
         }
+        self.is_status_saved = saved.is_ok();
     }
 }
