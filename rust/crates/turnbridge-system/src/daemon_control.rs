@@ -21,6 +21,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The timeout for a daemon that holds its lock to write its status.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// What to do about a daemon that says nothing of itself.
+pub const MUTE_HINT: &str = "the disk of the state folder may be full, or `daemon.json` not writable; the daemon tries \
+     again every 30 s";
+
 /// Starts a daemon in the background, and returns its pid when it is up.
 pub fn launch(paths: &StatePaths) -> Result<u32> {
     if is_running(paths) {
@@ -36,6 +40,10 @@ pub fn launch(paths: &StatePaths) -> Result<u32> {
     while !is_up() {
         let has_ended = child.try_wait().is_ok_and(|ended| ended.is_some());
         if has_ended || Instant::now() >= deadline {
+            // It holds its lock before it writes anything.
+            if !has_ended && is_running(paths) {
+                return Err(mute(paths, pid));
+            }
             return Err(hinted(
                 "the daemon did not start",
                 "`turnbridge daemon --foreground` says why; `turnbridge logs daemon` too",
@@ -44,6 +52,18 @@ pub fn launch(paths: &StatePaths) -> Result<u32> {
         std::thread::sleep(PAUSE);
     }
     Ok(pid)
+}
+
+/// A daemon that runs, and whose note of itself is not there.
+fn mute(paths: &StatePaths, pid: u32) -> anyhow::Error {
+    let file = paths.daemon_status();
+    hinted(
+        format!(
+            "the daemon runs (pid {pid}), but has not written its state (`{}`)",
+            file.display()
+        ),
+        MUTE_HINT,
+    )
 }
 
 pub fn already_running() -> anyhow::Error {

@@ -49,6 +49,12 @@ impl Focused {
         Ok(plan.ended(done))
     }
 
+    /// Returns whether another pane has a session open that only one may have open. A command that
+    /// resumes it would be wrong then.
+    pub fn is_open_elsewhere(&self) -> bool {
+        matches!(self.done, Done::OnlyCommand) && self.is_open && !self.agent.may_be_open_twice()
+    }
+
     /// Returns the output of `turnbridge focus --json`.
     pub fn to_json(&self) -> Value {
         json!({
@@ -60,8 +66,14 @@ impl Focused {
             "open": self.is_open,
             "folder": self.command.folder,
             "argv": self.command.argv,
+            "environment": self.environment(),
             "command": self.command.line(),
         })
+    }
+
+    fn environment(&self) -> Value {
+        let home = self.command.home.iter().map(|home| (home.name.to_owned(), json!(home.value)));
+        Value::Object(home.collect())
     }
 
     fn word(&self) -> &'static str {
@@ -124,16 +136,17 @@ impl Plan {
     }
 
     fn open_elsewhere(&self, remark: Remark) -> Result<Done> {
-        let ResumeCommand { folder, argv } = &self.command;
+        let folder = &self.command.folder;
         if !Path::new(folder).is_dir() {
             let error = format!("the session's folder `{folder}` is gone");
             return Err(hinted(error, "`--print` prints the command that would resume it"));
         }
+        let argv = self.command.argv_with_home();
         // The terminal in which it ran last, if it still answers; else the one of this process.
         let mut runs = self.session.runs.iter().rev();
         let last = runs.find_map(|run| Pane::of(|name| run.host.env(name)));
         for pane in last.into_iter().chain(terminals::own_pane()) {
-            match terminals::open(&pane, folder, argv) {
+            match terminals::open(&pane, folder, &argv) {
                 Ok(()) => return Ok(Done::Opened(pane)),
                 Err(error) => remark(&format!("{error:#}")),
             }

@@ -4,6 +4,7 @@
 //! No code here parses arguments, prints, or uses the network. A failure is a value with its hint
 //! (`failure`), and the caller shows it.
 
+pub mod agent_home;
 pub mod agent_start;
 pub mod browser;
 pub mod config_file;

@@ -67,7 +67,21 @@ impl<'scene> Board<'scene> {
         };
         let mut command = self.scene.hermetic.command(executable(name));
         command.args(["--origin", "plugin"]).env("CLAUDE_CODE_ENTRYPOINT", "cli");
-        command.envs(pane.map(|pane| ("TMUX_PANE", pane))).stdin(Stdio::piped());
+        command.envs(pane.map(|pane| ("TMUX_PANE", pane)));
+        Self::call(command, payload);
+    }
+
+    #[cfg(not(windows))]
+    #[track_caller]
+    fn hook_of_codex(&self, payload: &Value) {
+        let mut command = self.scene.hermetic.command(executable("turnbridge-status"));
+        command.args(["--tool", "codex"]);
+        Self::call(command, payload);
+    }
+
+    #[track_caller]
+    fn call(mut command: Command, payload: &Value) {
+        command.stdin(Stdio::piped());
         let mut child = command.spawn().expect("start the hook");
         let mut stdin = child.stdin.take().expect("its input");
         std::io::Write::write_all(&mut stdin, payload.to_string().as_bytes()).expect("its payload");
@@ -402,6 +416,41 @@ fn the_settings_have_their_japanese_words_and_change_claudes_hooks() {
     browser.order("hidden", json!({ "selector": "dialog" }));
 }
 
+#[test]
+fn the_settings_show_what_is_wrong_with_the_config_on_a_screen_and_on_a_phone() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    let file = scene.hermetic.config_dir().join("config.toml");
+    for (language, expected, hint) in [
+        ("en", "The config file cannot be used. The one from before stays", "What you can do:"),
+        ("ja", "設定ファイルに問題があるため、以前の設定のまま動作しています。", "対処方法："),
+    ] {
+        let config = format!("language = \"{language}\"\n");
+        let board = Board::start(&scene, None, &config);
+        browser.open(&board.url);
+        browser.click("#open-settings");
+        browser.wait_for(".hooks-state", if language == "en" { "Not reg" } else { "未登録" });
+        assert_eq!(browser.run("document.querySelector('.config-problem').hidden"), json!(true));
+        fs::write(&file, format!("{config}[board]\nport = one\n")).expect("write config.toml");
+        let is_told = || {
+            let mut command = scene.hermetic.command(executable("turnbridge"));
+            let output = command.args(["daemon", "status"]).output().expect("run turnbridge");
+            String::from_utf8_lossy(&output.stdout).contains("config:").then_some(())
+        };
+        testkit::wait_until(std::time::Duration::from_secs(30), "the problem", is_told);
+        for (name, width) in [("light", 1280), ("phone", 390)] {
+            browser.order("open", json!({"url": board.url, "width": width, "height": 800}));
+            browser.click("#open-settings");
+            let shown = browser.wait_for(".config-problem", expected);
+            assert!(shown.contains("line 3"), "{shown}");
+            assert!(shown.contains(hint), "{shown}");
+            screenshot(&mut browser, &format!("config-problem-{language}-{name}"));
+            let script = "[...document.querySelectorAll('dialog *')].some((it) => it.scrollWidth > it.clientWidth + 1 && it.clientWidth > 0 && it.tagName === 'P')";
+            assert_eq!(browser.run(script), json!(false));
+        }
+    }
+}
+
 /// The address of a stopped daemon, and the one of the next.
 #[test]
 fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() {
@@ -433,7 +482,9 @@ fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_i
     let scene = Scene::new(Hermetic::new());
     let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
     let folder = scene.hermetic.project();
-    let command = format!("cd {} && claude -r {id}", folder.display());
+    let home = scene.hermetic.claude_config_dir();
+    let command = format!("CLAUDE_CONFIG_DIR={} claude -r {id}", home.display());
+    let command = format!("cd {} && {command}", folder.display());
     for (language, focus, why, copy, copied) in [
         ("en", "Go to terminal", "The terminal of this session is not known.", "Copy", "Copied"),
         (
@@ -470,6 +521,77 @@ fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_i
             let is_wide = browser.run("document.documentElement.scrollWidth > innerWidth");
             assert_eq!(is_wide, json!(false));
         }
+        browser.assert_quiet(&board.url);
+    }
+}
+
+/// A browser's own words for it are English, whatever the language of the page.
+#[test]
+fn what_cannot_be_sent_is_explained_in_the_language_of_the_page() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    for (language, project, expected) in [
+        (
+            "en",
+            "first",
+            "Not sent: the daemon does not answer. Your text is still here; send it again.",
+        ),
+        (
+            "ja",
+            "second",
+            "送信できませんでした：デーモンが応答しません。入力内容は残っています。もう一度送信してください。",
+        ),
+    ] {
+        let board = Board::start(&scene, None, &format!("language = \"{language}\"\n"));
+        let more = json!({ "prompt": "Mend it." });
+        board.hook(&payload(&scene, 1, project, "UserPromptSubmit", more));
+        browser.open(&board.url);
+        browser.wait_for(".card", project);
+        browser.press(&["j", "Enter"]);
+        browser.wait_for(".turn", "Mend it.");
+        drop(board);
+        browser.order("fill", json!({ "selector": "#reply", "text": "go on" }));
+        browser.click(".reply button");
+        browser.wait_for(".send-state", expected);
+        assert_eq!(browser.run("document.querySelector('#reply').value"), "go on");
+    }
+}
+
+/// A second `codex resume` would get in the way of the first.
+#[cfg(not(windows))]
+#[test]
+fn while_a_codex_has_a_thread_open_in_an_unknown_pane_the_page_shows_no_command() {
+    let Some(mut browser) = gates::browser() else { return };
+    let scene = Scene::new(Hermetic::new());
+    let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let locks = scene.hermetic.codex_home().join("thread-writer-locks");
+    fs::create_dir_all(&locks).expect("make the folder of locks");
+    let lock = locks.join(format!("{thread}.lock"));
+    for (language, focus, is_open, why) in [
+        ("en", "Go to terminal", "Go there, or close it there first", "Run this in one"),
+        ("ja", "ターミナルへ移動", "先にそこで終了してください", "次のコマンドを実行してください"),
+    ] {
+        let board = Board::start(&scene, None, &format!("language = \"{language}\"\n"));
+        for event in ["SessionStart", "SessionEnd"] {
+            let payload = json!({
+                "session_id": thread, "cwd": scene.hermetic.project(), "hook_event_name": event,
+                "reason": "other",
+            });
+            board.hook_of_codex(&payload);
+        }
+        let terminal = fs::File::create(&lock).expect("make the lock");
+        terminal.try_lock().expect("take the lock");
+        browser.open(&board.url);
+        browser.order("wait", json!({ "selector": ".card" }));
+        browser.press(&["j", "Enter"]);
+        browser.order("click", json!({"selector": ".focus", "text": focus}));
+        browser.wait_for(".command p", is_open);
+        assert_eq!(browser.order("count", json!({"selector": ".command code"}))["count"], 0);
+        screenshot(&mut browser, &format!("open-elsewhere-{language}"));
+        drop(terminal);
+        browser.order("click", json!({"selector": ".focus", "text": focus}));
+        browser.wait_for(".command p", why);
+        browser.wait_for(".command code", "codex resume");
         browser.assert_quiet(&board.url);
     }
 }

@@ -17,6 +17,15 @@ pub enum LifeSign {
     WriterLock,
 }
 
+/// What shows in which folder of its own an agent keeps a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HomeTrace {
+    /// Its hooks are called with the variable that the agent was started with.
+    HookVariable,
+    /// The session's transcript lies in it.
+    Transcript,
+}
+
 /// The field of a hook's payload that names the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnIdField {
@@ -47,6 +56,30 @@ impl Agent {
         match self {
             Agent::Claude => LifeSign::Process,
             Agent::Codex => LifeSign::WriterLock,
+        }
+    }
+
+    /// The variable that names its own folder, in which it finds its sessions.
+    pub const fn home_variable(self) -> &'static str {
+        match self {
+            Agent::Claude => "CLAUDE_CONFIG_DIR",
+            Agent::Codex => "CODEX_HOME",
+        }
+    }
+
+    pub const fn home_trace(self) -> HomeTrace {
+        match self {
+            Agent::Claude => HomeTrace::HookVariable,
+            Agent::Codex => HomeTrace::Transcript,
+        }
+    }
+
+    /// Returns the folder in the user's home that it takes without the variable, if naming that folder
+    /// changes nothing. Claude Code keeps `.claude.json` elsewhere when the variable is set.
+    pub const fn home_without_variable(self) -> Option<&'static str> {
+        match self {
+            Agent::Claude => None,
+            Agent::Codex => Some(".codex"),
         }
     }
 

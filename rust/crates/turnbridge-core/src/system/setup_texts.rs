@@ -301,6 +301,11 @@ catalogue! {
     Finished:
         "設定が完了しました。確認は `turnbridge doctor`、解除は `turnbridge uninstall`。",
         "All is set up. `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.";
+    FinishedUntried:
+        "設定は終わりましたが、動作は試していません。`turnbridge setup --only-test` で試せます。\n\
+         確認は `turnbridge doctor`、解除は `turnbridge uninstall`。",
+        "Set up, and nothing was tried: `turnbridge setup --only-test` runs a turn of each agent.\n\
+         `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.";
     FinishedWithoutClaude:
         "設定は終わりましたが、Claude Code はまだ Turnbridge を呼び出す設定になっていません。そのターンは表示も通知もされません。\n\
          プラグインをインストールするか、`turnbridge hooks apply` を実行してください。確認は `turnbridge doctor`、解除は `turnbridge uninstall`。",

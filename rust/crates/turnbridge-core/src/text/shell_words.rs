@@ -35,7 +35,8 @@ pub fn visible_shell_words(argv: &[String]) -> String {
     argv.iter().map(|word| visible_shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-fn visible_shell_word(text: &str) -> String {
+/// One word of `visible_shell_words`.
+pub fn visible_shell_word(text: &str) -> String {
     if visible_line(text) == text {
         return shell_word(text);
     }

@@ -12,7 +12,7 @@ pub fn failure_json(error: &anyhow::Error) -> Value {
 
 /// Masks tokens and shows invisible characters, because the text may contain foreign file names and
 /// content.
-fn safe(text: &str) -> String {
+pub fn safe(text: &str) -> String {
     visible(&without_tokens(text)).into_owned()
 }
 

@@ -1,4 +1,5 @@
-//! "Go to terminal": if no pane is known and none can be opened, it returns a command for the user.
+//! "Go to terminal": if no pane is known and none can be opened, it returns a command for the user, or
+//! none while an agent has the session open that may not be open twice.
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::SessionKey;
@@ -23,8 +24,9 @@ fn shown(focused: &Focused) -> Value {
     let is_done = !matches!(focused.done, Done::OnlyCommand);
     let mut shown = json!({
         "ok": is_done, "done": answer["done"].take(), "terminal": answer["terminal"].take(),
+        "open": focused.is_open,
     });
-    if !is_done {
+    if !is_done && !focused.is_open_elsewhere() {
         shown["command"] = answer["command"].take();
     }
     shown

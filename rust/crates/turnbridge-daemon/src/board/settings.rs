@@ -5,34 +5,39 @@ use serde_json::{Value, json};
 use turnbridge_config::Config;
 use turnbridge_core::agents::claude::settings_edit::Registration;
 use turnbridge_core::ids::ChannelName;
-use turnbridge_core::system::daemon_wire::DaemonStatus;
+use turnbridge_core::system::daemon_wire::ConfigProblem;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Language;
 use turnbridge_core::text::visible_text::visible;
 use turnbridge_store::foreign::foreign_file::Change;
 use turnbridge_store::paths::StatePaths;
+use turnbridge_system::daemon_control;
 use turnbridge_system::registration::claude_hooks::{self, Wanted};
 use turnbridge_system::registration::{Basis, PlannedChange, nothing_of_ours, outcome_text};
 use turnbridge_system::wsl::Target;
 
-use super::failure::failure_json;
+use super::failure::{failure_json, safe};
 use super::http::Response;
 
 pub fn settings(paths: &StatePaths, language: Language) -> Value {
+    let status = daemon_control::read_status(paths);
     json!({
         "version": 1,
         "language": match language { Language::Japanese => "ja", Language::English => "en" },
         "claude_hooks": hooks_status(),
-        "replies": replies(paths),
+        "replies": status.as_ref().and_then(|status| status.replies(&ChannelName::SLACK)),
+        "config_problem": status.as_ref().and_then(|status| status.config_problem.as_ref()).map(config_problem),
         "program_version": env!("CARGO_PKG_VERSION"),
     })
 }
 
-/// Returns the other users of the Slack app from the daemon's status; null if replies are off.
-fn replies(paths: &StatePaths) -> Value {
-    let status = std::fs::read(paths.daemon_status()).ok();
-    let status = status.and_then(|bytes| serde_json::from_slice::<DaemonStatus>(&bytes).ok());
-    status.map_or(Value::Null, |status| json!(status.replies(&ChannelName::SLACK)))
+/// Returns the problem of the config file from the daemon's status.
+fn config_problem(problem: &ConfigProblem) -> Value {
+    json!({
+        "error": safe(&problem.error),
+        "hint": safe(&problem.hint),
+        "is_older_in_force": problem.is_older_in_force,
+    })
 }
 
 /// Returns the same as `turnbridge hooks status --json`, or the error.

@@ -127,6 +127,8 @@ struct Daemon {
     /// The text of the config in force.
     config: Option<String>,
     status: DaemonStatus,
+    /// Others can read the status as it is now.
+    is_status_saved: bool,
     rescan_at: Instant,
     /// The time of the next read of the config.
     config_at: Option<Instant>,
@@ -165,6 +167,7 @@ impl Daemon {
             board,
             config: None,
             status,
+            is_status_saved: true,
             rescan_at,
             config_at: None,
             replies_at: rescan_at,
@@ -292,7 +295,7 @@ impl Daemon {
         self.load_config();
         self.retry_listeners();
         self.board.look();
-        if self.status.board != self.board.status() {
+        if !self.is_status_saved || self.status.board != self.board.status() {
             self.save_status();
         }
         self.courier.look();
@@ -417,8 +420,13 @@ impl Daemon {
 
     fn save_status(&mut self) {
         self.status.board = self.board.status();
-        if let Ok(bytes) = serde_json::to_vec(&self.status) {
-            let _ = write_atomically(&self.paths.daemon_status(), &bytes);
+        let Ok(bytes) = serde_json::to_vec(&self.status) else { return };
+        let saved = write_atomically(&self.paths.daemon_status(), &bytes);
+        // The next rescan tries it again.
+        if let (Err(error), true) = (&saved, self.is_status_saved) {
+            let fields = [("error", error.to_string().into())];
+            self.log.warn("daemon.json could not be written", &fields);
         }
+        self.is_status_saved = saved.is_ok();
     }
 }

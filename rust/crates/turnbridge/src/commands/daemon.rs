@@ -10,8 +10,8 @@ use turnbridge_core::system::daemon_wire::{ListenerStatus, RepliesStatus};
 use turnbridge_daemon::daemon::{self, Refusal};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control::{
-    self, already_running, how_to_let_go_on, is_suspended, launch, not_served, read_status,
-    wait_for_status,
+    self, MUTE_HINT, already_running, how_to_let_go_on, is_suspended, launch, not_served,
+    read_status, wait_for_status,
 };
 
 use crate::failure::{hinted, note};
@@ -94,6 +94,7 @@ fn status(paths: &StatePaths, as_json: bool) -> Result<()> {
     let Some(status) = status else {
         if is_running {
             writeln!(out, "a daemon runs, but says nothing of itself (`daemon.json`)")?;
+            writeln!(out, "hint: {MUTE_HINT}")?;
             writeln!(
                 out,
                 "hint: `turnbridge daemon stop`, then `turnbridge daemon`, starts it anew"

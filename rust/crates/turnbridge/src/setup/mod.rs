@@ -91,7 +91,7 @@ pub fn run(options: &Options) -> Result<()> {
     let setup = Setup { dialogue: Dialogue::new(language, !options.no_questions), options, paths };
     if options.only_test {
         let channel = Channel::with_slack(before.slack().is_some());
-        return setup.try_out(&setup.registered_before(&before)?, channel);
+        return setup.try_out(&setup.registered_before(&before)?, channel).map(drop);
     }
     setup.run(&before)
 }
@@ -125,14 +125,12 @@ impl Setup<'_> {
         let channel = self.slack(before)?;
         let registered = self.register_agents()?;
         self.keep_running(channel)?;
-        if !self.options.no_test {
-            self.try_out(&registered, channel)?;
-        }
-        self.dialogue.heading(&self.dialogue.text(self.end()?, &[]))
+        let is_tried = !self.options.no_test && self.try_out(&registered, channel)?;
+        self.dialogue.heading(&self.dialogue.text(self.end(is_tried)?, &[]))
     }
 
     /// Returns the final text, by the current state of the files.
-    fn end(&self) -> Result<SetupText> {
+    fn end(&self, is_tried: bool) -> Result<SetupText> {
         let config = Config::read().unwrap_or_default();
         let is_there = |agent: &Agent| programs::agent(*agent, &config).is_some();
         let found: Vec<_> = Agent::ALL.into_iter().filter(is_there).collect();
@@ -141,8 +139,10 @@ impl Setup<'_> {
             SetupText::FinishedWithoutAgents
         } else if needs_settings && !claude_calls_us()? {
             SetupText::FinishedWithoutClaude
-        } else {
+        } else if is_tried {
             SetupText::Finished
+        } else {
+            SetupText::FinishedUntried
         })
     }
 

@@ -72,19 +72,22 @@ impl Words {
 }
 
 impl Setup<'_> {
-    pub fn try_out(&self, agents: &[Registered], channel: Channel) -> Result<()> {
+    /// Returns whether an agent was tried.
+    pub fn try_out(&self, agents: &[Registered], channel: Channel) -> Result<bool> {
         if agents.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         self.dialogue.heading(&self.dialogue.text(SetupText::TestHeading, &[]))?;
+        let mut is_tried = false;
         for agent in agents {
             let question =
                 self.dialogue.text(SetupText::TestQuestion, &[agent.agent.product_name()]);
             if self.dialogue.ask_yes(&question, true)? {
                 self.try_agent(agent, channel)?;
+                is_tried = true;
             }
         }
-        Ok(())
+        Ok(is_tried)
     }
 
     fn try_agent(&self, agent: &Registered, channel: Channel) -> Result<()> {

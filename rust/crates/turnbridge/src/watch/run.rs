@@ -283,7 +283,7 @@ mod tests {
     fn what_focus_has_done_is_said_in_one_line() {
         let said = |done: Done, agent: Agent, is_open: bool| {
             let session_id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
-            let command = ResumeCommand { folder: "/p".to_owned(), argv: Vec::new() };
+            let command = ResumeCommand { folder: "/p".to_owned(), argv: Vec::new(), home: None };
             what_was_done(&Focused { done, command, is_open, agent, session_id })
         };
         let pane = || {

@@ -2,6 +2,7 @@
 //! it.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -129,6 +130,78 @@ fn kt_74_a_session_that_has_ended_is_resumed_in_a_new_window() {
     assert_eq!(desk.claude.calls(), [["-r", FIRST].map(str::to_owned).to_vec()]);
 }
 
+/// An agent finds its sessions in its own folder only, and a new tab has the variables of the terminal.
+#[test]
+fn a_session_is_resumed_with_the_home_of_its_agent() {
+    let Some(desk) = Desk::new() else { return };
+    let bin = desk.world.hermetic.root().join("bin");
+    let seen = desk.world.hermetic.root().join("seen");
+    let tell = format!(
+        "echo \"${{CLAUDE_CONFIG_DIR-none}}|$CODEX_HOME|$*\" >> '{}'; exec sleep 600",
+        seen.display()
+    );
+    let _agents = ["claude", "codex"].map(|name| StandIn::new(&bin, name, &tell));
+    let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let folder = desk.world.hermetic.project();
+    let other = desk.world.hermetic.root().join("another home");
+    let rollout = other.join(format!("sessions/2026/11/18/rollout-{thread}.jsonl"));
+    let ended = |id: &str, arguments: &[&str], transcript: Option<&Path>, home: Option<&Path>| {
+        for event in ["SessionStart", "SessionEnd"] {
+            let payload = serde_json::json!({
+                "session_id": id, "cwd": folder, "hook_event_name": event, "reason": "other",
+                "source": "startup", "transcript_path": transcript,
+            });
+            let mut hook = desk.world.command("turnbridge-status");
+            hook.args(arguments).env_remove("CLAUDE_CONFIG_DIR");
+            hook.envs(home.map(|folder| ("CLAUDE_CONFIG_DIR", folder)));
+            assert!(feed(hook, payload.to_string().as_bytes()).status.success());
+        }
+    };
+    let plain = "a25c8529-ee09-4cb8-8902-dd785b12ca0a";
+    let elsewhere = "b25c8529-ee09-4cb8-8902-dd785b12ca0a";
+    ended(plain, &["--origin", "plugin"], None, None);
+    ended(elsewhere, &["--origin", "plugin"], None, Some(&other));
+    ended(thread, &["--tool", "codex"], Some(&rollout), None);
+    let quoted = format!("'{}'", other.display());
+    let usual = [desk.world.hermetic.claude_config_dir(), desk.world.hermetic.codex_home()];
+    let [claude_home, codex_home] = usual.map(|home| home.display().to_string());
+    let other = other.display().to_string();
+    for (id, line, environment, told) in [
+        (
+            plain,
+            format!("env -u CLAUDE_CONFIG_DIR claude -r {plain}"),
+            serde_json::json!({ "CLAUDE_CONFIG_DIR": null }),
+            format!("none|{codex_home}|-r {plain}"),
+        ),
+        (
+            elsewhere,
+            format!("CLAUDE_CONFIG_DIR={quoted} claude -r {elsewhere}"),
+            serde_json::json!({ "CLAUDE_CONFIG_DIR": other }),
+            format!("{other}|{codex_home}|-r {elsewhere}"),
+        ),
+        (
+            thread,
+            format!("CODEX_HOME={quoted} codex resume {thread}"),
+            serde_json::json!({ "CODEX_HOME": other }),
+            format!("{claude_home}|{other}|resume {thread}"),
+        ),
+    ] {
+        let printed = desk.focus(&["--print", id]);
+        assert_eq!(printed["command"], format!("cd {} && {line}", folder.display()));
+        assert_eq!(printed["environment"], environment);
+        let pane = desk.tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}"]);
+        let (socket, pane) = pane.trim().split_once(' ').unwrap();
+        let mut command = desk.world.command("turnbridge");
+        command.args(["focus", id]).env("TMUX", socket).env("TMUX_PANE", pane);
+        let output = feed(command, b"");
+        assert_eq!(output.stdout, b"resumed in a new tab or window of tmux\n", "{output:?}");
+        wait_until(PATIENCE, &told, || {
+            let seen = fs::read_to_string(&seen).unwrap_or_default();
+            seen.lines().any(|line| line == told).then_some(())
+        });
+    }
+}
+
 #[test]
 fn kt_74_where_no_terminal_can_be_told_the_command_is_printed() {
     let world = World::new();
@@ -138,7 +211,8 @@ fn kt_74_where_no_terminal_can_be_told_the_command_is_printed() {
     payload["cwd"] = world.hermetic.project().to_str().unwrap().into();
     world.status(&payload);
     let printed = world.without_paths(&world.turnbridge(&["focus", FIRST]));
-    assert_eq!(printed, format!("cd '~/project' && claude -r {FIRST}\n").replace('\'', ""));
+    let home = "CLAUDE_CONFIG_DIR=~/home/.claude";
+    assert_eq!(printed, format!("cd ~/project && {home} claude -r {FIRST}\n"));
     let output = feed(
         {
             let mut command = world.command("turnbridge");
@@ -224,9 +298,39 @@ fn where_no_terminal_can_be_told_the_board_gives_the_command() {
     let order = serde_json::json!({ "tool": "claude", "session_id": FIRST });
     let answer = site.post("/api/focus", &order).json();
     let folder = site.world.hermetic.project();
+    let home = site.world.hermetic.claude_config_dir();
+    let home = format!("CLAUDE_CONFIG_DIR={}", home.display());
     let expected = serde_json::json!({
-        "ok": false, "done": "printed", "terminal": null,
-        "command": format!("cd {} && claude -r {FIRST}", folder.display()),
+        "ok": false, "done": "printed", "terminal": null, "open": true,
+        "command": format!("cd {} && {home} claude -r {FIRST}", folder.display()),
     });
     assert_eq!(answer, expected);
+}
+
+/// A second `codex resume` would get in the way of the first.
+#[cfg(not(windows))]
+#[test]
+fn kt_85_the_board_gives_no_command_while_a_codex_has_the_thread_open_in_an_unknown_pane() {
+    let site = Site::start();
+    let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
+    let folder = site.world.hermetic.project();
+    for event in ["SessionStart", "SessionEnd"] {
+        let payload = serde_json::json!({
+            "session_id": thread, "cwd": folder, "hook_event_name": event, "reason": "other",
+        });
+        site.world.hook("turnbridge-status", &["--tool", "codex"], payload.to_string().as_bytes());
+    }
+    let locks = site.world.hermetic.codex_home().join("thread-writer-locks");
+    fs::create_dir_all(&locks).unwrap();
+    let terminal = fs::File::create(locks.join(format!("{thread}.lock"))).unwrap();
+    terminal.try_lock().unwrap();
+    let order = serde_json::json!({ "tool": "codex", "session_id": thread });
+    let focus = || site.post("/api/focus", &order).json();
+    let mut expected =
+        serde_json::json!({ "ok": false, "done": "printed", "terminal": null, "open": true });
+    assert_eq!(focus(), expected);
+    drop(terminal);
+    expected["open"] = false.into();
+    expected["command"] = format!("cd {} && codex resume {thread}", folder.display()).into();
+    assert_eq!(focus(), expected);
 }

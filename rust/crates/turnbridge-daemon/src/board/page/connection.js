@@ -1,6 +1,8 @@
 // The connection to the daemon: requests with the token, and the stream of events.
 // The token, or a ticket for it, is in the fragment of the address, which is emptied immediately.
 
+import { text } from "/texts.js";
+
 const KEPT = "turnbridge-token";
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 10_000;
@@ -38,9 +40,14 @@ export class Refusal extends Error {
   }
 }
 
-function request(path, options = {}) {
+async function request(path, options = {}) {
   const headers = { Authorization: `Bearer ${sessionStorage.getItem(KEPT)}`, ...options.headers };
-  return fetch(path, { ...options, headers, cache: "no-store", credentials: "omit" });
+  try {
+    return await fetch(path, { ...options, headers, cache: "no-store", credentials: "omit" });
+  } catch {
+    // What the browser says is in no language of the page.
+    throw new Error(text("no_answer_from_daemon"));
+  }
 }
 
 async function answer(response) {

@@ -17,6 +17,7 @@ export class Settings {
       const settings = await ask("/api/settings");
       this.show(settings.claude_hooks);
       this.showListeners(settings.replies);
+      this.showConfigProblem(settings.config_problem);
     } catch (error) {
       this.fail({ error: error.message });
     }
@@ -39,10 +40,12 @@ export class Settings {
     this.apply = element("button", { type: "button", disabled: true, onclick: () => this.change(true) }, text("hooks_apply"));
     this.state = element("p", { class: "hooks-state", role: "status" });
     this.problem = element("p", { class: "problem", role: "alert", hidden: true });
+    this.config = element("p", { class: "problem config-problem", role: "alert", hidden: true });
     this.listeners = element("p", { class: "explained", hidden: true });
     this.output = element("pre", { class: "output", tabindex: "0", hidden: true });
     this.dialog.replaceChildren(
       element("header", {}, element("h2", { id: "settings-title" }, text("settings")), close),
+      this.config,
       element("div", { class: "setting" }, element("label", { for: "hooks-toggle" }, text("hooks_toggle")), this.toggle),
       element("p", { id: "hooks-explained", class: "explained" }, text("hooks_explained")),
       element("div", { class: "setting" }, this.state, this.apply),
@@ -59,6 +62,14 @@ export class Settings {
     const key = replies.too_many_listeners ? "too_many_listeners" : "listeners";
     this.listeners.textContent = text(key, replies.machines.length, names, replies.listeners, replies.asks_every_seconds);
     this.listeners.hidden = false;
+  }
+
+  /** What `turnbridge daemon status` says of a config that cannot be read. */
+  showConfigProblem(problem) {
+    if (!problem) return;
+    const key = problem.is_older_in_force ? "config_older_stays" : "config_none";
+    this.config.textContent = [text(key), problem.error, text("hint", problem.hint)].join("\n");
+    this.config.hidden = false;
   }
 
   say(words) {

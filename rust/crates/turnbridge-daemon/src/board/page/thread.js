@@ -296,26 +296,27 @@ export class Thread {
     const order = { tool, session_id: sessionId };
     const said = await tell("/api/focus", order).catch((error) => ({ error: error.message }));
     if (this.key !== `${tool}/${sessionId}`) return;
-    this.command.hidden = said.command === undefined;
-    this.problem.hidden = said.ok === true || said.command !== undefined;
+    const isPrinted = said.done === "printed";
+    this.command.hidden = !isPrinted;
+    this.problem.hidden = said.ok === true || isPrinted;
     if (said.ok) return this.announce(text("focused"));
-    if (said.command !== undefined) return this.showCommand(said.command);
+    if (isPrinted) return this.showCommand(said);
     const words = [text("failed", said.error), said.hint ? text("hint", said.hint) : ""];
     this.problem.textContent = words.join("\n");
     this.problem.scrollIntoView({ block: "nearest" });
   }
 
-  showCommand(command) {
-    const { state, tool } = this.session;
-    const isLive = state !== "stopped";
-    const why = !isLive ? "command_stopped" : tool === "codex" ? "command_codex" : "command_live";
+  /** Without a command where another terminal has the session open, and only one can. */
+  showCommand({ command, open }) {
+    const why = command === undefined ? "open_elsewhere" : open ? "command_live" : "command_stopped";
     const close = element(
       "button",
       { type: "button", class: "icon", "aria-label": text("close"), title: text("close"), onclick: () => (this.command.hidden = true) },
       element("span", { "aria-hidden": "true" }, "×"),
     );
     const line = element("div", { class: "line" }, element("p", {}, text(why)), close);
-    this.command.replaceChildren(line, copyable(command));
+    this.command.replaceChildren(line);
+    if (command !== undefined) this.command.append(copyable(command));
   }
 
   focusBox() {

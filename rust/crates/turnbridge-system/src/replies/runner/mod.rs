@@ -32,6 +32,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox::{self, Claim, Streams};
 use turnbridge_store::state::session_store;
 
+use crate::agent_home::HomeVariable;
 use crate::failure::hinted;
 use crate::plugin_layout::to_load_again;
 use crate::programs;
@@ -217,9 +218,11 @@ impl Runner<'_> {
             None => command.stdin(Stdio::null()),
         };
         agent::forget_surroundings(&mut command);
-        match call.agent {
-            Agent::Claude => set_claude_folder(&mut command, call.session),
-            Agent::Codex => set_codex_home(&mut command, call.session),
+        if let Some(HomeVariable { name, value }) = call.session.and_then(HomeVariable::of) {
+            match value {
+                Some(folder) => command.env(name, folder),
+                None => command.env_remove(name),
+            };
         }
         command.env(inbox::REPLY_ID, &self.reply.id);
         agent::in_its_own_group(&mut command);
@@ -231,22 +234,6 @@ impl Runner<'_> {
             });
         }
         Ok(command)
-    }
-}
-
-/// Sets the folder with which the session's Claude was started, because it contains the session.
-fn set_claude_folder(command: &mut Command, session: Option<&Session>) {
-    let Some(run) = session.and_then(Session::current_run) else { return };
-    match &run.host.config_dir {
-        Some(folder) => command.env("CLAUDE_CONFIG_DIR", folder),
-        None => command.env_remove("CLAUDE_CONFIG_DIR"),
-    };
-}
-
-/// Sets the home of the Codex that made the thread, because it contains the thread.
-fn set_codex_home(command: &mut Command, session: Option<&Session>) {
-    if let Some(home) = home_of(session) {
-        command.env("CODEX_HOME", home);
     }
 }
 

@@ -264,6 +264,23 @@ fn the_settings_say_who_else_uses_the_slack_app() {
     assert_eq!(site.get("/api/settings").json()["replies"], status["replies"]);
 }
 
+#[test]
+fn the_settings_say_what_is_wrong_with_the_config() {
+    let site = Site::start();
+    let problem = || site.get("/api/settings").json()["config_problem"].clone();
+    assert_eq!(problem(), Value::Null);
+    site.world.configure("language = \"en\"\n[board]\nport = one\n");
+    let told = wait_until(PATIENCE, "the problem", || Some(problem()).filter(|it| !it.is_null()));
+    let text = site.world.turnbridge(&["daemon", "status", "--json"]);
+    let status: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(told, status["daemon"]["config_problem"]);
+    let error = told["error"].as_str().unwrap();
+    assert!(error.contains("line 3"), "{error}");
+    assert_eq!(told["is_older_in_force"], true);
+    site.world.configure(WITHOUT_SLACK);
+    wait_until(PATIENCE, "its end", || problem().is_null().then_some(()));
+}
+
 /// KT-83, KT-84.
 #[test]
 fn the_hooks_in_claudes_settings_are_switched_and_a_failure_has_its_hint() {

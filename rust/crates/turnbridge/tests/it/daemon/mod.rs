@@ -348,6 +348,44 @@ fn a_daemon_that_starts_with_a_wrong_config_runs_and_says_so_everywhere() {
     assert_eq!(said(&["daemon", "stop"]), "the daemon has stopped\n");
 }
 
+/// As on a full disk, where the lock of the daemon can be taken all the same.
+#[test]
+fn a_daemon_that_cannot_write_its_state_is_said_to_run_and_tries_again() {
+    let service = Service::without_daemon(CONFIG);
+    let said = |arguments: &[&str]| {
+        let output = service.command("turnbridge").args(arguments).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), service.world.without_paths(&String::from_utf8(text).unwrap()))
+    };
+    let in_the_way = service.world.hermetic.state_dir().join("daemon.json");
+    fs::create_dir_all(in_the_way.join("folder")).unwrap();
+    let (is_success, started) = said(&["daemon"]);
+    assert!(!is_success, "{started}");
+    let (_, rest) = started.split_once("(pid ").expect(&started);
+    let pid = rest.split_once(')').unwrap().0;
+    let own: u64 = pid.parse().unwrap();
+    insta::assert_snapshot!(started.replace(pid, "PID"), @"
+    error: the daemon runs (pid PID), but has not written its state (`~/home/.local/state/turnbridge/daemon.json`)
+    hint: the disk of the state folder may be full, or `daemon.json` not writable; the daemon tries again every 30 s
+    ");
+    insta::assert_snapshot!(said(&["daemon", "status"]).1, @"
+    a daemon runs, but says nothing of itself (`daemon.json`)
+    hint: the disk of the state folder may be full, or `daemon.json` not writable; the daemon tries again every 30 s
+    hint: `turnbridge daemon stop`, then `turnbridge daemon`, starts it anew
+    ");
+    let warnings = || {
+        let is_it = |entry: &Value| entry["message"] == "daemon.json could not be written";
+        service.log().into_iter().filter(is_it).count()
+    };
+    assert_eq!(warnings(), 1);
+    fs::remove_dir_all(&in_the_way).unwrap();
+    wait_until(Duration::from_secs(60), "its state", || {
+        (service.status()["daemon"]["pid"] == own).then_some(())
+    });
+    assert_eq!(warnings(), 1, "it is told once");
+    assert_eq!(said(&["daemon", "stop"]).1, "the daemon has stopped\n");
+}
+
 #[test]
 fn of_a_config_that_others_can_write_to_the_log_says_that_none_is_in_force() {
     use std::os::unix::fs::PermissionsExt;

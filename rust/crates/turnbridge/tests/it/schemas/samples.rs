@@ -243,6 +243,7 @@ fn a_field_that_is_missing_or_too_much_is_refused_but_for_these() {
     }
     insta::assert_snapshot!(Vec::from_iter(optional).join("\n"), @"
     daemon-status: daemon.board
+    focus: environment.CLAUDE_CONFIG_DIR
     kawaii-line: cwd
     kawaii-line: detail
     kawaii-line: error

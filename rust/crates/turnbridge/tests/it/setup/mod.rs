@@ -413,9 +413,16 @@ fn it_does_not_say_that_all_is_set_up_while_claude_does_not_call_us() {
     設定は終わりましたが、Claude Code はまだ Turnbridge を呼び出す設定になっていません。そのターンは表示も通知もされません。
     プラグインをインストールするか、`turnbridge hooks apply` を実行してください。確認は `turnbridge doctor`、解除は `turnbridge uninstall`。
     ");
-    assert!(end(&["--claude", "settings", "--language", "en"]).starts_with("All is set up."));
+    insta::assert_snapshot!(end(&["--claude", "settings", "--language", "en"]), @"
+    Set up, and nothing was tried: `turnbridge setup --only-test` runs a turn of each agent.
+    `turnbridge doctor` checks it, `turnbridge uninstall` undoes it.
+    ");
     // The existing registration counts, not this run's options.
-    assert!(end(&["--claude", "none"]).starts_with("All is set up."));
+    insta::assert_snapshot!(end(&["--claude", "none", "--language", "ja"]), @"
+    設定は終わりましたが、動作は試していません。`turnbridge setup --only-test` で試せます。
+    確認は `turnbridge doctor`、解除は `turnbridge uninstall`。
+    ");
+    assert!(end(&["--claude", "none", "--language", "en"]).starts_with("Set up, and nothing was"));
     let settings = site.world.hermetic.claude_config_dir().join("settings.json");
     let text = fs::read_to_string(&settings).unwrap();
     fs::write(&settings, text.replacen('{', "{\"disableAllHooks\": true, ", 1)).unwrap();

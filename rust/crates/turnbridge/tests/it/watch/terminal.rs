@@ -178,8 +178,10 @@ fn the_resume_command_is_copied_and_shown() {
     tmux.run(&["set-option", "-g", "set-clipboard", "on"]);
     see(&tmux, "the list", |screen| rows(screen).len() == 3);
     tmux.send_key("y");
-    tmux.wait_for("copied: cd /home/user/gamma && claude -r", PATIENCE);
-    let command = format!("cd /home/user/gamma && claude -r {}", id(3));
+    let home = world.hermetic.claude_config_dir();
+    let command = format!("CLAUDE_CONFIG_DIR={} claude -r {}", home.display(), id(3));
+    let command = format!("cd /home/user/gamma && {command}");
+    tmux.wait_for("copied: cd /home/user/gamma && CLAUDE_CONFIG_DIR=", PATIENCE);
     wait_until(PATIENCE, "the clipboard", || {
         (tmux.run(&["list-buffers", "-F", "#{buffer_sample}"]).trim() == command).then_some(())
     });

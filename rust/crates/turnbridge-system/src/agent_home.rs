@@ -1,0 +1,42 @@
+//! The variable by which an agent finds its own folder. A session lies in the folder of the agent that
+//! began it, and no agent finds it from another one.
+
+use std::path::Path;
+
+use turnbridge_core::agents::agent_differences::HomeTrace;
+use turnbridge_core::ids::Agent;
+use turnbridge_core::session::Session;
+use turnbridge_store::foreign::codex_rollouts;
+use turnbridge_store::paths::home_dir;
+
+/// How a variable must be for an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HomeVariable {
+    pub name: &'static str,
+    /// `None`: it must not be set.
+    pub value: Option<String>,
+}
+
+impl HomeVariable {
+    /// `None`: nothing is known of how the session's agent was started.
+    pub fn of(session: &Session) -> Option<HomeVariable> {
+        let agent = session.key.agent;
+        let value = match agent.home_trace() {
+            HomeTrace::HookVariable => session.current_run()?.host.config_dir.clone(),
+            HomeTrace::Transcript => {
+                let home = codex_rollouts::home_of(Path::new(session.transcript_path.as_deref()?))?;
+                Some(home.to_str()?.to_owned())
+            }
+        };
+        Some(HomeVariable { name: agent.home_variable(), value })
+    }
+
+    /// Whether the agent finds its folder without being told, as far as our own environment shows.
+    pub fn is_usual(&self, agent: Agent) -> bool {
+        let own = std::env::var_os(self.name);
+        let Some(value) = &self.value else { return own.is_none() };
+        let usual = agent.home_without_variable().and_then(|name| Some(home_dir()?.join(name)));
+        usual.is_some_and(|usual| usual == Path::new(value))
+            && own.is_none_or(|own| Path::new(&own) == Path::new(value))
+    }
+}
