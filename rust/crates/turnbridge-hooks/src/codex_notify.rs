@@ -145,7 +145,7 @@ fn tell_failure(
     error: &str,
 ) {
     let fields = [("tool", Agent::Codex.as_str().into()), ("error", error.into())];
-    log::write_log(&paths.notify_log(), at, "error", "the report could not be dealt with", &fields);
+    log::write_log(&paths.notify_log(), at, "error", "could not process Codex's report", &fields);
     let Some(cause) = cause else { return };
     let _ = notice::queue(paths, config, &Notice::problem(cause, at));
 }

@@ -29,7 +29,7 @@ catalogue! {
         "Another `turnbridge board` has taken over the sign-in.";
     BoardGone:
         "デーモンが終了したため、サインインできませんでした",
-        "the daemon has ended, and nobody has signed in";
+        "the daemon stopped before you signed in";
     StartDaemon:
         "`turnbridge daemon` で起動してから、もう一度実行してください",
         "start it with `turnbridge daemon`, then run this again";
@@ -38,7 +38,7 @@ catalogue! {
         "five wrong codes were typed, so that the code is void";
     CodeExpired:
         "時間内にサインインがなかったため、コードを無効にしました",
-        "nobody has signed in in time, so that the code is void";
+        "the code has expired, because you did not sign in in time";
     TryAgain:
         "新しいコードは `turnbridge board --code` で表示できます",
         "`turnbridge board --code` shows a new one";

@@ -119,7 +119,7 @@ impl fmt::Display for Unasked {
                 write!(f, "the Stop hook in `{file}` calls `{program}`, which does not exist")
             }
             Unasked::NoHook => f.write_str(
-                "Claude Code calls no Stop hook of ours (a plugin given by `--plugin-dir` stands in no file)",
+                "Claude Code calls no Stop hook of ours (no file names a plugin that `--plugin-dir` gives)",
             ),
         }
     }

@@ -59,7 +59,7 @@ impl BoardSide {
         match Board::start(self.paths.clone(), self.port, self.language, tell, refused) {
             Ok(board) => {
                 let fields = [("port", board.port().into())];
-                self.log.info("the board is open", &fields);
+                self.log.info("board started", &fields);
                 if board.is_ipv6_taken() {
                     self.warn_of_ipv6(board.port());
                 }
@@ -74,7 +74,7 @@ impl BoardSide {
                         ("error", error.clone().into()),
                         ("hint", "choose another `[board] port`".into()),
                     ];
-                    self.log.error("the board cannot be served", &fields);
+                    self.log.error("could not serve the board", &fields);
                     self.told = Some(error);
                 }
             }
@@ -117,7 +117,7 @@ fn log_refusals(log: DaemonLog) -> impl Fn(Refusal) + Send + Sync {
             Refusal::Stranger(user) => user,
             Refusal::Unreadable => {
                 if !is_unreadable_told.swap(true, Ordering::SeqCst) {
-                    log.warn("the board refused a connection: its user could not be read", &[]);
+                    log.warn("refused a connection to the board: its user is not known", &[]);
                 }
                 return;
             }

@@ -217,11 +217,11 @@ impl Daemon {
         let recovered = recovery::recover(&self.paths);
         for problem in recovered.problems {
             self.log
-                .warn("what a hook has left could not be taken up", &[("problem", problem.into())]);
+                .warn("could not complete a turn that a hook left", &[("problem", problem.into())]);
         }
         if recovered.turns + recovered.notices > 0 {
             let fields = [("turns", recovered.turns.into()), ("notices", recovered.notices.into())];
-            self.log.info("what hooks have left was taken up", &fields);
+            self.log.info("completed turns that hooks left", &fields);
         }
         self.look_if(recovered.has_notice);
     }
@@ -258,7 +258,7 @@ impl Daemon {
                 }
             }
             Event::Lost { reason } => {
-                self.log.warn("a watcher has failed", &[("reason", reason.into())]);
+                self.log.warn("watcher failed", &[("reason", reason.into())]);
                 self.rescan();
             }
             Event::Rollouts(sight) => {
@@ -303,7 +303,7 @@ impl Daemon {
         self.replies.find_begun();
         if let Err(error) = inbox::prune(&self.paths, SystemTime::now()) {
             let fields = [("error", error.to_string().into())];
-            self.log.warn("old replies could not be cleared away", &fields);
+            self.log.warn("could not remove old replies", &fields);
         }
         self.start_pruning();
     }
@@ -345,12 +345,12 @@ impl Daemon {
         let work = move || match prune::prune_daily(&paths) {
             Ok(pruned) if pruned.removed > 0 => {
                 let fields = [("files", pruned.removed.into())];
-                log.info("old files were cleared away", &fields);
+                log.info("old files removed", &fields);
             }
             Ok(_) => {}
             Err(error) => {
                 let fields = [("error", error.to_string().into())];
-                log.warn("old files could not be cleared away", &fields);
+                log.warn("could not remove old files", &fields);
             }
         };
         let _ = std::thread::Builder::new().name("pruner".to_owned()).spawn(work);
@@ -364,7 +364,7 @@ impl Daemon {
         match Config::read() {
             Ok(_) if self.config.as_ref() == Some(&text) => {
                 if self.status.config_problem.take().is_some() {
-                    self.log.info("the config is right again", &[]);
+                    self.log.info("config valid again", &[]);
                     self.save_status();
                 }
             }
@@ -390,7 +390,7 @@ impl Daemon {
         self.courier.set_config(config);
         self.look_if(has_queued);
         if !is_first {
-            self.log.info("the config has changed", &[]);
+            self.log.info("config changed", &[]);
         }
         self.save_status();
     }

@@ -148,7 +148,7 @@ impl Replies {
             Step::Tell(_, message) => return self.tell(entry, *message),
             Step::Run(_) => self.launch(id),
             Step::Stop(_) => {
-                self.log.info("a run is to be stopped", &[("reply", id.into())]);
+                self.log.info("run is asked to stop", &[("reply", id.into())]);
                 inbox::request_stop(&self.paths, id)?;
                 if entry.progress == reply_plan::Progress::Unstopped {
                     // The stop was requested before. The next round checks it again.
@@ -159,7 +159,7 @@ impl Replies {
             Step::Finish(_) => {
                 inbox::finish(&self.paths, id)?;
                 self.again_at.remove(id);
-                self.log.info("a reply is done with", &[("reply", id.into())]);
+                self.log.info("reply finished", &[("reply", id.into())]);
             }
         }
         Ok(Progress::Moved { queued: false })
@@ -173,7 +173,7 @@ impl Replies {
         let result = inbox::read_result(&self.paths, id);
         let outcome = result.map_or("unknown", |result| result.outcome.as_str());
         let fields = [("reply", id.into()), ("outcome", outcome.into())];
-        self.log.warn("a run has died", &fields);
+        self.log.warn("run died", &fields);
         Ok(Progress::Moved { queued: false })
     }
 
@@ -184,12 +184,12 @@ impl Replies {
         let fields = [("reply", id.into())];
         match runs::launch(id) {
             Ok(child) => {
-                self.log.info("a run begins", &fields);
+                self.log.info("run started", &fields);
                 self.launched.insert(id.to_owned(), child);
             }
             Err(error) => {
                 let error = ("error", error.to_string().into());
-                self.log.error("a run could not be started", &[fields[0].clone(), error]);
+                self.log.error("could not start a run", &[fields[0].clone(), error]);
             }
         }
     }
@@ -211,7 +211,7 @@ impl Replies {
         let queued = outbox::queue(&self.paths, &notice)? == Queued::New;
         inbox::mark_telling(&self.paths, id, message)?;
         let fields = reply_log::fields(entry, message, Word::Queued, clock::now());
-        self.log.info("a word for the thread is queued", &fields);
+        self.log.info("message for the thread queued", &fields);
         Ok(Progress::Moved { queued })
     }
 
@@ -231,9 +231,9 @@ impl Replies {
         let fields = |word| reply_log::fields(entry, told, word, clock::now());
         match outbox::fate(&self.paths, &notice)? {
             Fate::Waiting => return Ok(false),
-            Fate::Arrived => self.log.info("the thread was told", &fields(Word::Arrived)),
+            Fate::Arrived => self.log.info("posted to the thread", &fields(Word::Arrived)),
             Fate::Held | Fate::Unknown => {
-                self.log.error("the thread could not be told", &fields(Word::Refused));
+                self.log.error("could not post to the thread", &fields(Word::Refused));
             }
         }
         Ok(true)

@@ -123,7 +123,7 @@ impl Route {
             &self.paths.notify_log(),
             clock::now(),
             "error",
-            "nothing can be delivered",
+            "could not deliver notices",
             &fields,
         );
     }

@@ -264,15 +264,15 @@ fn log_outcome(paths: &StatePaths, entry: &Entry, started: Timestamp, trouble: O
         ("micros", u64::try_from(now.since(started).as_micros()).unwrap_or(0).into()),
     ];
     let (level, message) = match trouble {
-        None => ("info", "the notice has arrived"),
+        None => ("info", "notice delivered"),
         Some(Trouble::Permanent { error, hint }) => {
             fields.push(("error", error.clone().into()));
             fields.extend(hint.clone().map(|hint| ("hint", hint.into())));
-            ("error", "the notice cannot be delivered")
+            ("error", "notice not delivered: a person has to fix the cause")
         }
         Some(Trouble::Later { cause, .. } | Trouble::Files(cause)) => {
             fields.push(("error", cause.clone().into()));
-            ("warn", "the notice has not arrived yet")
+            ("warn", "notice not delivered yet")
         }
     };
     log::write_log(&paths.notify_log(), now, level, message, &fields);

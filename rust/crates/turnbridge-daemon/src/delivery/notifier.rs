@@ -18,7 +18,7 @@ pub fn run() {
     let Some(paths) = trusted_state() else { return };
     if let Err(obstacle) = deliver(&paths) {
         let fields = [("error", obstacle.text.into()), ("hint", obstacle.hint.into())];
-        let message = "nothing can be delivered";
+        let message = "could not deliver notices";
         log::write_log(&paths.notify_log(), clock::now(), "error", message, &fields);
     }
 }
@@ -28,7 +28,7 @@ pub fn prune() {
     let Some(paths) = trusted_state() else { return };
     if let Err(error) = prune::prune_daily(&paths) {
         let fields = [("error", error.to_string().into())];
-        let message = "old files could not be cleared away";
+        let message = "could not remove old files";
         log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);
     }
 }
@@ -39,7 +39,7 @@ pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
     warn_if_exposed(&config, &paths.notify_log());
     for problem in recovery::recover(paths).problems {
         let fields = [("problem", problem.into())];
-        let message = "what a hook has left could not be taken up";
+        let message = "could not complete a turn that a hook left";
         log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);
     }
     Deliverer::new(config).deliver(paths)

@@ -86,7 +86,7 @@ impl Observation {
             Ok(watch) => Some(watch),
             Err(error) => {
                 let fields = [("error", error.to_string().into())];
-                self.log.error("Codex's rollouts cannot be watched", &fields);
+                self.log.error("could not watch Codex rollouts", &fields);
                 None
             }
         };
@@ -110,7 +110,7 @@ impl Observation {
             Sight::Rescan => codex.follower.rescan(),
             Sight::Blind(reason) => {
                 let fields = [("reason", reason.into())];
-                self.log.warn("Codex's rollouts are looked at, not watched", &fields);
+                self.log.warn("Codex rollouts are polled, not watched", &fields);
                 return false;
             }
         };
@@ -153,7 +153,7 @@ impl Observation {
             (Ok(_), _) => {}
             (Err(error), _) => {
                 let fields = [("error", error.to_string().into())];
-                self.log.warn("the registry of panes could not be written", &fields);
+                self.log.warn("could not write the registry of panes", &fields);
             }
         }
     }
@@ -168,21 +168,21 @@ impl Observation {
                         Ok(queued) => has_queued |= queued == Queued::New,
                         Err(error) => {
                             let fields = [("error", error.to_string().into())];
-                            self.log.error("a notice could not be queued", &fields);
+                            self.log.error("could not queue a notice", &fields);
                         }
                     }
                 }
                 Happening::Notice(_) => {}
                 Happening::Problem(problem) => {
                     let fields = [("problem", problem.into())];
-                    self.log.warn("what was seen could not be written down", &fields);
+                    self.log.warn("could not store an observation", &fields);
                 }
             }
         }
         let saved = self.codex.as_mut().map_or(Ok(()), |codex| codex.follower.save());
         if let Err(error) = saved {
             let fields = [("error", error.to_string().into())];
-            self.log.warn("how far Codex's rollouts were read could not be kept", &fields);
+            self.log.warn("could not store how far Codex rollouts were read", &fields);
         }
         has_queued
     }

@@ -24,7 +24,7 @@ pub const MOST: usize = 1_000;
 pub fn keep(paths: &StatePaths, id: &str, reported: &Reported, now: Timestamp) -> io::Result<()> {
     let place = place(paths, id)?;
     if files(paths)?.len() >= MOST {
-        return Err(io::Error::other("too much that was heard waits to be judged"));
+        return Err(io::Error::other("too many Slack messages wait to be processed"));
     }
     let heard = Heard { version: 1, received_at: now.to_string(), reported: reported.clone() };
     write_durably(&place, &serde_json::to_vec(&heard)?)

@@ -123,7 +123,7 @@ impl Explanation {
         let _ = match &self.caller {
             Ok(caller) => writeln!(text, "\nasked by {}", visible_line(&caller.to_string())),
             Err(unasked) => {
-                writeln!(text, "\nasked by nobody: {}", visible_line(&unasked.to_string()))
+                writeln!(text, "\nnot asked: {}", visible_line(&unasked.to_string()))
             }
         };
         text.push_str("\nswitches: one that is off is enough\n");

@@ -180,7 +180,7 @@ fn show_replies(out: &mut impl Write, replies: &RepliesStatus) -> Result<()> {
         writeln!(out, "hint: {hint}")?;
     }
     if replies.unjudged > 0 {
-        writeln!(out, "heard and not judged yet: {}", replies.unjudged)?;
+        writeln!(out, "received and not processed yet: {}", replies.unjudged)?;
     }
     Ok(())
 }

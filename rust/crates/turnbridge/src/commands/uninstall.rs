@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let kept = if doomed.is_empty() { "" } else { "; nothing was deleted" };
         return Err(hinted(
             format!("not everything could be undone: {}{kept}", failed.join(", ")),
-            "mend what the notes say, then run this again",
+            "fix what the notes say, then run this again",
         ));
     }
     for path in &doomed {

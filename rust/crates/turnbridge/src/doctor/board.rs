@@ -23,7 +23,7 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
     };
     let told = told(
         format!("another program listens at [::1]:{}, the board's port", taken.port),
-        "a browser that is told `localhost` may show that program's page as the board",
+        "a browser that opens `localhost` may show that program's page as the board",
         format!(
             "open {} only, or choose another `[board] port` in `config.toml`",
             taken.plain_url()

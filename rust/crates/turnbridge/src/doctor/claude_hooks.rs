@@ -172,8 +172,7 @@ fn unregistered(facts: &Facts) -> Option<Finding> {
         // Another finding reports that it is not installed.
         return None;
     }
-    let why =
-        "nothing is seen of its sessions (a plugin given by `--plugin-dir` stands in no file)";
+    let why = "none of its sessions is seen (no file names a plugin that `--plugin-dir` gives)";
     if let Some(plugin) = facts.plugins.iter().find(|plugin| plugin.is_installed) {
         let what = format!("the plugin `{}` is installed, but switched off", plugin.name);
         let fix = format!("run `claude plugin enable {}`", plugin.name);

@@ -64,7 +64,7 @@ fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     }
     if config.is_exposed {
         let what = format!("others can read the tokens in `{shown}`");
-        let why = "whoever has them can write as the app, and read what is said to it";
+        let why = "anyone who has them can write as the app, and read messages to it";
         let told = told(what, why, format!("run `chmod 600 {shown}`"));
         let repair = Repair::MakePrivate(vec![path.clone()]);
         findings.push(Finding::warning(Area::Config, "config-exposed", told).mended_by(repair));
@@ -86,14 +86,14 @@ fn of_slack(config: &Config) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     if slack.target_user_id.is_none() {
-        let what = "there is a bot token, but nobody to write to";
+        let what = "there is a bot token, but no user to write to";
         let why = "notices are not delivered";
         let fix = "set `destinations.dm.target_user_id` to your own id (`U…`), and `destinations.dm.enabled` not to false";
         findings.push(Finding::warning(Area::Config, "slack-no-recipient", told(what, why, fix)));
     }
     if config.features.reply_resume && slack.app_token.is_none() {
         let what = "`features.reply_resume` is on, but `slack.app_token` is missing";
-        let why = "replies in Slack are not heard";
+        let why = "replies in Slack do not arrive";
         let fix = "make an app-level token with `connections:write` (docs/slack.md), and set `slack.app_token`";
         findings.push(Finding::error(Area::Config, "replies-without-token", told(what, why, fix)));
     }

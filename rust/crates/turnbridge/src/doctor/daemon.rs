@@ -98,7 +98,7 @@ fn of_daemon(facts: &Facts) -> Vec<Finding> {
         (false, _) => return not_running(facts),
         (true, None) => {
             let what = "a daemon runs, but says nothing of itself (`daemon.json`)";
-            let why = "whether it hears replies cannot be told";
+            let why = "whether it receives replies is not known";
             let (repair, fix) = restart(facts);
             let finding = Finding::warning(Area::Daemon, "daemon-mute", told(what, why, fix));
             return vec![finding.mended_by(repair)];
@@ -146,7 +146,7 @@ fn what_it_does(status: &DaemonStatus) -> String {
 /// Reports a suspended daemon, whose last status is stale.
 fn suspended(facts: &Facts, status: &DaemonStatus) -> Finding {
     let what = format!("the daemon (pid {}) was suspended by a signal", status.pid);
-    let why = "it does nothing: replies are not heard, notices wait, the board does not answer";
+    let why = "it does nothing: replies do not arrive, notices wait, the board does not answer";
     let (repair, _) = restart(facts);
     let told = told(what, why, daemon_control::how_to_let_go_on(status));
     Finding::error(Area::Daemon, "daemon-suspended", told).mended_by(repair)
@@ -165,13 +165,13 @@ fn not_running(facts: &Facts) -> Vec<Finding> {
         Some(_) => restart(facts),
         None => (Repair::StartDaemon, "run `turnbridge daemon`"),
     };
-    let told = told("none runs", "replies in Slack are not heard", fix);
+    let told = told("none runs", "replies in Slack do not arrive", fix);
     vec![Finding::error(Area::Daemon, "daemon-off", told).mended_by(repair)]
 }
 
 /// Returns why the daemon receives no replies although the config enables them.
 fn deaf(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
-    let why = "replies in Slack are not heard";
+    let why = "replies in Slack do not arrive";
     match status.listener(&ChannelName::SLACK)? {
         _ if !facts.wants_replies => None,
         ListenerStatus::Connected { .. } => None,
@@ -186,12 +186,12 @@ fn deaf(facts: &Facts, status: &DaemonStatus) -> Option<Finding> {
             let fix = hint.as_deref().unwrap_or("`turnbridge logs daemon` says more");
             if *is_local {
                 let what = format!("the daemon cannot listen to Slack: {error}");
-                let why = "replies in Slack are not heard; it is tried again every 30 seconds";
+                let why = "replies in Slack do not arrive; it is tried again every 30 seconds";
                 let told = told(what, why, fix);
                 return Some(Finding::error(Area::Daemon, "daemon-obstructed", told));
             }
             let what = format!("Slack has refused the daemon: {error}");
-            let why = "replies in Slack are not heard; it is tried again every five minutes";
+            let why = "replies in Slack do not arrive; it is tried again every five minutes";
             Some(Finding::error(Area::Daemon, "daemon-refused", told(what, why, fix)))
         }
         ListenerStatus::Off { reason } => {
@@ -224,7 +224,7 @@ fn of_service(facts: &Facts) -> Vec<Finding> {
             return vec![Finding::warning(
                 Area::Service,
                 "service-unknown",
-                told(error, "whether the daemon is kept running cannot be told", fix),
+                told(error, "whether the daemon is kept running is not known", fix),
             )];
         }
         Ok(service) => service.as_ref(),
@@ -241,7 +241,7 @@ fn of_service(facts: &Facts) -> Vec<Finding> {
     if !service.is_running && !facts.is_running {
         let told = told(
             format!("the service is installed (`{definition}`), but does not run"),
-            "no daemon runs: replies are not heard, and Codex is not followed",
+            "no daemon runs: replies do not arrive, and Codex is not followed",
             "run `turnbridge service restart`",
         );
         let finding = Finding::error(Area::Service, "service-stopped", told);

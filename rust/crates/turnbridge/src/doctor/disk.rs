@@ -100,7 +100,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
             "temporary file was left behind",
             "temporary files were left behind",
         );
-        let why = "whoever wrote them was killed; they only take room";
+        let why = "a killed process left them; they only take space";
         let told = told(what, why, "run `turnbridge doctor --fix`: they are removed");
         let finding = Finding::note(Area::Disk, "stale-files", told);
         findings.push(finding.mended_by(Repair::Remove(stale.clone())));

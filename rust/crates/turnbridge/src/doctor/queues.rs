@@ -203,14 +203,14 @@ fn of_inbox(inbox: &Inbox) -> Vec<Finding> {
     if inbox.uncertain > 0 {
         let count = counted(inbox.uncertain, "reply may", "replies may");
         let what = format!("{count} have reached the agent or not");
-        let why = "a reply is never run twice; whoever sent it is asked to look";
+        let why = "a reply is never run twice; its sender is asked to check";
         let fix = "`turnbridge inbox` lists it; send it again, or `turnbridge inbox drop ID`";
         findings.push(Finding::warning(Area::Queues, "inbox-uncertain", told(what, why, fix)));
     }
     if inbox.waiting > 0 && inbox.oldest >= LATE {
         let count = counted(inbox.waiting, "reply waits", "replies wait");
         let what = format!("{count} to be run, the oldest from {}", ago(inbox.oldest));
-        let why = "the agent has not been told what you answered";
+        let why = "the agent has not received your answer";
         let fix = "`turnbridge inbox` lists it; it runs when its session is free and a daemon runs";
         findings.push(Finding::warning(Area::Queues, "inbox-late", told(what, why, fix)));
     }

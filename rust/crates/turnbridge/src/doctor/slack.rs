@@ -67,7 +67,7 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
     match api {
         Ok(api) => findings(&ask(scene, slack, Arc::new(api))),
         Err(error) => {
-            let why = "nothing can be delivered";
+            let why = "could not deliver notices";
             let fix = "look at `slack.api_url` in config.toml, and at `SSL_CERT_FILE`";
             vec![Finding::error(Area::Slack, "slack-address", told(error.to_string(), why, fix))]
         }
@@ -195,7 +195,7 @@ fn of_bot(bot: &Bot) -> Vec<Finding> {
 fn of_app(app: &App) -> Vec<Finding> {
     let scope = || {
         let what = format!("the app token lacks `{APP_SCOPE}`");
-        let why = "replies cannot be heard";
+        let why = "replies cannot arrive";
         let fix = "make an app-level token with `connections:write` under Basic Information, and enter it";
         Finding::error(Area::Slack, "slack-app-scope", told(what, why, fix))
     };
@@ -206,7 +206,7 @@ fn of_app(app: &App) -> Vec<Finding> {
         (Ok(_), Some(Err(error))) => {
             vec![refused("slack-socket-mode", "a connection for replies", error)]
         }
-        (Ok(_), _) => vec![Finding::ok(Area::Slack, "slack-replies", "replies can be heard")],
+        (Ok(_), _) => vec![Finding::ok(Area::Slack, "slack-replies", "replies can arrive")],
     }
 }
 
@@ -219,7 +219,7 @@ fn other_app(facts: &Facts) -> Option<Finding> {
     if !differs(&bot.app_id, &app.app_id) && !differs(&bot.team_id, &app.team_id) {
         return None;
     }
-    let why = "replies to what one app has posted go to that app, and are not heard";
+    let why = "replies below the messages of one app go to that app, and do not arrive here";
     let fix = "take both tokens from the page of the same app at api.slack.com/apps";
     let told = told("the two tokens are of different apps or workspaces", why, fix);
     Some(Finding::error(Area::Slack, "slack-other-app", told))
@@ -246,7 +246,7 @@ fn refused(id: &'static str, what: &str, error: &CallError) -> Finding {
         return Finding { fix: hint.map(str::to_owned).or(finding.fix), ..finding };
     }
     let why = match id {
-        "slack-app-token" | "slack-socket-mode" => "replies cannot be heard",
+        "slack-app-token" | "slack-socket-mode" => "replies cannot arrive",
         _ => "notices cannot be delivered",
     };
     let fix = error.hint().unwrap_or("look at the app's page at api.slack.com/apps");

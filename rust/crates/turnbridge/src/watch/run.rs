@@ -257,7 +257,7 @@ fn what_was_done(focused: &Focused) -> String {
             return format!("resumed in a new tab or window of {}", pane.terminal());
         }
         (Done::OnlyCommand, _) if !focused.is_open => {
-            "no terminal could be told to open it; y copies the command that resumes it"
+            "no terminal could be opened for it; y copies the command that resumes it"
         }
         (Done::OnlyCommand, agent) if agent.may_be_open_twice() => {
             "its pane is not known; y copies the command that resumes it"
@@ -304,7 +304,7 @@ mod tests {
         // An ended session is in no pane.
         for agent in Agent::ALL {
             let ended = said(Done::OnlyCommand, agent, false);
-            assert!(ended.starts_with("no terminal could be told to open it;"), "{ended}");
+            assert!(ended.starts_with("no terminal could be opened for it;"), "{ended}");
         }
     }
 }

@@ -94,7 +94,7 @@ fn on_and_off_say_what_holds_then_whatever_else_is_set() {
 #[test]
 fn a_gate_that_no_hook_asks_is_off() {
     let world = World::with_gate();
-    insta::assert_snapshot!(world.gate(&["on"]), @"off: Claude Code calls no Stop hook of ours (a plugin given by `--plugin-dir` stands in no file)");
+    insta::assert_snapshot!(world.gate(&["on"]), @"off: Claude Code calls no Stop hook of ours (no file names a plugin that `--plugin-dir` gives)");
     let explained = world.explained();
     assert_eq!(explained["rule"], "no_hook");
     assert_eq!(explained["asked"]["by"], Value::Null);

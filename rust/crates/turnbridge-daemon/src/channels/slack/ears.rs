@@ -26,7 +26,7 @@ impl Ears {
         if envelope.kind != "events_api" {
             let fields =
                 [("envelope", envelope.id.clone().into()), ("type", envelope.kind.clone().into())];
-            self.hearing.log.info("an envelope of another type is ignored", &fields);
+            self.hearing.log.info("envelope ignored: not an event", &fields);
             return Accept::Kept;
         }
         let mut fields = vec![
@@ -48,7 +48,7 @@ impl Ears {
             Err(drop) => {
                 self.note_echo(drop, reported.as_ref());
                 fields.push(("outcome", drop.as_str().into()));
-                self.hearing.log.info("a message is no reply", fields);
+                self.hearing.log.info("message ignored: not a reply", fields);
                 return Accept::Kept;
             }
         };
@@ -71,7 +71,7 @@ impl Ears {
         let reported = reported.unwrap_or_default();
         match heard::keep(&self.hearing.paths, &reply.id, &reported, clock::now()) {
             Ok(()) => {
-                self.hearing.log.info("a message is heard, and to be judged", fields);
+                self.hearing.log.info("message stored until its thread is known", fields);
                 let _ = self.asker.send(Order::Judge);
                 Accept::Kept
             }
@@ -94,7 +94,7 @@ impl Ears {
     fn not_kept(&self, fields: &[(&str, Field)], error: &str) -> Accept {
         let mut fields = fields.to_vec();
         fields.push(("error", error.into()));
-        self.hearing.log.error("a message could not be kept; Slack will send it again", &fields);
+        self.hearing.log.error("could not store a message; Slack will send it again", &fields);
         Accept::NotKept
     }
 }

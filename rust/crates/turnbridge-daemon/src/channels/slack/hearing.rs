@@ -146,13 +146,13 @@ impl Hearing {
             // The reply is stored. Its file makes it known until the next start reads it.
             if let Err(error) = marks.change(MarkChange::Taken { thread, ts }) {
                 let fields = [("error", error.to_string().into())];
-                self.log.warn("a reply's mark could not be kept", &fields);
+                self.log.warn("could not store a reply's mark", &fields);
             }
         }
         drop(marks);
         let message = match accepted {
-            Accepted::New => "a reply has come in",
-            Accepted::Known => "a reply has come in before",
+            Accepted::New => "reply received",
+            Accepted::Known => "reply received before",
         };
         fields.push(("reply", reply.id.into()));
         self.log.info(message, fields);

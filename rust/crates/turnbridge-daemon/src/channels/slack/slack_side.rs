@@ -129,7 +129,7 @@ impl SlackSide {
                 ("error", error.clone().into()),
                 ("hint", hint.clone().unwrap_or_default().into()),
             ];
-            log.error("no replies can be heard", &fields);
+            log.error("could not start to listen for replies", &fields);
         }
         self.status = status;
     }
@@ -255,7 +255,7 @@ impl SlackSide {
                 self.refusal = None;
             }
             SocketEvent::Lost { reason } => {
-                log.info("a connection to Slack is gone", &[("reason", reason.to_string().into())]);
+                log.info("connection to Slack lost", &[("reason", reason.to_string().into())]);
                 self.status = ListenerStatus::Connecting;
             }
             SocketEvent::Retrying { error, after } => {
@@ -274,7 +274,7 @@ impl SlackSide {
                 if self.note_refusal(&error) {
                     let mut fields = vec![("error", error.clone().into())];
                     fields.extend(hint.clone().map(|hint| ("hint", hint.into())));
-                    log.error("Slack has refused the connection; no replies are heard", &fields);
+                    log.error("Slack refused the connection; replies do not arrive", &fields);
                 }
                 self.status = ListenerStatus::Refused { error, hint, is_local: false };
             }
@@ -388,7 +388,7 @@ mod tests {
         slack.retry(&log);
         assert_eq!(slack.status().listener, refused);
         let told = std::fs::read_to_string(paths.daemon_log()).unwrap();
-        assert_eq!(told.matches("no replies can be heard").count(), 1, "{told}");
+        assert_eq!(told.matches("could not start to listen for replies").count(), 1, "{told}");
         std::fs::remove_file(paths.machine_file()).unwrap();
         slack.retry(&log);
         assert_eq!(slack.status().listener, ListenerStatus::Connecting);

@@ -157,7 +157,7 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
                     self.watch_below(&folder);
                     if is_elsewhere(&folder) {
                         let folder = folder.display();
-                        self.go_blind(&format!("what happens in `{folder}` is not told here"));
+                        self.go_blind(&format!("the system reports no changes in `{folder}`"));
                     }
                     self.changed.insert(folder);
                 }

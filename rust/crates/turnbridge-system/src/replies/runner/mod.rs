@@ -54,7 +54,7 @@ pub fn run(paths: &StatePaths, id: &str) -> Result<()> {
             ("reply", id.into()),
             ("error", format!("{error:#}").into()),
         ];
-        write_log(&paths.daemon_log(), clock::now(), "warn", "a reply could not be run", &fields);
+        write_log(&paths.daemon_log(), clock::now(), "warn", "could not run a reply", &fields);
     }
     ran
 }

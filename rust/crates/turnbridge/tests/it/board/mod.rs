@@ -49,7 +49,7 @@ fn it_moves_when_the_config_names_another_port_and_says_when_it_cannot() {
     let log = site.world.hermetic.state_dir().join("logs/daemon.log");
     wait_until(PATIENCE, "the complaint", || {
         let text = fs::read_to_string(&log).unwrap_or_default();
-        text.contains("the board cannot be served").then_some(())
+        text.contains("could not serve the board").then_some(())
     });
     let output = site.world.command("turnbridge").arg("board").output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();

@@ -289,7 +289,7 @@ fn a_daemon_that_ends_is_no_sign_in() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"
-    error: the daemon has ended, and nobody has signed in
+    error: the daemon stopped before you signed in
     hint: start it with `turnbridge daemon`, then run this again
     ");
     assert_nothing_is_left(&site);

@@ -40,7 +40,7 @@ impl Service {
 
     fn wait_for_end(&self) {
         wait_until(PATIENCE, "the end of the reply", || {
-            (!self.log_of("a reply is done with").is_empty()).then_some(())
+            (!self.log_of("reply finished").is_empty()).then_some(())
         });
     }
 
@@ -179,7 +179,7 @@ fn x40_a_reply_for_an_open_terminal_of_codex_is_not_told_that_a_process_is_start
         assert!(call.contains("|queue|"), "{call}");
         let said = service.words(&thread);
         assert!(said.len() == 1 && said[0].contains(words), "{said:?}");
-        let told = &service.log_of("the thread was told")[0];
+        let told = &service.log_of("posted to the thread")[0];
         assert_eq!((&told["word"], &told["resume"]), (&json!("terminal_receipt"), &json!("no")));
     }
 }
@@ -206,12 +206,12 @@ fn slv_83_a_thread_is_logged_as_told_when_slack_has_the_words_and_not_before() {
     let id = format!("slack-{}-{ts}", thread.parent.channel);
     service.slack.wait_for_calls("chat.postMessage", posts + 1, PATIENCE);
     wait_until(PATIENCE, "the words in the outbox", || {
-        service.log_of("a word for the thread is queued").pop()
+        service.log_of("message for the thread queued").pop()
     });
-    assert!(service.log_of("the thread was told").is_empty());
+    assert!(service.log_of("posted to the thread").is_empty());
     service.slack.heal();
     service.wait_for_end();
-    let told = service.log_of("the thread was told");
+    let told = service.log_of("posted to the thread");
     assert_eq!(told.len(), 1, "{told:?}");
     let entry = &told[0];
     for (field, expected) in [
@@ -239,12 +239,12 @@ fn slv_81_83_words_that_slack_refuses_for_good_are_logged_as_not_told() {
     service.slack.fail("chat.postMessage", [Fault::Error(When::Before, "msg_too_long".to_owned())]);
     service.slack.say(Some(&thread.parent.ts), "go on");
     service.wait_for_end();
-    let failed = service.log_of("the thread could not be told");
+    let failed = service.log_of("could not post to the thread");
     assert_eq!(failed.len(), 1, "{failed:?}");
     let entry = &failed[0];
     assert_eq!((&entry["level"], &entry["word"]), (&json!("error"), &json!("receipt")), "{entry}");
     assert_eq!(entry["fixed_text_sent"], "no", "{entry}");
     assert_eq!(entry["thread_ts"], thread.parent.ts, "{entry}");
     assert!(entry["duration_ms"].is_u64(), "{entry}");
-    assert!(service.log_of("the thread was told").is_empty());
+    assert!(service.log_of("posted to the thread").is_empty());
 }

@@ -25,7 +25,7 @@ fn a_healthy_set_up_is_quiet() {
     ok       agents       Claude Code 2.1.197 (`~/bin/claude`); Codex 0.166.0 (`~/bin/codex`)
     ok       gate         off: [gate] enabled is off in `CONFIG/config.toml`
     ok       config       `CONFIG/config.toml` is valid
-    ok       slack        `turnbridge` may post in `Loopback`; replies can be heard
+    ok       slack        `turnbridge` may post in `Loopback`; replies can arrive
     ok       daemon       none runs; the board and replies need one (`turnbridge daemon`)
     ok       queues       nothing waits
     ok       codex        calls Turnbridge when a turn has ended

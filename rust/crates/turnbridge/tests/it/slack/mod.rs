@@ -116,7 +116,7 @@ fn slv_3_slv_22_a_finished_turn_is_a_new_thread_with_its_route() {
     assert_eq!(routes[0]["cwd"], "/home/user/project");
     let log = bridge.notify_log();
     assert_eq!(log.len(), 1, "{log:?}");
-    assert_eq!(log[0]["message"], "the notice has arrived");
+    assert_eq!(log[0]["message"], "notice delivered");
     // SLV-28: the DM is opened, the user's id is never a channel.
     assert_eq!(bridge.slack.calls_of("conversations.open").len(), 1);
 }
@@ -437,7 +437,7 @@ fn a_config_that_cannot_be_read_loses_no_notice() {
     bridge.turn("go", "Done.");
     testkit::wait_until(PATIENCE, "an error in the log", || {
         let log = bridge.notify_log();
-        log.iter().any(|entry| entry["message"] == "nothing can be delivered").then_some(())
+        log.iter().any(|entry| entry["message"] == "could not deliver notices").then_some(())
     });
     assert_eq!(bridge.waiting().len(), 1);
     fs::remove_dir(&path).unwrap();
@@ -479,7 +479,8 @@ fn slv_82_every_attempt_is_a_line_with_who_it_was_for_and_what_came_of_it() {
             json!(2),
         ]
     };
-    let [failed, arrived] = ["the notice cannot be delivered", "the notice has arrived"];
+    let [failed, arrived] =
+        ["notice not delivered: a person has to fix the cause", "notice delivered"];
     assert_eq!(seen, [expected("error", failed, 0), expected("info", arrived, 2)]);
     assert!(log[0]["error"].as_str().unwrap().contains("is_archived"), "{}", log[0]);
     assert!(log.iter().all(|line| line["notice"].is_string() && line["micros"].is_u64()));
@@ -590,7 +591,7 @@ fn logs_are_shown_for_people_and_for_programs() {
     bridge.turn("go", "Done.");
     bridge.only_thread(1);
     let shown = bridge.world.turnbridge(&["logs", "notify"]);
-    assert!(shown.contains("notify info  the notice has arrived"), "{shown}");
+    assert!(shown.contains("notify info  notice delivered"), "{shown}");
     let json: Value =
         serde_json::from_str(&bridge.world.turnbridge(&["logs", "notify", "--json"])).unwrap();
     assert_eq!(json["parts"], 2);

@@ -63,7 +63,7 @@ impl Asker {
                 }
                 Checked::Dropped(drop) => {
                     fields.push(("outcome", drop.as_str().into()));
-                    self.hearing.log.info("a message is no reply", &fields);
+                    self.hearing.log.info("message ignored: not a reply", &fields);
                 }
                 Checked::NoRoute(reply) => match self.whose(&reply)? {
                     // The message waits silently while its owner is unknown. The others are judged.
@@ -99,7 +99,9 @@ impl Asker {
                     self.hearing.state().machines.note(&machine, Some(&name), ts);
                 }
                 fields.push(("machine", name.into()));
-                self.hearing.log.info("a reply is for another machine, which asks for it", fields);
+                self.hearing
+                    .log
+                    .info("reply ignored: its thread belongs to another machine", fields);
             }
         }
         Ok(())

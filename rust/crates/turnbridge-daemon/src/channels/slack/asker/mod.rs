@@ -359,7 +359,7 @@ impl Asker {
         let ts = begin_listening(heard, newest, begun.wanted);
         self.hearing.marks().change(MarkChange::Since { ts })?;
         let fields = [("since", ts.to_string().into())];
-        self.hearing.log.info("replies are listened for", &fields);
+        self.hearing.log.info("listening for replies", &fields);
         Ok(())
     }
 }

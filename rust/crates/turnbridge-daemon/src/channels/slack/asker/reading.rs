@@ -173,7 +173,7 @@ impl Asker {
                 // The parent was deleted, and the thread with it.
                 Err(CallError::Refused { error, .. }) if error == "thread_not_found" => {
                     let fields = [("thread_ts", thread.thread_ts.clone().into())];
-                    self.hearing.log.warn("a thread of ours is gone from Slack", &fields);
+                    self.hearing.log.warn("thread not found in Slack", &fields);
                     return Ok(Vec::new());
                 }
                 page => page?,

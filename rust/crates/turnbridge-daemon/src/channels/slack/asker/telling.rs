@@ -37,14 +37,14 @@ impl Telling {
         if self.problem != problem {
             let mut fields = vec![("error", error.into())];
             fields.extend(hint.map(|hint| ("hint", hint.into())));
-            self.hearing.log.warn("replies could not be asked for", &fields);
+            self.hearing.log.warn("could not ask Slack for replies", &fields);
             self.problem = problem;
         }
     }
 
     pub fn well(&mut self) {
         if self.problem.take().is_some() {
-            self.hearing.log.info("replies can be asked for again", &[]);
+            self.hearing.log.info("Slack can be asked for replies again", &[]);
         }
     }
 

@@ -95,8 +95,8 @@ fn a_sweep_that_fails_is_told_once_and_the_newest_threads_are_looked_at() {
         let sweeps = calls.iter().filter(|call| has_argument(call, "limit", "100")).count();
         (sweeps >= 5 && calls.len() - sweeps >= 3).then_some(())
     });
-    assert_eq!(service.logged("replies could not be asked for"), 1);
-    assert_eq!(service.logged("replies can be asked for again"), 0);
+    assert_eq!(service.logged("could not ask Slack for replies"), 1);
+    assert_eq!(service.logged("Slack can be asked for replies again"), 0);
     assert!(!service.is_caught_up());
     service.slack.heal();
     service.wait_until_caught_up();
